@@ -1,0 +1,19 @@
+//! The Python face of the Rust crates: converts, releases the interpreter lock, maps one error.
+
+use pyo3::prelude::*;
+
+/// How this extension was built: `"release"` or `"debug"`.
+#[pyfunction]
+fn build_profile() -> &'static str {
+    if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    }
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(build_profile, module)?)?;
+    Ok(())
+}

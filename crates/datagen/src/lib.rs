@@ -1,0 +1,1 @@
+//! Row generators, one file a table or workload.

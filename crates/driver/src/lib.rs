@@ -1,0 +1,1 @@
+//! The load driver: clock, connections, slices, histograms, the hot loop.

@@ -1,0 +1,1 @@
+//! PostgreSQL page layout, checksums and the control file.

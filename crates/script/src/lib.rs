@@ -1,0 +1,1 @@
+//! The pgbench script language: parse, check, compile, evaluate.

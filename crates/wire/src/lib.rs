@@ -1,0 +1,1 @@
+//! The PostgreSQL protocol as bytes and messages: no sockets, no clock.

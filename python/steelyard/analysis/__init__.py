@@ -1,0 +1,1 @@
+"""Pure functions from readings to estimates: no clock, no files."""

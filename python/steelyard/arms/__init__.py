@@ -1,0 +1,1 @@
+"""The treatments, and the proof that they differ only where declared."""

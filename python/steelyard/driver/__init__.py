@@ -1,0 +1,1 @@
+"""What to ask of the load driver, and what it answers."""

@@ -1,0 +1,1 @@
+"""How a database comes to exist, starts, stops, is cloned and is reached."""

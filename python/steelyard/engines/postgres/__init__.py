@@ -1,0 +1,1 @@
+"""PostgreSQL: one noun a file."""

@@ -1,0 +1,69 @@
+"""Everything that can go wrong, in PostgreSQL's manner: primary line, DETAIL, HINT.
+
+    SteelyardError
+     ├─ UsageError            exit status 2: the command was asked wrongly
+     │   └─ StudyError        a study file: names the file and the key
+     ├─ EngineError           a database could not be made, started, stopped or reached
+     │   └─ ServerError       a server's own words are quoted in DETAIL
+     ├─ DriverError           the load driver could not do what it was asked
+     ├─ RecordError           a record could not be written or read back
+     └─ WeighingError         exit status 3: the weighing could not be completed
+
+Exit statuses: UsageError 2, every other one 3 (DESIGN, section 6 of the command line contract).
+"""
+
+from __future__ import annotations
+
+
+class SteelyardError(Exception):
+    """An error with a primary line (lower case, no full stop), facts, and advice."""
+
+    exit_status = 3
+
+    def __init__(self, primary: str, *, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(primary)
+        self.primary = primary
+        self.detail = detail
+        self.hint = hint
+
+    def lines(self) -> list[str]:
+        """The error as a terminal shows it: `error:` line, then DETAIL and HINT where present."""
+        shown = [f"error: {self.primary}"]
+        if self.detail:
+            shown.append(f"DETAIL:  {self.detail}")
+        if self.hint:
+            shown.append(f"HINT:  {self.hint}")
+        return shown
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+class UsageError(SteelyardError):
+    """The command was asked wrongly: exit status 2."""
+
+    exit_status = 2
+
+
+class StudyError(UsageError):
+    """A study is wrong: the primary line names the file and the key."""
+
+
+class EngineError(SteelyardError):
+    """A database could not be made, started, stopped or reached."""
+
+
+class ServerError(EngineError):
+    """A server refused or died: its own words stand in DETAIL."""
+
+
+class DriverError(SteelyardError):
+    """The load driver could not do what it was asked."""
+
+
+class RecordError(SteelyardError):
+    """A record could not be written or read back."""
+
+
+class WeighingError(SteelyardError):
+    """The weighing could not be completed: exit status 3, the record is kept."""

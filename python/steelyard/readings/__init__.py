@@ -1,0 +1,1 @@
+"""Numbers with their units, and the record they are kept in."""

@@ -1,0 +1,1 @@
+"""From a record to one self-contained page."""

@@ -1,0 +1,128 @@
+"""Holds a study: the question, its arms, workload, metric, decision rule and budget.
+
+A study is what a TOML file says once every default is filled in. Models are frozen; unknown keys
+are errors. `read.py` turns validation failures into errors that name the file and the key.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from steelyard.units import parse_duration, parse_percent
+
+Placement = Literal["auto", "symmetric", "partition", "free"]
+Cost = Literal["auto", "foreground", "whole"]
+
+
+def _duration(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _fraction(value: object) -> object:
+    return parse_percent(value) if isinstance(value, str) else value
+
+
+def _settings(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    words = {True: "on", False: "off"}
+    return {key: words[v] if isinstance(v, bool) else str(v) for key, v in value.items()}
+
+
+Nanoseconds = Annotated[int, BeforeValidator(_duration)]
+Fraction = Annotated[float, BeforeValidator(_fraction)]
+Settings = Annotated[dict[str, str], BeforeValidator(_settings)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Weight(_Model):
+    """A slowdown of known size put on an arm, to prove that the balance reads right."""
+
+    twice: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    """Probability that a transaction is done twice and counted once: truth 1/(1+p)."""
+    stall: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    """Probability that a transaction sleeps in the server first."""
+    stall_time: Annotated[Nanoseconds, Field(ge=0)] = 200_000_000
+
+
+class Arm(_Model):
+    """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
+    version: str = "18"
+    bindir: str | None = None
+    checksums: bool = True
+    settings: Settings = {}
+    weight: Weight = Weight()
+
+
+class WorkloadChoice(_Model):
+    """Which workload is driven, how large, and by how many clients."""
+
+    name: str = "pgbench"
+    scale: Annotated[int, Field(ge=1)] = 50
+    scripts: dict[str, Annotated[int, Field(ge=1)]] = {"select-only": 1}
+    """Built-in script name or file path, with its weight."""
+    clients: Annotated[int, Field(ge=1)] = 8
+    threads: Annotated[int, Field(ge=0)] = 0
+    """Driver threads; 0: one a processor, never more than clients."""
+    mode: Literal["simple", "extended", "prepared"] = "prepared"
+    variables: dict[str, str | int | float] = {}
+
+
+class Decision(_Model):
+    """What is decided, on which metric, at which margin."""
+
+    metric: Literal["throughput", "latency_mean"] = "throughput"
+    margin: Annotated[Fraction, Field(gt=0, lt=0.5)] = 0.01
+    first_verdict: bool = False
+    open_ended: bool = False
+
+
+class Budget(_Model):
+    """How long may be measured, and how it is cut into epochs."""
+
+    measuring: Annotated[Nanoseconds, Field(ge=20_000_000_000)] = 120_000_000_000
+    epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
+    """None: chosen from the budget, even, at least 10."""
+    slice: Annotated[Nanoseconds, Field(ge=50_000_000)] | None = None
+    """None: chosen by the pilot."""
+
+
+class Study(_Model):
+    """A question: arms, a workload, one primary metric, a decision rule, a budget."""
+
+    name: str
+    title: str
+    question: str
+    engine: Literal["postgres", "noop"] = "postgres"
+    control: Arm
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    settings: Settings = {}
+    """Settings of every arm."""
+    workload: WorkloadChoice = WorkloadChoice()
+    cost: Cost = "auto"
+    placement: Placement = "auto"
+    decision: Decision = Decision()
+    budget: Budget = Budget()
+
+    @model_validator(mode="after")
+    def _arm_names_differ(self) -> Study:
+        names = [arm.name for arm in self.every_arm]
+        if len(set(names)) != len(names):
+            raise ValueError("two arms have one name")
+        return self
+
+    @property
+    def every_arm(self) -> tuple[Arm, ...]:
+        """The control first, then the other arms in the order of the study."""
+        return (self.control, *self.arms)
+
+    def settings_of(self, arm: Arm) -> dict[str, str]:
+        """The settings an arm runs with: the study's, then its own."""
+        return {**self.settings, **arm.settings}

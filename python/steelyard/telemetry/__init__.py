@@ -1,0 +1,1 @@
+"""What is seen beside the load, never inside it."""

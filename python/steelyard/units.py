@@ -1,0 +1,82 @@
+"""Units at the edge: nanoseconds, bytes and fractions inside; people's units only here."""
+
+from __future__ import annotations
+
+import math
+import re
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+_DURATION_NS = {
+    "us": NS_PER_US,
+    "ms": NS_PER_MS,
+    "s": NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "m": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(us|ms|s|min|m|h)")
+
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds of `"90s"`, `"2m"`, `"1h 30m"`, `"50ms"`; ValueError says what is accepted."""
+    squeezed = text.strip()
+    spans = list(_DURATION.finditer(squeezed))
+    rest = _DURATION.sub("", squeezed).strip()
+    if not spans or rest:
+        raise ValueError(f'invalid duration: "{text}"; accepted: 50ms, 90s, 2m, 1h 30m')
+    return round(sum(float(span[1]) * _DURATION_NS[span[2]] for span in spans))
+
+
+def parse_percent(text: str) -> float:
+    """The fraction of `"1%"` or `"1.5 %"` (0.015); ValueError says what is accepted."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", text)
+    if match is None:
+        raise ValueError(f'invalid percentage: "{text}"; accepted: 1%, 0.5%')
+    return float(match[1]) / 100
+
+
+def format_duration(nanoseconds: float) -> str:
+    """`"1 min 18 s"`, `"6.5 s"`, `"50 ms"`, `"12 µs"`: two significant parts at most."""
+    seconds = nanoseconds / NS_PER_S
+    if seconds >= 3600:
+        hours, minutes = divmod(round(seconds / 60), 60)
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if seconds >= 60:
+        minutes, left = divmod(round(seconds), 60)
+        return f"{minutes} min {left} s" if left else f"{minutes} min"
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    if nanoseconds >= NS_PER_MS:
+        return f"{nanoseconds / NS_PER_MS:.3g} ms"
+    if nanoseconds >= NS_PER_US:
+        return f"{nanoseconds / NS_PER_US:.3g} µs"
+    return f"{nanoseconds:.3g} ns"
+
+
+def format_bytes(size: float) -> str:
+    """`"16 MB"` in powers of 1024, as PostgreSQL's pg_size_pretty prints sizes."""
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if abs(size) < 10240 or unit == "TB":
+            return f"{size:.0f} {unit}"
+        size /= 1024
+    raise AssertionError("unreachable: the loop returns at TB")
+
+
+def percent_of_log(log_ratio: float) -> float:
+    """(arm ÷ control − 1) × 100 of a natural log ratio."""
+    return math.expm1(log_ratio) * 100
+
+
+def log_of_percent(percent: float) -> float:
+    """The natural log ratio of a percent change; −100 % and below is a ValueError."""
+    return math.log1p(percent / 100)
+
+
+def format_percent(percent: float, digits: int = 2) -> str:
+    """`"−3.06 %"` with a real minus sign and an explicit plus."""
+    rounded = f"{abs(percent):.{digits}f}"
+    sign = "" if float(rounded) == 0 else ("−" if percent < 0 else "+")
+    return f"{sign}{rounded} %"

@@ -1,0 +1,1 @@
+"""From estimates and doubts to a verdict."""

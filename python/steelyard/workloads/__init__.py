@@ -1,0 +1,1 @@
+"""The work that is driven: one folder a workload."""
