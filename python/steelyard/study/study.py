@@ -73,6 +73,8 @@ class WorkloadChoice(_Model):
     """Driver threads; 0: one a processor, never more than clients."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
     variables: dict[str, str | int | float] = {}
+    working_set: Literal["any", "fits", "exceeds"] = "any"
+    """Whether the tables are meant to fit into shared buffers; a Threat says when they do not."""
 
 
 class Decision(_Model):

@@ -1,0 +1,203 @@
+"""Reads a study: a built-in name or a TOML file, then `--set` overrides, then validation.
+
+Every failure is a `StudyError` whose primary line names the file and the key, and whose HINT shows
+what is accepted or the nearest name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from steelyard.errors import StudyError
+from steelyard.study.study import Study
+
+Table = dict[str, Any]
+
+
+def builtin_studies() -> dict[str, Path]:
+    """The built-in studies: name → TOML file, sorted by name."""
+    folder = Path(str(resources.files("steelyard") / "studies"))
+    files = {file.stem: file for file in folder.glob("*.toml")}
+    return dict(sorted(files.items()))
+
+
+def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
+    """The study of a built-in name or TOML file with `KEY=VALUE` overrides; raises StudyError."""
+    file = _locate(name_or_file)
+    table = _read_table(file)
+    for override in overrides:
+        _override(table, override, file)
+    return _validate(table, file)
+
+
+def _locate(name_or_file: str) -> Path:
+    known = builtin_studies()
+    if name_or_file in known:
+        return known[name_or_file]
+    file = Path(name_or_file)
+    if file.is_dir() and (file / "study.toml").is_file():
+        return file / "study.toml"
+    if file.is_file():
+        return file
+    near = difflib.get_close_matches(name_or_file, known, n=1)
+    looks_like_file = file.suffix == ".toml" or "/" in name_or_file
+    what = "study file not found" if looks_like_file else "unrecognized study"
+    raise StudyError(
+        f'{what}: "{name_or_file}"',
+        detail=f"The built-in studies are {', '.join(known)}.",
+        hint=f'Perhaps you meant "{near[0]}".' if near else "A study may also be a TOML file.",
+    )
+
+
+def _read_table(file: Path) -> Table:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as reason:
+        raise StudyError(f'could not read study "{file}": {reason}') from reason
+    except tomllib.TOMLDecodeError as reason:
+        raise StudyError(f'cannot parse study "{file}": {reason}') from reason
+
+
+def _override(table: Table, override: str, file: Path) -> None:
+    key, equals, text = override.partition("=")
+    path = [part.strip() for part in key.split(".")]
+    if not equals or not all(path):
+        raise StudyError(
+            f'invalid override: "{override}"', hint="Write it as KEY=VALUE: --set workload.scale=50"
+        )
+    if path[0] == "arm":
+        target, path = _arm_of(table, path[1:], override, file)
+    else:
+        target = table
+    for i, part in enumerate(path[:-1]):
+        if part == "settings":
+            # a setting's own name may hold dots (an extension's): the rest is one key
+            target = target.setdefault(part, {})
+            path = [*path[: i + 1], ".".join(path[i + 1 :])]
+            break
+        inner = target.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise StudyError(f'{file.name}: "{part}" in override "{override}" is not a table')
+        target = inner
+    target[path[-1]] = _value(text)
+
+
+def _arm_of(table: Table, path: list[str], override: str, file: Path) -> tuple[Table, list[str]]:
+    arms = table.get("arm", {})
+    if isinstance(arms, dict):
+        table["arm"] = arms
+        return arms, path
+    if path and (named := [arm for arm in arms if arm.get("name") == path[0]]):
+        return named[0], path[1:]
+    if len(arms) == 1:
+        return arms[0], path
+    names = ", ".join(str(arm.get("name")) for arm in arms)
+    raise StudyError(
+        f'{file.name}: override "{override}" does not say which arm',
+        hint=f"Write arm.NAME.key; the arms are {names}.",
+    )
+
+
+def _value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _validate(table: Table, file: Path) -> Study:
+    shaped = dict(table)
+    arms = shaped.pop("arm", None)
+    if arms is not None:
+        shaped["arms"] = [arms] if isinstance(arms, dict) else arms
+    shaped.setdefault("name", file.stem)
+    try:
+        return Study.model_validate(shaped)
+    except ValidationError as failure:
+        raise _study_error(failure, file) from failure
+
+
+def _study_error(failure: ValidationError, file: Path) -> StudyError:
+    first = failure.errors()[0]
+    key = ".".join(str(part) for part in first["loc"]) or "study"
+    key = key.replace("arms.0", "arm", 1) if key.startswith("arms.0") else key
+    if first["type"] == "extra_forbidden":
+        accepted = _keys_at(Study, first["loc"][:-1])
+        near = difflib.get_close_matches(str(first["loc"][-1]), accepted, n=1)
+        return StudyError(
+            f'{file.name}: unrecognized key: "{key}"',
+            detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        )
+    if first["type"] == "missing":
+        return StudyError(f'{file.name}: missing key: "{key}"')
+    message = first["msg"].removeprefix("Value error, ")
+    return StudyError(
+        f'{file.name}: invalid value for "{key}": {message[0].lower()}{message[1:]}',
+        detail=None if isinstance(first["input"], dict) else f"The value is {first['input']!r}.",
+    )
+
+
+def _keys_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
+    """The keys a table accepts, found by walking the models along a validation error's path."""
+    for part in path:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part)
+        inner = _model_in(field.annotation) if field else None
+        if inner is None:
+            return []
+        model = inner
+    names = list(model.model_fields)
+    return ["arm" if name == "arms" else name for name in names]
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        if (found := _model_in(inner)) is not None:
+            return found
+    return None
+
+
+def write_study(study: Study) -> str:
+    """The study as TOML, every default filled in, so that it can be read back unchanged."""
+    shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True)
+    tables = {**shaped, "arm": shaped["arms"]}
+    del tables["arms"]
+    scalars = {k: v for k, v in tables.items() if not isinstance(v, dict | list)}
+    lines = [f"{key} = {_toml(value)}" for key, value in scalars.items()]
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            lines += ["", f"[{key}]", *_table_lines(value)]
+        elif isinstance(value, list):
+            for item in value:
+                lines += ["", f"[[{key}]]", *_table_lines(item)]
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_toml_key(key)} = {_toml(value)}" for key, value in table.items()]
+
+
+def _toml_key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() else _toml(key)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    return str(value)
