@@ -1,0 +1,80 @@
+"""Holds readings: one number with its unit, and what an arm did in one epoch in totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One number with its unit, from one slice or one epoch."""
+
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class SliceTotals:
+    """What one arm did in one measured slice; the parts that readings are made of."""
+
+    block: int
+    position: int  # 0: first of its block
+    transactions: int  # that began in the slice and succeeded
+    busy_ns: int  # summed over clients, debt included
+    latency_sum_ns: int
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class ArmTotals:
+    """What one arm did in one epoch: sums over its measured slices, in the order they ran."""
+
+    arm: str
+    slot: int
+    clients: int
+    transactions: int
+    busy_ns: int  # Σ over clients of time under load, plus clients × debt
+    latency_sum_ns: int  # Σ of the latencies of the transactions counted
+    debt_ns: int = 0  # time to pay what was left to the background; inside busy_ns × 1/clients
+    failed: int = 0
+    lost: int = 0  # connections lost
+    capped: int = 0  # clients that were not back when the border's cap came
+    wrong_rows: int = 0  # transactions that returned another number of rows than they must
+    retries: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)  # by SQLSTATE
+    slices: tuple[SliceTotals, ...] = ()
+    latencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Script name → histograms of its slices (HdrHistogram V2 deflate, base64, ns)."""
+
+    @property
+    def throughput(self) -> float:
+        """Transactions per second of loaded time: clients × ΣN ÷ Σ busy; 0 when nothing ran."""
+        if not self.busy_ns:
+            return 0.0
+        return self.clients * self.transactions / (self.busy_ns / 1e9)
+
+    @property
+    def latency_mean_ns(self) -> float:
+        """Mean latency of the counted transactions; 0 when there are none."""
+        return self.latency_sum_ns / self.transactions if self.transactions else 0.0
+
+
+@dataclass(frozen=True)
+class EpochTotals:
+    """One epoch: which arm stood in which slot, in which order they were started, what they did.
+
+    `outcome` is "complete", or says what happened to which arm ("arm off crashed").
+    """
+
+    epoch: int
+    slots: Mapping[str, int]
+    start_order: tuple[str, ...]
+    arms: Mapping[str, ArmTotals]
+    outcome: str = "complete"
+    counters: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Arm → counter name → amount of the whole epoch, warm-up included."""
+    transactions_all: Mapping[str, int] = field(default_factory=dict)
+    """Arm → transactions of the whole epoch, warm-up included: what `counters` is divided by."""
+    cpu_ns: Mapping[str, int] = field(default_factory=dict)
+    """Arm → processor time of its process tree over the measured slices."""
