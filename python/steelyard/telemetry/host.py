@@ -1,0 +1,156 @@
+"""Samples the machine beside the load: stolen and used time, pressure, memory, disk, suspension.
+
+A sample reads a dozen small files of /proc and /sys (proc_stat(5), kernel's accounting/psi.rst)
+and takes well under a millisecond. Everything cumulative is in nanoseconds since boot.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
+from steelyard.telemetry.disk import space
+from steelyard.units import NS_PER_S, NS_PER_US
+
+_TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class HostSample:
+    """The machine at one moment; `since` makes of two samples what happened between them."""
+
+    monotonic_ns: int
+    boot_id: str
+    busy_ns: dict[int, int]  # by processor: all but idle, waiting for I/O and stolen
+    steal_ns: int  # all processors: runnable, but another guest had the processor
+    throttled_ns: int  # this control group was stopped by its quota
+    throttled_periods: int
+    pressure_ns: dict[str, int]  # "cpu some", "io full", ...: time that tasks stood still for it
+    memory_available_bytes: int
+    memory_total_bytes: int
+    swap_used_bytes: int
+    disk_free_bytes: int
+    disk_total_bytes: int
+    load_1: float
+    suspended_ns: int  # CLOCK_BOOTTIME − CLOCK_MONOTONIC: time the machine slept since boot
+
+    def since(self, earlier: HostSample) -> HostUse:
+        """What happened between `earlier` and this sample."""
+        return HostUse(
+            elapsed_ns=self.monotonic_ns - earlier.monotonic_ns,
+            busy_ns={p: ns - earlier.busy_ns.get(p, 0) for p, ns in self.busy_ns.items()},
+            steal_ns=self.steal_ns - earlier.steal_ns,
+            throttled_ns=self.throttled_ns - earlier.throttled_ns,
+            throttled_periods=self.throttled_periods - earlier.throttled_periods,
+            pressure_ns={
+                name: ns - earlier.pressure_ns.get(name, 0) for name, ns in self.pressure_ns.items()
+            },
+            swapped_bytes=self.swap_used_bytes - earlier.swap_used_bytes,
+            suspended_ns=self.suspended_ns - earlier.suspended_ns,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The sample by name, as a record keeps it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class HostUse:
+    """What the machine did in a span of time."""
+
+    elapsed_ns: int
+    busy_ns: dict[int, int] = field(default_factory=dict)
+    steal_ns: int = 0
+    throttled_ns: int = 0
+    throttled_periods: int = 0
+    pressure_ns: dict[str, int] = field(default_factory=dict)
+    swapped_bytes: int = 0  # growth of the swap in use; negative when it shrank
+    suspended_ns: int = 0
+
+    @property
+    def steal_share(self) -> float:
+        """Stolen time as a share of all processors' time, 0 for an empty span."""
+        capacity_ns = self.elapsed_ns * max(1, len(self.busy_ns))
+        return self.steal_ns / capacity_ns if capacity_ns > 0 else 0.0
+
+    @property
+    def throttled_share(self) -> float:
+        """Throttled time as a share of the span; above 1 when several groups were stopped."""
+        return self.throttled_ns / self.elapsed_ns if self.elapsed_ns > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The span by name, as a record keeps it."""
+        return asdict(self)
+
+
+def sample_host(path: Path, root: Path = ROOT) -> HostSample:
+    """Sample the machine now; `path` stands on the disk whose room is of interest."""
+    busy_ns, steal_ns = _processor_time(root)
+    memory = _memory(root)
+    available = memory.get("MemAvailable", 0)
+    group_left = memory_left(root)
+    stopped = throttling(root)
+    disk = space(path)
+    return HostSample(
+        monotonic_ns=time.monotonic_ns(),
+        boot_id=_text(root / "proc/sys/kernel/random/boot_id").strip(),
+        busy_ns=busy_ns,
+        steal_ns=steal_ns,
+        throttled_ns=stopped.throttled_ns,
+        throttled_periods=stopped.periods,
+        pressure_ns=_pressure(root),
+        memory_available_bytes=available if group_left is None else min(available, group_left),
+        memory_total_bytes=memory.get("MemTotal", 0),
+        swap_used_bytes=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
+        disk_free_bytes=disk.free_bytes,
+        disk_total_bytes=disk.total_bytes,
+        load_1=float((_text(root / "proc/loadavg").split() or ["0"])[0]),
+        suspended_ns=_suspended_ns(),
+    )
+
+
+def _processor_time(root: Path) -> tuple[dict[int, int], int]:
+    """Busy nanoseconds by processor, and the stolen ones of all (proc_stat(5))."""
+    busy_ns: dict[int, int] = {}
+    steal_ns = 0
+    for line in _text(root / "proc/stat").splitlines():
+        name, *ticks = line.split()
+        if not name.startswith("cpu") or name == "cpu":
+            continue
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(t) for t in ticks[:8])
+        busy_ns[int(name[3:])] = (user + nice + system + irq + softirq) * _TICK_NS
+        steal_ns += steal * _TICK_NS
+    return busy_ns, steal_ns
+
+
+def _memory(root: Path) -> dict[str, int]:
+    """/proc/meminfo in bytes."""
+    lines = (line.split() for line in _text(root / "proc/meminfo").splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+
+
+def _pressure(root: Path) -> dict[str, int]:
+    """Pressure stall totals; empty where the kernel keeps none."""
+    totals = {}
+    for resource in ("cpu", "io", "memory"):
+        for line in _text(root / "proc/pressure" / resource).splitlines():
+            kind, *words = line.split()
+            totals[f"{resource} {kind}"] = int(words[-1].partition("=")[2]) * NS_PER_US
+    return totals
+
+
+def _suspended_ns() -> int:
+    """Time the machine slept since boot: the one clock counts it, the other does not."""
+    monotonic_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - monotonic_ns
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

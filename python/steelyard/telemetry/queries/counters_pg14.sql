@@ -1,0 +1,31 @@
+-- Counts everything a server did since its statistics began; 14 and 15 have no pg_stat_io.
+-- blocks_written lacks extensions there: buffers_backend counts both, so blocks_extended is 0.
+SELECT w.wal_bytes::bigint AS wal_bytes,
+       w.wal_records,
+       w.wal_fpi,
+       d.blocks_hit,
+       d.blocks_read,
+       b.buffers_checkpoint + b.buffers_clean + b.buffers_backend AS blocks_written,
+       0::bigint AS blocks_extended,
+       d.xact_commit,
+       d.xact_rollback,
+       d.deadlocks,
+       d.temp_bytes,
+       d.checksum_failures,
+       b.checkpoints_timed,
+       b.checkpoints_req AS checkpoints_requested,
+       t.autovacuum_count,
+       t.autoanalyze_count
+  FROM pg_stat_wal AS w,
+       pg_stat_bgwriter AS b,
+       (SELECT sum(blks_hit)::bigint AS blocks_hit,
+               sum(blks_read)::bigint AS blocks_read,
+               sum(xact_commit)::bigint AS xact_commit,
+               sum(xact_rollback)::bigint AS xact_rollback,
+               sum(deadlocks)::bigint AS deadlocks,
+               sum(temp_bytes)::bigint AS temp_bytes,
+               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures
+          FROM pg_stat_database) AS d,
+       (SELECT coalesce(sum(autovacuum_count), 0)::bigint AS autovacuum_count,
+               coalesce(sum(autoanalyze_count), 0)::bigint AS autoanalyze_count
+          FROM pg_stat_all_tables) AS t

@@ -1,0 +1,35 @@
+-- Counts everything a server did since its statistics began; 17 has pg_stat_checkpointer.
+-- One read, write or extend of pg_stat_io is still one block (op_bytes is the block size).
+SELECT w.wal_bytes::bigint AS wal_bytes,
+       w.wal_records,
+       w.wal_fpi,
+       io.blocks_hit,
+       io.blocks_read,
+       io.blocks_written,
+       io.blocks_extended,
+       d.xact_commit,
+       d.xact_rollback,
+       d.deadlocks,
+       d.temp_bytes,
+       d.checksum_failures,
+       c.num_timed AS checkpoints_timed,
+       c.num_requested AS checkpoints_requested,
+       t.autovacuum_count,
+       t.autoanalyze_count
+  FROM pg_stat_wal AS w,
+       pg_stat_checkpointer AS c,
+       (SELECT sum(hits)::bigint AS blocks_hit,
+               sum(reads)::bigint AS blocks_read,
+               sum(writes)::bigint AS blocks_written,
+               sum(extends)::bigint AS blocks_extended
+          FROM pg_stat_io
+         WHERE object <> 'wal') AS io,
+       (SELECT sum(xact_commit)::bigint AS xact_commit,
+               sum(xact_rollback)::bigint AS xact_rollback,
+               sum(deadlocks)::bigint AS deadlocks,
+               sum(temp_bytes)::bigint AS temp_bytes,
+               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures
+          FROM pg_stat_database) AS d,
+       (SELECT coalesce(sum(autovacuum_count), 0)::bigint AS autovacuum_count,
+               coalesce(sum(autoanalyze_count), 0)::bigint AS autoanalyze_count
+          FROM pg_stat_all_tables) AS t

@@ -1,0 +1,36 @@
+-- Counts everything a server did since its statistics began; from 18 on one read of pg_stat_io
+-- may be of many blocks, so bytes are counted; WAL has rows of its own there and is left out.
+-- Reads done by io workers are counted on the process that asked for them.
+SELECT w.wal_bytes::bigint AS wal_bytes,
+       w.wal_records,
+       w.wal_fpi,
+       io.blocks_hit,
+       io.blocks_read,
+       io.blocks_written,
+       io.blocks_extended,
+       d.xact_commit,
+       d.xact_rollback,
+       d.deadlocks,
+       d.temp_bytes,
+       d.checksum_failures,
+       c.num_timed AS checkpoints_timed,
+       c.num_requested AS checkpoints_requested,
+       t.autovacuum_count,
+       t.autoanalyze_count
+  FROM pg_stat_wal AS w,
+       pg_stat_checkpointer AS c,
+       (SELECT sum(hits)::bigint AS blocks_hit,
+               (sum(read_bytes) / current_setting('block_size')::int)::bigint AS blocks_read,
+               (sum(write_bytes) / current_setting('block_size')::int)::bigint AS blocks_written,
+               (sum(extend_bytes) / current_setting('block_size')::int)::bigint AS blocks_extended
+          FROM pg_stat_io
+         WHERE object <> 'wal') AS io,
+       (SELECT sum(xact_commit)::bigint AS xact_commit,
+               sum(xact_rollback)::bigint AS xact_rollback,
+               sum(deadlocks)::bigint AS deadlocks,
+               sum(temp_bytes)::bigint AS temp_bytes,
+               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures
+          FROM pg_stat_database) AS d,
+       (SELECT coalesce(sum(autovacuum_count), 0)::bigint AS autovacuum_count,
+               coalesce(sum(autoanalyze_count), 0)::bigint AS autoanalyze_count
+          FROM pg_stat_all_tables) AS t
