@@ -1,0 +1,41 @@
+//! Variable names and their slots, shared by all scripts of a plan.
+
+/// Variables a driver defines by itself, as pgbench does; pass those it sets as `defined`.
+pub const AUTOMATIC: [&str; 4] = ["scale", "client_id", "random_seed", "default_seed"];
+
+/// Maps each variable name to a slot of [`crate::Scope::values`]; slots are dense from 0.
+#[derive(Debug, Clone, Default)]
+pub struct Symbols {
+    names: Vec<String>,
+}
+
+impl Symbols {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The slot of `name`, a new one when the name is new.
+    pub fn slot(&mut self, name: &str) -> usize {
+        self.find(name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The name of a slot; `None` past the last one.
+    pub fn name(&self, slot: usize) -> Option<&str> {
+        self.names.get(slot).map(String::as_str)
+    }
+
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}

@@ -1,0 +1,172 @@
+//! A variable's value: read from text and printed as pgbench does.
+
+use std::io::Write;
+
+use crate::error::EvalError;
+
+/// 2^63: itself no i64, while its negative is one.
+const I64_BOUND: f64 = 9_223_372_036_854_775_808.0;
+
+/// What a variable holds. Text is what the command line or a query gave and was not a number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Null,
+    Int(i64),
+    Double(f64),
+    Bool(bool),
+    Text(String),
+}
+
+impl Value {
+    /// The value a text stands for, by the rules of pgbench's `makeVariableValue`: `null`, a
+    /// boolean word or its prefix, an integer, a double; anything else stays text.
+    pub fn from_text(text: &str) -> Self {
+        let lower = text.to_ascii_lowercase();
+        let prefix_of = |word: &str| word.starts_with(&lower);
+        if lower.is_empty() {
+            Self::Text(String::new())
+        } else if lower == "null" {
+            Self::Null
+        } else if prefix_of("true") || prefix_of("yes") || lower == "on" {
+            Self::Bool(true)
+        } else if prefix_of("false") || prefix_of("no") || lower == "off" || lower == "of" {
+            Self::Bool(false)
+        } else if let Ok(int) = text.parse::<i64>() {
+            Self::Int(int)
+        } else if let (true, Ok(double)) = (looks_numeric(&lower), text.parse::<f64>()) {
+            Self::Double(double)
+        } else {
+            Self::Text(text.to_owned())
+        }
+    }
+
+    /// Appends the value as pgbench puts it into a statement: doubles with 15 digits (`%.15g`).
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => out.extend_from_slice(b"NULL"),
+            Self::Int(int) => write_int(*int, out),
+            Self::Double(double) => write_double(*double, out),
+            Self::Bool(true) => out.extend_from_slice(b"true"),
+            Self::Bool(false) => out.extend_from_slice(b"false"),
+            Self::Text(text) => out.extend_from_slice(text.as_bytes()),
+        }
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Int(_) => "int",
+            Self::Double(_) => "double",
+            Self::Bool(_) => "boolean",
+            Self::Text(_) => "text",
+        }
+    }
+
+    pub(crate) fn to_int(&self) -> Result<i64, EvalError> {
+        match self {
+            Self::Int(int) => Ok(*int),
+            Self::Double(double) => {
+                let whole = double.round_ties_even();
+                if (-I64_BOUND..I64_BOUND).contains(&whole) {
+                    Ok(whole as i64)
+                } else {
+                    Err(EvalError(
+                        format!("double to int overflow for {double:.6}").into(),
+                    ))
+                }
+            }
+            other => Err(other.cannot_become("int")),
+        }
+    }
+
+    pub(crate) fn to_double(&self) -> Result<f64, EvalError> {
+        match self {
+            Self::Int(int) => Ok(*int as f64),
+            Self::Double(double) => Ok(*double),
+            other => Err(other.cannot_become("double")),
+        }
+    }
+
+    pub(crate) fn to_bool(&self) -> Result<bool, EvalError> {
+        match self {
+            Self::Bool(bool) => Ok(*bool),
+            other => Err(other.cannot_become("boolean")),
+        }
+    }
+
+    /// What a CASE condition makes of a value: NULL is false, a number is true unless 0.
+    pub(crate) fn truth(&self) -> bool {
+        match self {
+            Self::Null | Self::Text(_) => false,
+            Self::Bool(bool) => *bool,
+            Self::Int(int) => *int != 0,
+            Self::Double(double) => *double != 0.0,
+        }
+    }
+
+    fn cannot_become(&self, wanted: &str) -> EvalError {
+        EvalError(format!("cannot coerce {} to {wanted}", self.type_name()).into())
+    }
+}
+
+/// Keeps Rust's own words for infinities and NaN out of the numbers.
+fn looks_numeric(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn write_int(value: i64, out: &mut Vec<u8>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// C's `%.15g`.
+fn write_double(value: f64, out: &mut Vec<u8>) {
+    if !value.is_finite() {
+        let sign: &[u8] = if value.is_sign_negative() { b"-" } else { b"" };
+        out.extend_from_slice(sign);
+        out.extend_from_slice(if value.is_nan() { b"nan" } else { b"inf" });
+        return;
+    }
+    let start = out.len();
+    // Writing into a Vec cannot fail.
+    let _ = write!(out, "{value:.14e}");
+    let split = start + out[start..].iter().rposition(|b| *b == b'e').unwrap_or(0);
+    let exponent: i32 = std::str::from_utf8(&out[split + 1..])
+        .ok()
+        .and_then(|e| e.parse().ok())
+        .unwrap_or(0);
+    if (-4..15).contains(&exponent) {
+        out.truncate(start);
+        let _ = write!(out, "{value:.*}", (14 - exponent) as usize);
+        strip_zeros(start, out);
+    } else {
+        out.truncate(split);
+        strip_zeros(start, out);
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let _ = write!(out, "e{sign}{:02}", exponent.abs());
+    }
+}
+
+fn strip_zeros(start: usize, out: &mut Vec<u8>) {
+    if out[start..].contains(&b'.') {
+        while out.last() == Some(&b'0') {
+            out.pop();
+        }
+        if out.last() == Some(&b'.') {
+            out.pop();
+        }
+    }
+}
