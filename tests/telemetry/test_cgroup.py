@@ -1,0 +1,78 @@
+"""Control groups are read as both versions of the kernel's interface write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.telemetry.cgroup import memory_left, processor_quota, throttling
+
+V1 = {
+    "proc/self/cgroup": "5:memory:/job\n2:cpu,cpuacct:/job\n0::/\n",
+    "sys/fs/cgroup/cpu,cpuacct/cgroup.procs": "",
+    "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+    "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+    "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us": "150000\n",
+    "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us": "100000\n",
+    "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat": "nr_throttled 4\nthrottled_time 77000\n",
+    "sys/fs/cgroup/memory/cgroup.procs": "",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": "5000\n",
+    "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1000000\n",
+    "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "900000\n",
+    "sys/fs/cgroup/memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 300000\n",
+}
+V2 = {
+    "proc/self/cgroup": "0::/outer/inner\n",
+    "sys/fs/cgroup/cgroup.procs": "",
+    "sys/fs/cgroup/cpu.stat": "usage_usec 5\n",
+    "sys/fs/cgroup/outer/cpu.max": "100000 100000\n",
+    "sys/fs/cgroup/outer/cpu.stat": "nr_throttled 3\nthrottled_usec 40\n",
+    "sys/fs/cgroup/outer/inner/cpu.max": "max 100000\n",
+    "sys/fs/cgroup/outer/inner/cpu.stat": "nr_throttled 1\nthrottled_usec 2\n",
+    "sys/fs/cgroup/outer/memory.max": "max\n",
+    "sys/fs/cgroup/outer/memory.current": "10\n",
+    "sys/fs/cgroup/outer/inner/memory.max": "1000\n",
+    "sys/fs/cgroup/outer/inner/memory.current": "400\n",
+}
+# what a container sees that keeps the host's path but mounts its own group as the root
+CONTAINER = {
+    "proc/self/cgroup": "0::/not/seen/here\n",
+    "sys/fs/cgroup/cgroup.procs": "",
+    "sys/fs/cgroup/cpu.max": "50000 100000\n",
+    "sys/fs/cgroup/cpu.stat": "nr_throttled 2\nthrottled_usec 9\n",
+}
+
+
+def recorded(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "quota", "left", "throttled_ns", "periods"),
+    [
+        (V1, 1.5, 400_000, 77_000, 4),
+        (V2, 1.0, 600, 42_000, 4),
+        (CONTAINER, 0.5, None, 9_000, 2),
+        ({}, None, None, 0, 0),
+    ],
+    ids=["v1", "v2", "container", "no control groups"],
+)
+def test_the_tightest_limit_and_every_throttling_count(
+    tmp_path: Path,
+    files: dict[str, str],
+    quota: float | None,
+    left: int | None,
+    throttled_ns: int,
+    periods: int,
+) -> None:
+    root = recorded(tmp_path, files)
+    assert processor_quota(root) == quota
+    assert memory_left(root) == left
+    assert throttling(root).throttled_ns == throttled_ns
+    assert throttling(root).periods == periods

@@ -1,0 +1,99 @@
+"""A host sample reads what the kernel says, on this machine and on recorded ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from steelyard.telemetry.host import HostSample, HostUse, sample_host
+
+STAT = """cpu  300 0 200 1000 50 10 20 60 0 0
+cpu0 100 0 100 500 25 5 10 20 0 0
+cpu1 200 0 100 500 25 5 10 40 0 0
+intr 1 2 3
+"""
+MEMINFO = """MemTotal:       1000 kB
+MemAvailable:    400 kB
+SwapTotal:       100 kB
+SwapFree:         30 kB
+"""
+PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00 total=3\n"
+
+
+def recorded(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_ticks_kilobytes_and_microseconds_become_nanoseconds_and_bytes(tmp_path: Path) -> None:
+    root = recorded(
+        tmp_path,
+        {
+            "proc/stat": STAT,
+            "proc/meminfo": MEMINFO,
+            "proc/loadavg": "1.25 0.50 0.10 2/300 4000\n",
+            "proc/pressure/io": PRESSURE,
+            "proc/sys/kernel/random/boot_id": "an-id\n",
+        },
+    )
+    seen = sample_host(tmp_path, root)
+    assert seen.busy_ns == {0: 2_150_000_000, 1: 3_150_000_000}  # a tick is 10 ms
+    assert seen.steal_ns == 600_000_000
+    assert seen.memory_available_bytes == 400 * 1024
+    assert seen.swap_used_bytes == 70 * 1024
+    assert seen.pressure_ns == {"io some": 7000, "io full": 3000}
+    assert (seen.load_1, seen.boot_id) == (1.25, "an-id")
+
+
+def test_a_kernel_without_the_files_still_gives_a_sample(tmp_path: Path) -> None:
+    seen = sample_host(tmp_path, tmp_path)
+    assert (seen.busy_ns, seen.pressure_ns, seen.memory_total_bytes) == ({}, {}, 0)
+
+
+def test_a_memory_limit_of_the_group_is_the_memory_that_is_left(tmp_path: Path) -> None:
+    root = recorded(
+        tmp_path,
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "0::/\n",
+            "sys/fs/cgroup/cgroup.procs": "1\n",
+            "sys/fs/cgroup/memory.max": "200000\n",
+            "sys/fs/cgroup/memory.current": "150000\n",
+        },
+    )
+    assert sample_host(tmp_path, root).memory_available_bytes == 50_000
+
+
+def test_this_machine_agrees_with_psutil(tmp_path: Path) -> None:
+    seen = sample_host(tmp_path)
+    assert seen.memory_total_bytes == psutil.virtual_memory().total
+    assert len(seen.busy_ns) == psutil.cpu_count()
+    assert seen.disk_total_bytes == psutil.disk_usage(str(tmp_path)).total
+    assert seen.suspended_ns >= 0
+
+
+def test_work_between_two_samples_shows_as_busy_time(tmp_path: Path) -> None:
+    before = sample_host(tmp_path)
+    used = psutil.Process().cpu_times()
+    while psutil.Process().cpu_times().user - used.user < 0.1:
+        sum(range(10_000))
+    use = sample_host(tmp_path).since(before)
+    assert sum(use.busy_ns.values()) >= 50_000_000
+    assert use.elapsed_ns >= 50_000_000
+
+
+def test_shares_are_of_the_time_that_all_processors_had() -> None:
+    use = HostUse(elapsed_ns=1000, busy_ns={0: 1, 1: 1}, steal_ns=100, throttled_ns=50)
+    assert use.steal_share == pytest.approx(0.05)
+    assert use.throttled_share == pytest.approx(0.05)
+    assert HostUse(elapsed_ns=0).steal_share == 0
+
+
+def test_a_sample_can_be_kept_as_json_keeps_it(tmp_path: Path) -> None:
+    kept = sample_host(tmp_path).as_dict()
+    assert set(kept) == set(HostSample.__dataclass_fields__)
