@@ -1,0 +1,64 @@
+"""Says what a weighing tells those who watch it, and watches nothing.
+
+The weighing calls a `Progress`; who draws it (a terminal, plain lines, nobody) is not its concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+Facts = Mapping[str, Any]
+
+
+class Progress(Protocol):
+    """What a weighing says while it goes; every call returns at once and raises nothing."""
+
+    def stage(self, text: str) -> None:
+        """A stage began: `"clone 2 arms"`, lower case, no full stop."""
+
+    def plan(self, plan: Facts) -> None:
+        """The plan is fixed, as plan.json holds it; called before the first epoch."""
+
+    def epoch(
+        self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
+    ) -> None:
+        """Epoch `n` (from 1) of `total` ended.
+
+        Each contrast holds `arm`, `control`, `d` (log ratio of this epoch, None when the epoch
+        was lost), `estimate_percent`, and `low_percent` and `high_percent`, None while there is
+        no interval yet; `metric`, `unit` and `higher_is_better` as in verdict.json.
+        """
+
+    def threat(self, threat: Facts) -> None:
+        """A reason to doubt was seen: `name`, `seen`, `cause`, `advice`, `invalidates`."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line that is neither a stage nor a threat."""
+
+    def done(self, verdict: Facts) -> None:
+        """The weighing ended with this verdict, as verdict.json holds it."""
+
+
+class Silent:
+    """A Progress that nobody watches: `--json` in scripts, tests."""
+
+    def stage(self, text: str) -> None:
+        """Says nothing."""
+
+    def plan(self, plan: Facts) -> None:
+        """Says nothing."""
+
+    def epoch(
+        self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
+    ) -> None:
+        """Says nothing."""
+
+    def threat(self, threat: Facts) -> None:
+        """Says nothing."""
+
+    def note(self, text: str) -> None:
+        """Says nothing."""
+
+    def done(self, verdict: Facts) -> None:
+        """Says nothing."""

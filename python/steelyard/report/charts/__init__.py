@@ -1,0 +1,1 @@
+"""Static charts as SVG text, one chart a file; colours come from the page's style sheet."""

@@ -1,0 +1,107 @@
+"""A drawing: SVG elements collected one by one, every text escaped, with a title and words.
+
+Places are CSS pixels. A drawing is made once for desktop width and once for phone width, since
+scaling one picture would make its text unreadable; the style sheet shows the one that fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from markupsafe import Markup, escape
+
+WIDE = 920
+"""Width of a drawing that fills the page on a desktop, in pixels."""
+HALF = 448
+"""Width of one of two drawings side by side."""
+NARROW = 342
+"""Width of any drawing on a phone."""
+CHARACTER = 6.6
+"""Room one character of 12 px text is taken to need, in pixels, a little on the safe side."""
+
+
+def number(value: float) -> str:
+    """A coordinate with one decimal at most: `"12"`, `"12.5"`."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+@dataclass
+class Drawing:
+    """An SVG picture being drawn."""
+
+    width: float
+    height: float
+    title: str
+    words: str
+    """What the picture shows, in words, for those who do not see it."""
+    _parts: list[Markup] = field(default_factory=list)
+
+    def add(self, tag: str, content: str = "", **attributes: str | float) -> None:
+        """Add one element; `class_` is written `class`, underscores become hyphens."""
+        written = "".join(
+            f' {name.rstrip("_").replace("_", "-")}="{escape(_text_of(value))}"'
+            for name, value in attributes.items()
+            if value != ""
+        )
+        end = f">{escape(content)}</{tag}>" if content else "/>"
+        self._parts.append(Markup(f"<{tag}{written}{end}"))
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
+        """A straight line."""
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+    def rect(self, x: float, y: float, width: float, height: float, class_: str) -> None:
+        """A rectangle; negative sizes are drawn as nothing."""
+        if width > 0 and height > 0:
+            self.add("rect", x=x, y=y, width=width, height=height, class_=class_)
+
+    def text(
+        self, x: float, y: float, words: str, class_: str = "", anchor: str = "start"
+    ) -> None:
+        """Words at a base line; anchor is `start`, `middle` or `end`."""
+        self.add("text", words, x=x, y=y, class_=class_, text_anchor=anchor)
+
+    def path(self, steps: str, class_: str) -> None:
+        """A path in SVG's own language."""
+        if steps:
+            self.add("path", d=steps, class_=class_)
+
+    def polyline(self, points: list[tuple[float, float]], class_: str) -> None:
+        """A line through points, nothing for fewer than two."""
+        if len(points) > 1:
+            self.path("M" + "L".join(f"{number(x)} {number(y)}" for x, y in points), class_)
+
+    def mark(self, shape: int, x: float, y: float, class_: str, size: float = 4.5) -> None:
+        """A dot whose shape tells the slot: circle, open diamond, triangle, open square, …"""
+        s = size
+        match shape % 4:
+            case 0:
+                self.add("circle", cx=x, cy=y, r=s, class_=f"{class_} solid")
+            case 1:
+                r = s * 1.25
+                self.path(_polygon([(x, y - r), (x + r, y), (x, y + r), (x - r, y)]), class_)
+            case 2:
+                corners = [(x, y - s * 1.2), (x + s * 1.15, y + s), (x - s * 1.15, y + s)]
+                self.path(_polygon(corners), f"{class_} solid")
+            case _:
+                corners = [(x - s, y - s), (x + s, y - s), (x + s, y + s), (x - s, y + s)]
+                self.path(_polygon(corners), class_)
+
+    def svg(self) -> Markup:
+        """The finished element."""
+        size = f"{number(self.width)} {number(self.height)}"
+        opening = Markup(
+            f'<svg viewBox="0 0 {size}" width="{number(self.width)}" role="img"'
+            f' aria-label="{escape(self.title)}">'
+        )
+        named = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
+        return opening + named + Markup("").join(self._parts) + Markup("</svg>")
+
+
+def _text_of(value: str | float) -> str:
+    return value if isinstance(value, str) else number(value)
+
+
+def _polygon(corners: list[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in corners) + "Z"

@@ -1,0 +1,68 @@
+"""Every epoch as a dot whose shape tells the slot, and the estimate with its interval beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.scale import Linear
+from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis, epoch_ticks
+from steelyard.report.words import estimate, finite, interval
+from steelyard.units import percent_of_log
+
+_HEIGHT = 290
+_FOOT = 40
+_BESIDE = 46
+"""Room at the right for the estimate's own column."""
+
+
+def draw_epochs(
+    contrast: Mapping[str, Any],
+    span: tuple[float, float],
+    margin_percent: float,
+    arm_class: str,
+    width: float,
+) -> Markup:
+    """One contrast's epochs; `span` is the percent range shared with the settling chart."""
+    rows = [row for row in contrast["details"].get("epochs", []) if finite(row.get("d")) is not None]
+    numbers = [int(row["epoch"]) for row in rows] or [1]
+    y = Linear(*span, _HEIGHT - _FOOT, 14)
+    x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
+    arm = str(contrast.get("arm"))
+    drawing = Drawing(
+        width,
+        _HEIGHT,
+        f"{arm} against {contrast.get('control')}, epoch by epoch",
+        f"{len(rows)} epochs; estimate {estimate(contrast)} {interval(contrast)}. "
+        "The table below gives every value.",
+    )
+    draw_percent_axis(drawing, y, (x.start, width - 6), margin_percent)
+    for tick in epoch_ticks(numbers, x):
+        drawing.text(x(tick), _HEIGHT - _FOOT + 18, str(tick), "", "middle")
+    drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epoch", "quiet", "middle")
+    for row in rows:
+        slot = int(row.get("slots", {}).get(arm, 0))
+        drawing.mark(slot, x(row["epoch"]), y.clamped(percent_of_log(row["d"])), f"dot {arm_class}")
+    _draw_estimate(drawing, contrast, y, width, arm_class)
+    return drawing.svg()
+
+
+def _draw_estimate(
+    drawing: Drawing, contrast: Mapping[str, Any], y: Linear, width: float, arm_class: str
+) -> None:
+    middle = finite(contrast.get("estimate_percent"))
+    if middle is None:
+        return
+    place = width - _BESIDE / 2 - 2
+    low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
+    bottom = y.start if low is None else y.clamped(low)
+    top = y.end if high is None else y.clamped(high)
+    drawing.line(place, bottom, place, top, f"interval {arm_class}")
+    for end, at in ((low, bottom), (high, top)):
+        if end is not None:
+            drawing.line(place - 7, at, place + 7, at, f"cap {arm_class}")
+    drawing.add("circle", cx=place, cy=y.clamped(middle), r=6, class_=f"estimate {arm_class}")
+    drawing.text(place, _HEIGHT - _FOOT + 18, "all", "strong", "middle")

@@ -1,0 +1,119 @@
+"""The interval settling epoch by epoch, and the percent axis it shares with the epochs' dots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from steelyard.report.charts.drawing import Drawing, number
+from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.words import finite
+from steelyard.units import format_percent, percent_of_log
+
+PERCENT_LEFT = 58
+"""Room for the labels of a percent axis."""
+_HEIGHT = 290
+_FOOT = 40
+
+
+def percent_span(contrast: Mapping[str, Any], margin_percent: float) -> tuple[float, float]:
+    """The range that holds the epochs, the interval, zero and the margin; wild early ends do not count."""
+    details = contrast["details"]
+    values = [0.0, -margin_percent * 1.15, margin_percent * 1.15]
+    values += [percent_of_log(d) for d in details.get("d", []) if finite(d) is not None]
+    ends = [contrast.get("low_percent"), contrast.get("high_percent")]
+    values += [value for value in map(finite, ends) if value is not None]
+    room = (max(values) - min(values)) * 0.06
+    return min(values) - room, max(values) + room
+
+
+def draw_percent_axis(
+    drawing: Drawing, y: Linear, across: tuple[float, float], margin_percent: float
+) -> None:
+    """Labels and grid of a percent axis, the line of no difference and the margin around it."""
+    left, right = across
+    top, bottom = y.clamped(margin_percent), y.clamped(-margin_percent)
+    drawing.rect(left, top, right - left, bottom - top, "margin")
+    ticks = y.ticks(6)
+    digits = decimals_of(ticks)
+    for tick in ticks:
+        zero = abs(tick) < 1e-9
+        drawing.line(left, y(tick), right, y(tick), "zero" if zero else "grid")
+        label = "0" if zero else format_percent(tick, digits)
+        drawing.text(left - 6, y(tick) + 4, label, "", "end")
+    for side in (margin_percent, -margin_percent):
+        drawing.line(left, y.clamped(side), right, y.clamped(side), "margin-edge")
+
+
+def epoch_ticks(numbers: list[int], x: Linear) -> list[int]:
+    """Which epochs get their number written: as many as fit, the first and the last of a stride."""
+    first, last = min(numbers), max(numbers)
+    room = max(int((x.end - x.start) / 26), 1)
+    stride = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500) if (last - first) / s < room)
+    return [n for n in range(first, last + 1) if stride == 1 or n % stride == 0 or n == first]
+
+
+def draw_settling(
+    contrast: Mapping[str, Any],
+    span: tuple[float, float],
+    margin_percent: float,
+    looks: list[tuple[int, str]],
+    arm_class: str,
+    width: float,
+) -> Markup:
+    """Estimate and interval as they stood after each epoch; planned looks are upright lines."""
+    steps = contrast["details"].get("settling", [])
+    numbers = [int(step["epochs"]) for step in steps] or [1]
+    y = Linear(*span, _HEIGHT - _FOOT, 14)
+    x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - 12)
+    drawing = Drawing(
+        width,
+        _HEIGHT,
+        f"The interval of {contrast.get('arm')} against {contrast.get('control')} settling",
+        "Estimate and interval after each epoch. The table below gives every value.",
+    )
+    draw_percent_axis(drawing, y, (x.start, x.end), margin_percent)
+    for tick in epoch_ticks(numbers, x):
+        drawing.text(x(tick), _HEIGHT - _FOOT + 18, str(tick), "", "middle")
+    drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epochs so far", "quiet", "middle")
+    for look, words in looks:
+        if x.low <= look <= x.high:
+            drawing.line(x(look), 20, x(look), _HEIGHT - _FOOT, "look")
+            anchor = "end" if x(look) > width / 2 else "start"
+            drawing.text(x(look) + (-5 if anchor == "end" else 5), 24, words, "quiet", anchor)
+    _draw_band(drawing, steps, x, y, arm_class)
+    return drawing.svg()
+
+
+def _draw_band(
+    drawing: Drawing, steps: list[Mapping[str, Any]], x: Linear, y: Linear, arm_class: str
+) -> None:
+    """The interval as a band; an end that is still open runs along the edge of the picture."""
+    known = [s for s in steps if finite(s.get("low_percent")) is not None
+             or finite(s.get("high_percent")) is not None]
+    lows = [(x(s["epochs"]), _place(s.get("low_percent"), y, y.start)) for s in known]
+    highs = [(x(s["epochs"]), _place(s.get("high_percent"), y, y.end)) for s in known]
+    if len(known) > 1:
+        ring = lows + highs[::-1]
+        drawing.path(
+            "M" + "L".join(f"{number(a)} {number(b)}" for a, b in ring) + "Z", f"band {arm_class}"
+        )
+    for (a, low), (_, high) in zip(lows, highs, strict=True):
+        drawing.line(a, low, a, high, f"whisker {arm_class}")
+    drawing.polyline(lows, f"edge {arm_class}")
+    drawing.polyline(highs, f"edge {arm_class}")
+    middles = [
+        (x(s["epochs"]), y.clamped(value))
+        for s in steps
+        if (value := finite(s.get("estimate_percent"))) is not None
+    ]
+    drawing.polyline(middles, f"course {arm_class}")
+    for a, b in middles:
+        drawing.add("circle", cx=a, cy=b, r=3, class_=f"estimate {arm_class}")
+
+
+def _place(value: object, y: Linear, open_end: float) -> float:
+    known = finite(value)
+    return open_end if known is None else y.clamped(known)

@@ -1,0 +1,87 @@
+"""The beam: one interval on a balance whose middle is "no difference", with the margin marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from steelyard.report.charts.drawing import CHARACTER, Drawing
+from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.words import better_side, estimate, finite, interval, sentence
+from steelyard.units import format_percent
+
+_HEIGHT = 132
+_BEAM_Y = 84
+
+
+def reach_of(values: list[float | None], margin_percent: float) -> float:
+    """How far a symmetric beam must reach to hold all values and the margin, in percent."""
+    known = [abs(value) for value in values if value is not None]
+    return max([*known, margin_percent * 1.5]) * 1.2
+
+
+def draw_strip(
+    contrast: Mapping[str, Any], margin_percent: float, arm_class: str, width: float
+) -> Markup:
+    """The interval of one contrast on the beam; `arm_class` carries the arm's colour."""
+    low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
+    middle = finite(contrast.get("estimate_percent"))
+    reach = reach_of([low, high, middle], margin_percent)
+    x = Linear(-reach, reach, 14, width - 14)
+    title = f"{contrast.get('arm')} against {contrast.get('control')}"
+    drawing = Drawing(width, _HEIGHT, title, sentence(contrast))
+    _draw_margin(drawing, x, margin_percent)
+    _draw_scale(drawing, x, width)
+    left, right = better_side(contrast)
+    drawing.text(x(-reach), 12, f"◂ {left}", "side")
+    drawing.text(x(reach), 12, f"{right} ▸", "side", "end")
+    if middle is not None:
+        _draw_interval(drawing, x, (low, middle, high), arm_class)
+        _draw_label(drawing, x(middle), f"{estimate(contrast)} {interval(contrast)}", width)
+    return drawing.svg()
+
+
+def _draw_margin(drawing: Drawing, x: Linear, margin: float) -> None:
+    drawing.rect(x(-margin), 22, x(margin) - x(-margin), _BEAM_Y - 22, "margin")
+    for side in (-margin, margin):
+        drawing.line(x(side), 22, x(side), _BEAM_Y, "margin-edge")
+    words = f"margin ±{format_percent(margin, 3).rstrip(' %').rstrip('0').rstrip('.+')} %"
+    words = words.replace("±+", "±")
+    drawing.text(x(0), 12, words, "quiet", "middle")
+
+
+def _draw_scale(drawing: Drawing, x: Linear, width: float) -> None:
+    drawing.line(x.start, _BEAM_Y, x.end, _BEAM_Y, "beam")
+    ticks = x.ticks(10 if width > 500 else 4)
+    digits = decimals_of(ticks)
+    for tick in ticks:
+        drawing.line(x(tick), _BEAM_Y, x(tick), _BEAM_Y + 5, "beam")
+        label = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
+        drawing.text(x(tick), _BEAM_Y + 38 if label == "0" else _BEAM_Y + 20, label, "", "middle")
+    # The fulcrum of the balance stands under zero.
+    drawing.path(f"M{x(0):.1f} {_BEAM_Y + 2}l9 18h-18z", "fulcrum")
+
+
+def _draw_interval(
+    drawing: Drawing,
+    x: Linear,
+    ends: tuple[float | None, float, float | None],
+    arm_class: str,
+) -> None:
+    low, middle, high = ends
+    y = 62
+    left = x.start if low is None else x(low)
+    right = x.end if high is None else x(high)
+    drawing.line(left, y, right, y, f"interval {arm_class}")
+    for end, place in ((low, left), (high, right)):
+        if end is not None:
+            drawing.line(place, y - 8, place, y + 8, f"cap {arm_class}")
+    drawing.add("circle", cx=x(middle), cy=y, r=7, class_=f"estimate {arm_class}")
+
+
+def _draw_label(drawing: Drawing, place: float, words: str, width: float) -> None:
+    """The figures above their interval, kept inside the picture."""
+    half = len(words) * (CHARACTER + 0.9) / 2
+    drawing.text(min(max(place, half), width - half), 42, words, "strong", "middle")

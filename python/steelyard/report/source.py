@@ -1,0 +1,146 @@
+"""Reads from a record what a page is drawn from, a slice at a time, so that size does not matter."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import RecordError
+from steelyard.readings.record import Record
+
+Json = dict[str, Any]
+CountLatencies = Callable[[list[str], list[int]], list[int]]
+"""(base64 HdrHistograms, bin edges in ns ascending) → transactions per bin, one fewer than edges."""
+
+_BINS_PER_DECADE = 30
+LATENCY_EDGES_NS = [round(1_000 * 10 ** (step / _BINS_PER_DECADE)) for step in range(8 * 30 + 1)]
+"""1 µs … 100 s; a bin is 8 % wide: finer than the eye, coarser than the histograms' 0.1 %."""
+_BATCH = 2_000
+"""Histograms decoded at once: bounds memory to a few megabytes."""
+
+
+@dataclass(frozen=True)
+class SliceDot:
+    """One measured slice as a dot: when it began and how fast it was."""
+
+    epoch: int
+    start_ns: int
+    end_ns: int
+    throughput: float  # transactions a second; 0 where nothing was done
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything a page shows. Parts that a record does not hold yet are empty."""
+
+    directory: Path
+    study: Json
+    plan: Json
+    environment: Json
+    verdict: Json | None
+    epochs: list[Json]
+    events: list[Json]
+    dots: dict[str, list[SliceDot]]
+    """Measured slices by arm, in the order of the plan's arms."""
+    latency_counts: dict[str, list[int]] = field(default_factory=dict)
+    """Transactions per bin of LATENCY_EDGES_NS, by arm."""
+
+    @property
+    def arms(self) -> list[str]:
+        """Arm names, the control first: an arm's colour is its place in this list."""
+        control = str(self.plan.get("control", ""))
+        named = [str(arm) for arm in self.plan.get("arms", [])]
+        return sorted(named, key=lambda arm: arm != control)
+
+    @property
+    def contrasts(self) -> list[Json]:
+        """The verdict's contrasts, none while there is no verdict."""
+        return list(self.verdict.get("contrasts", [])) if self.verdict else []
+
+
+def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
+    """Counts per bin by the extension module, which decodes HdrHistogram V2."""
+    from steelyard import _core
+
+    counts: list[int] = _core.histogram_counts(latencies, edges_ns)
+    return counts
+
+
+def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
+    """Read a record; only plan.json must be there. Raises RecordError."""
+    record = Record.open(directory)
+    plan = record.read("plan.json")
+    lines = list(record.lines("telemetry.jsonl"))
+    arms = sorted((str(arm) for arm in plan.get("arms", [])), key=lambda a: a != plan["control"])
+    dots, counts = _read_slices(record, arms, count_latencies)
+    return Source(
+        directory=directory,
+        study=_read_study(directory / "study.toml"),
+        plan=plan,
+        environment=_read_if_there(record, "environment.json") or {},
+        verdict=_read_if_there(record, "verdict.json"),
+        epochs=[line for line in lines if line.get("type") == "epoch"],
+        events=[line for line in lines if line.get("type") == "event"],
+        dots=dots,
+        latency_counts=counts,
+    )
+
+
+def _read_if_there(record: Record, name: str) -> Json | None:
+    return record.read(name) if (record.directory / name).exists() else None
+
+
+def _read_study(file: Path) -> Json:
+    if not file.exists():
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as reason:
+        raise RecordError(f'could not read "{file}": {reason}') from reason
+
+
+def _read_slices(
+    record: Record, arms: list[str], count_latencies: CountLatencies
+) -> tuple[dict[str, list[SliceDot]], dict[str, list[int]]]:
+    """Dots and latency counts of the measured slices, by arm."""
+    dots: dict[str, list[SliceDot]] = {arm: [] for arm in arms}
+    counts = {arm: [0] * (len(LATENCY_EDGES_NS) - 1) for arm in arms}
+    waiting: dict[str, list[str]] = {arm: [] for arm in arms}
+
+    def count(arm: str) -> None:
+        binned = count_latencies(waiting[arm], LATENCY_EDGES_NS)
+        counts[arm] = [old + new for old, new in zip(counts[arm], binned, strict=True)]
+        waiting[arm].clear()
+
+    for entry in _measured(record):
+        arm = str(entry["arm"])
+        if arm not in dots:
+            continue
+        dots[arm].append(_dot_of(entry))
+        waiting[arm] += [s["latency"] for s in entry.get("scripts", []) if s.get("latency")]
+        if len(waiting[arm]) >= _BATCH:
+            count(arm)
+    for arm in arms:
+        if waiting[arm]:
+            count(arm)
+    return dots, counts
+
+
+def _measured(record: Record) -> Iterator[Json]:
+    return (e for e in record.lines("slices.jsonl") if e.get("kind", "measured") == "measured")
+
+
+def _dot_of(entry: Json) -> SliceDot:
+    # Throughput of a slice is clients × transactions ÷ Σ busy time of its clients; debt that the
+    # arm paid for this slice is time of all its clients.
+    busy_ns = entry.get("busy_ns", 0) + entry.get("clients", 1) * entry.get("debt_ns", 0)
+    done = entry.get("clients", 1) * entry.get("transactions", 0)
+    return SliceDot(
+        epoch=int(entry.get("epoch", 0)),
+        start_ns=int(entry["start_ns"]),
+        end_ns=int(entry["end_ns"]),
+        throughput=done * 1e9 / busy_ns if busy_ns else 0.0,
+    )

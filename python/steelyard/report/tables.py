@@ -1,0 +1,215 @@
+"""Turns parts of a record into rows of text: every table of the page, and nothing about HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from steelyard.report.charts.effect import quantile_name
+from steelyard.report.words import estimate, finite, interval
+from steelyard.units import NS_PER_US, format_bytes, format_duration, format_percent, percent_of_log
+
+Facts = Mapping[str, Any]
+
+
+def amount(value: object, unit: str = "") -> str:
+    """A quantity with four significant figures and its unit: `"24.31 µs"`; a dash for none."""
+    known = finite(value)
+    if known is None:
+        return "–"
+    size = abs(known)
+    text = f"{known:,.0f}" if size >= 1000 else f"{known:.4g}"
+    return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
+
+
+def cause_rows(causes: Iterable[Facts]) -> list[dict[str, str]]:
+    """Each cause with both arms' values and its contrast."""
+    return [
+        {
+            "metric": str(cause.get("metric", "")).replace("_", " "),
+            "control": amount(cause.get("control_value"), str(cause.get("unit") or "")),
+            "arm": amount(cause.get("arm_value"), str(cause.get("unit") or "")),
+            "change": estimate(cause),
+            "interval": interval(cause),
+            "note": str(cause.get("note") or ""),
+        }
+        for cause in causes
+    ]
+
+
+def latency_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
+    """Each percentile with both arms' latency and the effect on it."""
+    return [
+        {
+            "quantile": quantile_name(float(row["quantile"])),
+            "control": _microseconds(row.get("control_us")),
+            "arm": _microseconds(row.get("arm_us")),
+            "change": estimate(row),
+            "interval": interval(row),
+        }
+        for row in rows
+    ]
+
+
+def epoch_rows(contrast: Facts) -> list[dict[str, str]]:
+    """Each epoch with where the arms stood, who went first, and what was read."""
+    arm, control = str(contrast.get("arm")), str(contrast.get("control"))
+    rows = []
+    for row in contrast.get("details", {}).get("epochs", []):
+        slots, speed = row.get("slots", {}), row.get("throughput", {})
+        d, typical = finite(row.get("d")), finite(row.get("typical_d"))
+        rows.append(
+            {
+                "epoch": str(row.get("epoch")),
+                "slots": f"{control} {slots.get(control, '–')} · {arm} {slots.get(arm, '–')}",
+                "order": ", ".join(str(name) for name in row.get("order", [])),
+                "control": amount(speed.get(control)),
+                "arm": amount(speed.get(arm)),
+                "reading": "lost" if d is None else format_percent(percent_of_log(d)),
+                "typical": "–" if typical is None else format_percent(percent_of_log(typical)),
+            }
+        )
+    return rows
+
+
+def settling_rows(contrast: Facts) -> list[dict[str, str]]:
+    """Estimate and interval as they stood after each epoch."""
+    return [
+        {"epochs": str(step["epochs"]), "estimate": estimate(step), "interval": interval(step)}
+        for step in contrast.get("details", {}).get("settling", [])
+    ]
+
+
+def beside_rows(contrast: Facts) -> list[tuple[str, str]]:
+    """What is printed beside the interval, so that a reader can weigh the weighing."""
+    details = contrast.get("details", {})
+    rows: list[tuple[str, str]] = []
+    for key, words in (
+        ("t_interval_percent", "t interval over epochs (conservative, for comparison)"),
+        ("equivalence_interval_percent", "interval of the equivalence test"),
+    ):
+        ends = details.get(key)
+        if ends:
+            low_high = {"low_percent": ends[0], "high_percent": ends[1]}
+            rows.append((words, interval(low_high)))
+    for key, words in (
+        ("typical_percent", "reading of the typical slice (a gap means stalls)"),
+        ("epoch_sd_percent", "standard deviation from epoch to epoch"),
+        ("slot_effect_percent", "difference between the slots"),
+        ("smallest_visible_percent", "smallest effect visible in four of five such weighings"),
+    ):
+        value = finite(details.get(key))
+        if value is not None:
+            signed = format_percent(value)
+            rows.append((words, signed if "_sd_" not in key and "smallest" not in key
+                         else signed.lstrip("+")))
+    drops = details.get("drops")
+    if drops:
+        rows.append(("slices dropped", ", ".join(f"{arm} {n}" for arm, n in drops.items())))
+    forecast = forecast_words(contrast.get("forecast_seconds"))
+    if forecast:
+        rows.append(("forecast", forecast))
+    return rows
+
+
+def forecast_words(forecast: object) -> str:
+    """`"6 to 11 more minutes…"`; empty where there is no forecast. A number or a [low, high] range."""
+    ends = forecast if isinstance(forecast, Sequence) and not isinstance(forecast, str) else [forecast]
+    spans = [format_duration(value * 1e9) for end in ends if (value := finite(end)) is not None]
+    if not spans or all(finite(end) == 0 for end in ends):
+        return ""
+    return f"{' to '.join(dict.fromkeys(spans))} more measuring would settle it"
+
+
+def plan_rows(plan: Facts) -> list[tuple[str, str]]:
+    """The plan as label and text, reasons included."""
+    alpha = [f"{level:g}" for level in plan.get("alpha", [])]
+    epochs, look = plan.get("epochs"), plan.get("look")
+    looks = f"at the end, level {'+'.join(alpha)}"
+    if plan.get("open_ended") and len(alpha) == 2:
+        looks = f"open-ended: after every epoch at {alpha[0]}, after epoch {epochs} at {alpha[1]}"
+    elif look and len(alpha) == 2:
+        looks = f"after epoch {look} at level {alpha[0]}, after epoch {epochs} at {alpha[1]}"
+    processors = plan.get("processors")
+    rows = [
+        ("metric that decides", str(plan.get("metric", "throughput")).replace("_", " ")),
+        ("margin", f"±{finite(plan.get('margin')) or 0:.3%}".replace("0%", "%").replace("%", " %")),
+        ("epochs", f"{epochs}, each about {_span(plan.get('epoch_ns'))}"),
+        ("looks", looks),
+        ("blocks in an epoch", str(plan.get("blocks_per_epoch", "–"))),
+        ("slice", _because(_span(plan.get("slice_ns")), plan.get("slice_why"))),
+        ("warm-up", _span(plan.get("warmup_ns"))),
+        ("placement", _because(plan.get("placement"), plan.get("placement_why"))),
+        ("cost", _COSTS.get(str(plan.get("cost")), str(plan.get("cost", "–")))),
+        ("load", f"{plan.get('clients', '–')} clients on {plan.get('threads', '–')} driver threads"),
+        ("processors", ", ".join(map(str, processors)) if processors else "any"),
+        ("attempt", _attempt(plan.get("attempt", 1))),
+        ("seed", str(plan.get("seed", "–"))),
+    ]
+    return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+_COSTS = {
+    "foreground": "foreground: what the transactions themselves pay",
+    "whole": "whole: each arm also pays the work it leaves to the background",
+}
+
+
+def environment_rows(environment: Facts) -> list[tuple[str, str]]:
+    """The machine and the software, flattened; long lists (settings, hashes) are counted only."""
+    rows: list[tuple[str, str]] = []
+    for key, value in environment.items():
+        if key not in _TOLD_ELSEWHERE:
+            _flatten(rows, str(key), value)
+    return rows
+
+
+_TOLD_ELSEWHERE = frozenset({"settings", "arms", "plans", "format"})
+
+
+def _flatten(rows: list[tuple[str, str]], label: str, value: object) -> None:
+    label = label.replace("_", " ")
+    if isinstance(value, Mapping):
+        if len(value) > 24:
+            rows.append((label, f"{len(value)} entries, in environment.json"))
+            return
+        for key, inner in value.items():
+            _flatten(rows, f"{label}: {key}" if label else str(key), inner)
+    elif isinstance(value, list):
+        shown = ", ".join(str(item) for item in value[:16])
+        more = f" … ({len(value)} in all)" if len(value) > 16 else ""
+        rows.append((label, (shown + more) or "none"))
+    elif value is not None and value != "":
+        rows.append(_with_unit(label, value))
+
+
+def _with_unit(label: str, value: object) -> tuple[str, str]:
+    """Bytes and nanoseconds leave their unit in the label behind for one a person reads."""
+    if isinstance(value, bool):
+        return label, "yes" if value else "no"
+    if isinstance(value, int | float):
+        if label.endswith(" bytes"):
+            return label.removesuffix(" bytes"), format_bytes(value)
+        if label.endswith(" ns"):
+            return label.removesuffix(" ns"), format_duration(value)
+    return label, str(value)
+
+
+def _microseconds(value: object) -> str:
+    known = finite(value)
+    return "–" if known is None else format_duration(known * NS_PER_US)
+
+
+def _span(value: object) -> str:
+    known = finite(value)
+    return "–" if known is None else format_duration(known)
+
+
+def _because(value: object, why: object) -> str:
+    return f"{value or '–'}: {why}" if why else str(value or "–")
+
+
+def _attempt(attempt: object) -> str:
+    if attempt in (None, 1):
+        return "first"
+    return f"{attempt}: weighed before on this machine; false alarms add up over attempts"

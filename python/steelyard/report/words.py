@@ -1,0 +1,97 @@
+"""Says a contrast in words: the sentence, the interval, the verdict's mark and colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.units import format_percent
+
+Facts = Mapping[str, Any]
+
+MARKS = {"slower": "▼", "faster": "▲", "equivalent": "=", "inconclusive": "?", "invalid": "✕"}
+"""One sign a verdict, so that no verdict rests on colour."""
+
+QUANTITIES = {
+    "throughput": "throughput",
+    "latency_mean": "mean latency",
+    "cpu_us": "server CPU",
+    "wal_bytes": "WAL",
+}
+
+
+def finite(value: object) -> float | None:
+    """The value as a number, None where there is no bound (null, NaN, infinite)."""
+    if isinstance(value, int | float) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def quantity(contrast: Facts) -> str:
+    """What was weighed, in words: `"throughput"`."""
+    metric = str(contrast.get("metric", "throughput"))
+    return QUANTITIES.get(metric, metric.replace("_", " "))
+
+
+def interval(entry: Facts) -> str:
+    """`"[−3.51, −2.60] %"`; an open end is said as such, and no interval at all as `"no interval"`."""
+    low, high = finite(entry.get("low_percent")), finite(entry.get("high_percent"))
+    if low is None and high is None:
+        return "no interval"
+    digits = digits_for(entry)
+    return f"[{_end(low, digits, '−∞')}, {_end(high, digits, '+∞')}] %"
+
+
+def estimate(entry: Facts) -> str:
+    """`"−3.06 %"`, or a dash where there is none."""
+    value = finite(entry.get("estimate_percent"))
+    return "–" if value is None else format_percent(value, digits_for(entry))
+
+
+def digits_for(entry: Facts) -> int:
+    """Decimals worth showing: two significant figures of the interval's width."""
+    low, high = finite(entry.get("low_percent")), finite(entry.get("high_percent"))
+    if low is None or high is None or high <= low:
+        return 2
+    return min(max(1 - math.floor(math.log10(high - low)), 0), 3)
+
+
+def sentence(contrast: Facts) -> str:
+    """One contrast as a sentence a person would say, with its interval."""
+    arm, control = contrast.get("arm", "the arm"), contrast.get("control", "the control")
+    size = f"{estimate(contrast)} {interval(contrast)} {quantity(contrast)}"
+    match contrast.get("verdict"):
+        case "slower" | "faster" as word:
+            return f"{arm} is {word} than {control}: {size}."
+        case "equivalent":
+            aside = ", though a small difference is there" if contrast.get("nonzero") else ""
+            return f"{arm} and {control} are equivalent{aside}: {size}."
+        case "invalid":
+            return f"The weighing of {arm} against {control} is invalid; it read {size}."
+        case _:
+            return f"Inconclusive: {arm} against {control} read {size}."
+
+
+def scope(contrast: Facts) -> str:
+    """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`."""
+    parts = []
+    confidence = finite(contrast.get("confidence"))
+    if confidence is not None:
+        percent = confidence * 100 if confidence <= 1 else confidence
+        parts.append(f"{percent:.3g} % confidence")
+    for name in ("epochs", "blocks"):
+        if isinstance(contrast.get(name), int):
+            parts.append(f"{contrast[name]:,} {name}".replace(",", " "))
+    return ", ".join(parts)
+
+
+def better_side(contrast: Facts) -> tuple[str, str]:
+    """What lies left and right of zero: `("slower", "faster")`, turned for latencies."""
+    if contrast.get("higher_is_better", True):
+        return "slower", "faster"
+    return "faster", "slower"
+
+
+def _end(value: float | None, digits: int, open_end: str) -> str:
+    return open_end if value is None else format_percent(value, digits).removesuffix(" %")
