@@ -1,0 +1,137 @@
+"""Two arms may differ where the study says so, in what follows from that, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from steelyard.arms.arm import declared_names
+from steelyard.arms.differences import ABSENT, builds_differ, compare
+from steelyard.engines.engine import Identity
+from steelyard.errors import WeighingError
+from steelyard.study.study import Arm, Study
+
+CONTROL = {
+    "data_checksums": "on",
+    "port": "5432",
+    "data_directory": "/a",
+    "unix_socket_directories": "/a/s",
+    "shared_buffers": "16384 8kB",
+    "wal_buffers": "512 8kB",
+    "work_mem": "4096 kB",
+    "server_version": "18.4",
+}
+BUILD = Identity(
+    kind="postgres",
+    version="18.4",
+    version_number=180004,
+    builder="gcc 14.2.1",
+    configure="'--prefix=/one' '--without-icu'",
+    cflags="-Wall -Wshadow -O2",
+    origin="bundle",
+    bindir="/one/bin",
+    assertions=False,
+)
+
+
+def test_arms_that_differ_where_declared_are_accepted() -> None:
+    found = compare(CONTROL, {**CONTROL, "data_checksums": "off"}, {"data_checksums"})
+    assert found.declared == [("data_checksums", "on", "off")]
+    assert (found.undeclared, found.derived) == ([], [])
+    found.refuse_undeclared("on", "off")
+
+
+def test_what_belongs_to_the_slot_is_no_difference() -> None:
+    moved = {"port": "5433", "data_directory": "/b", "unix_socket_directories": "/b/s"}
+    found = compare(CONTROL, {**CONTROL, **moved}, set())
+    assert (found.declared, found.undeclared, found.derived) == ([], [], [])
+
+
+def test_an_undeclared_difference_is_refused_by_name_and_value() -> None:
+    found = compare(CONTROL, {**CONTROL, "work_mem": "65536 kB"}, {"data_checksums"})
+    assert found.undeclared == [("work_mem", "4096 kB", "65536 kB")]
+    with pytest.raises(WeighingError) as refusal:
+        found.refuse_undeclared("on", "off")
+    assert '"work_mem" is 4096 kB and 65536 kB' in (refusal.value.detail or "")
+    assert '"off" against "on"' in refusal.value.primary
+
+
+def test_a_setting_computed_from_a_declared_one_follows_from_it() -> None:
+    arm = {**CONTROL, "shared_buffers": "65536 8kB", "wal_buffers": "2048 8kB"}
+    assert compare(CONTROL, arm, {"shared_buffers"}).derived == [
+        ("wal_buffers", "512 8kB", "2048 8kB")
+    ]
+    assert compare(CONTROL, arm, {"shared_buffers", "wal_buffers"}).derived == []
+    # without its cause it is a difference nobody asked for
+    other = {**CONTROL, "wal_buffers": "2048 8kB", "work_mem": "1 kB"}
+    assert [name for name, _, _ in compare(CONTROL, other, {"work_mem"}).undeclared] == [
+        "wal_buffers"
+    ]
+
+
+def test_what_only_one_version_knows_follows_from_a_declared_version_only() -> None:
+    arm = {**CONTROL, "server_version": "16.14"}
+    arm.pop("wal_buffers")
+    assert [name for name, _, _ in compare(CONTROL, arm, {"version"}).derived] == [
+        "server_version",
+        "wal_buffers",
+    ]
+    assert compare(CONTROL, arm, set()).undeclared == [
+        ("server_version", "18.4", "16.14"),
+        ("wal_buffers", "512 8kB", ABSENT),
+    ]
+
+
+def test_a_changed_default_does_not_hide_behind_a_declared_version() -> None:
+    found = compare(CONTROL, {**CONTROL, "work_mem": "1 kB"}, {"version"})
+    assert found.undeclared == [("work_mem", "4096 kB", "1 kB")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("builder", "gcc 7.5"),
+        ("configure", "'--prefix=/one'"),
+        ("cflags", "-Wall -Wshadow -Os"),
+        ("origin", "system"),
+        ("assertions", True),
+    ],
+)
+def test_builds_of_other_makers_or_ways_differ(field: str, value: object) -> None:
+    other = replace(BUILD, **{field: value})  # type: ignore[arg-type]
+    assert [name for name, _, _ in builds_differ(BUILD, other)] == [field]
+
+
+def test_place_version_and_warnings_do_not_make_another_builder() -> None:
+    other = replace(
+        BUILD,
+        version="16.14",
+        bindir="/two/bin",
+        configure="'--prefix=/two' '--without-icu'",
+        cflags="-Wall -O2",
+    )
+    assert builds_differ(BUILD, other) == []
+
+
+def _study(control: Arm, arm: Arm) -> Study:
+    return Study(
+        name="s", title="t", question="q", control=control, arms=(arm,), settings={"jit": "off"}
+    )
+
+
+def test_a_study_declares_what_its_arms_say_themselves() -> None:
+    control = Arm(name="a", settings={"work_mem": "4MB", "fsync": "on"})
+    arm = Arm(name="b", checksums=False, settings={"work_mem": "8MB", "fsync": "on", "jit": "on"})
+    assert declared_names(_study(control, arm), control, arm) == {
+        "work_mem",
+        "jit",
+        "data_checksums",
+    }
+
+
+def test_arms_of_two_versions_declare_the_version() -> None:
+    control, arm = Arm(name="a"), Arm(name="b", version="16")
+    study = _study(control, arm)
+    assert declared_names(study, control, arm) == {"version"}
+    assert declared_names(study, control, control) == set()
