@@ -1,0 +1,108 @@
+"""The cache root: loaded templates, copied binaries and the places of weighings under way.
+
+`STEELYARD_CACHE` if set, else /var/cache/steelyard as root, else XDG_CACHE_HOME/steelyard. Data
+directories of weighings stand here too, so that they can share blocks with their templates
+(reflink), and so the root decides which disk is weighed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import EngineError
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The cache root and its three rooms."""
+
+    root: Path
+
+    @property
+    def templates(self) -> Path:
+        """Loaded, cleanly stopped clusters; each belongs to the account that loaded it."""
+        return self.root / "templates"
+
+    @property
+    def binaries(self) -> Path:
+        """Copies of server programs, where the server's account could not read the original."""
+        return self.root / "binaries"
+
+    @property
+    def runs(self) -> Path:
+        """One directory a weighing under way; registry.py cleans what a dead owner left."""
+        return self.root / "run"
+
+
+def cache_root() -> Path:
+    """Where the cache root is, whether or not it exists yet."""
+    chosen = os.environ.get("STEELYARD_CACHE")
+    if chosen:
+        return Path(chosen).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/cache/steelyard")
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification says that a relative path there is to be ignored.
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "steelyard"
+
+
+def open_cache() -> Cache:
+    """The cache, made if needed; mode 0711 so that an account reaches what is its own."""
+    cache = Cache(cache_root())
+    try:
+        for room in (cache.root, cache.templates, cache.binaries, cache.runs):
+            room.mkdir(parents=True, exist_ok=True)
+            mode = 0o755 if room == cache.binaries else 0o711
+            if room.stat().st_mode & 0o777 != mode:
+                room.chmod(mode)
+    except OSError as error:
+        raise EngineError(
+            f'could not make the cache directory "{error.filename}": {error.strerror}',
+            hint="Set STEELYARD_CACHE to a directory that can be written.",
+        ) from error
+    return cache
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes an unprivileged account may still write on the file system of `path`."""
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    status = os.statvfs(existing)
+    return status.f_bavail * status.f_frsize
+
+
+def tree_bytes(path: Path) -> int:
+    """Bytes that a file or directory tree occupies; files that vanish meanwhile count nothing."""
+    total = 0
+    for directory, _, files in os.walk(path):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return total
+
+
+def entries(room: Path) -> list[Path]:
+    """What stands in a room of the cache, by name; lock files and half-made ones left out."""
+    if not room.is_dir():
+        return []
+    return sorted(p for p in room.iterdir() if p.is_dir() and not p.name.startswith("."))
+
+
+def clear(room: Path) -> int:
+    """Remove every directory in a room, half-made ones too; the bytes that became free.
+
+    Files stay: they are locks, and a lock file that is removed while another process waits for
+    it would let two of them in.
+    """
+    freed = 0
+    for entry in sorted(room.iterdir()) if room.is_dir() else []:
+        if entry.is_dir():
+            freed += tree_bytes(entry)
+            shutil.rmtree(entry)
+    return freed

@@ -1,0 +1,65 @@
+"""PostgreSQL as an engine: one build, run under one account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Identity
+from steelyard.engines.postgres.build import Build
+from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.initdb import make_cluster
+from steelyard.engines.postgres.server import serving_pid
+from steelyard.errors import EngineError
+
+
+class Postgres:
+    """A build of PostgreSQL that the account can run; implements Engine."""
+
+    def __init__(self, build: Build, identity: Identity, account: Account) -> None:
+        self._build = build
+        self._identity = identity
+        self._account = account
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @property
+    def account(self) -> Account:
+        """The account that its servers run under."""
+        return self._account
+
+    def create(self, directory: Path, *, checksums: bool) -> Cluster:
+        """Make a new cluster in `directory`: locale C, UTF8, superuser `postgres`, trust."""
+        directory = directory.absolute()
+        make_cluster(self._build, self._identity, self._account, directory, checksums=checksums)
+        return Cluster(self._build, self._identity, self._account, directory)
+
+    def open(self, directory: Path) -> Cluster:
+        """The stopped cluster that stands in `directory`, of this major version."""
+        directory = directory.absolute()
+        try:
+            major = (directory / "PG_VERSION").read_text().strip()
+        except OSError as error:
+            raise EngineError(
+                f'could not open cluster "{directory}": {error.strerror}',
+                detail='A PostgreSQL data directory has a file "PG_VERSION".',
+            ) from error
+        if major != _major(self._identity):
+            raise EngineError(
+                f'cannot open cluster "{directory}" with PostgreSQL {self._identity.version}: '
+                f"it was made by version {major}"
+            )
+        pid = serving_pid(directory)
+        if pid is not None:
+            raise EngineError(
+                f'could not open cluster "{directory}": it is running',
+                detail=f"Its server is process {pid}.",
+            )
+        return Cluster(self._build, self._identity, self._account, directory)
+
+
+def _major(identity: Identity) -> str:
+    number = identity.version_number
+    return str(number // 10000) if number >= 100000 else f"{number // 10000}.{number // 100 % 100}"
