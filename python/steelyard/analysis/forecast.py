@@ -1,0 +1,99 @@
+"""Forecasts how many more epochs would settle a weighing that says "inconclusive".
+
+The smallest n ≥ 8 with n ≥ (t_{1−α/2,n−1} + t_{.8,n−1})² (s/g)²: the count at which a set at α sees
+the gap g with 80 % power; g is the distance of the estimate from what it must be told from. s² from
+a dozen epochs is only known within a factor, so the answer is a range, from 80 % chi-square limits
+of s² (×.61 … ×2.2 at n = 10). The estimate itself wanders too: this is a forecast, not a promise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.looks import ALPHAS, FEWEST_FOR_VERDICT
+from steelyard.analysis.sign_flip import Floats
+
+POWER = 0.8
+HOPELESS_SHARE = 0.1
+"""An estimate within this share of δ from ±δ: no time will settle on which side it lies."""
+MOST_EPOCHS = 10_000
+_SPREAD = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Epochs needed in all, as a range; even numbers; MOST_EPOCHS stands for "or more"."""
+
+    fewest: int
+    likely: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What more measuring would do, from `epochs` epochs that are there."""
+
+    epochs: int
+    margin: Need | None
+    """To settle on which side of ±δ the effect lies; None: near ±δ, no time will settle it."""
+    sign: Need | None
+    """To tell the effect from 0; None where the estimate is 0."""
+
+    def more(self, need: Need) -> Need:
+        """What is missing of a need: at least one pair of epochs."""
+        return Need(*(max(2, n - self.epochs) for n in (need.fewest, need.likely, need.most)))
+
+
+def forecast(d: Floats, margins: tuple[float, float], alpha: float = ALPHAS[1]) -> Forecast | None:
+    """The forecast from the epochs' log ratios, shape (n,); margins as natural logs (−δ, δ).
+
+    None with fewer than 3 epochs, or where an arm did no work in one (no variance then).
+    """
+    if len(d) < 3 or not np.isfinite(d).all():
+        return None
+    centre, variance = float(np.mean(d)), float(np.var(d, ddof=1))
+    to_margin = min(abs(centre - margin) for margin in margins)
+    delta = min(abs(margin) for margin in margins)
+    hopeless = to_margin < HOPELESS_SHARE * delta
+    return Forecast(
+        epochs=len(d),
+        margin=None if hopeless else _need(variance, to_margin, len(d), alpha),
+        sign=_need(variance, abs(centre), len(d), alpha) if centre else None,
+    )
+
+
+def _need(variance: float, gap: float, n: int, alpha: float) -> Need:
+    from scipy.stats import chi2
+
+    tails = ((1 + _SPREAD) / 2, (1 - _SPREAD) / 2)
+    low, high = (variance * (n - 1) / float(chi2.ppf(tail, n - 1)) for tail in tails)
+    return Need(
+        fewest=epochs_needed(math.sqrt(low), gap, alpha),
+        likely=epochs_needed(math.sqrt(variance), gap, alpha),
+        most=epochs_needed(math.sqrt(high), gap, alpha),
+    )
+
+
+def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1]) -> int:
+    """Smallest even n ≥ 8 that sees `gap` with 80 % power where epochs scatter by `sd`."""
+    from scipy.stats import t
+
+    if gap <= 0:
+        return MOST_EPOCHS
+
+    def seen(n: int) -> bool:
+        quantiles = float(t.ppf(1 - alpha / 2, n - 1)) + float(t.ppf(POWER, n - 1))
+        return n >= (quantiles * sd / gap) ** 2
+
+    low, high = FEWEST_FOR_VERDICT, MOST_EPOCHS
+    if seen(low):
+        return low
+    if not seen(high):
+        return MOST_EPOCHS
+    while high - low > 2:  # seen is monotone in n; both ends stay even
+        middle = (low + high) // 4 * 2
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return high

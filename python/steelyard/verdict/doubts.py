@@ -1,0 +1,141 @@
+"""Raises the threats that the epochs themselves show: places, counts, crashes, shape, plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.analysis.drops import unequal
+from steelyard.analysis.epoch_reading import EpochReading, blamed
+from steelyard.analysis.littles_law import held_up, impossible
+from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
+from steelyard.analysis.skew import skewed_side
+from steelyard.analysis.slots import PlaceCheck, carry_over_check, place_check
+from steelyard.units import format_percent, percent_of_log
+from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
+
+
+def doubts_of(
+    epochs: Sequence[EpochReading], arm: str, control: str, terms: Terms, ended: bool
+) -> tuple[Threat, ...]:
+    """Every threat that the readings of one contrast show, in the order of the closed list.
+
+    `ended`: no further epoch will come; before that, too few epochs is no threat.
+    """
+    return (
+        *_places(epochs, arm, control),
+        *_counts(epochs, arm, control),
+        *_crashes(epochs, arm, control),
+        *_littles_law(epochs, arm, control),
+        *_shape(epochs, arm, control),
+        *_plan(epochs, terms, ended),
+    )
+
+
+def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    d = np.array([one.d for one in epochs], dtype=float)
+    slots = [(one.slots.get(arm), one.slots.get(control)) for one in epochs]
+    orders = [_who_first(one, arm, control) for one in epochs]
+    check = place_check(d, slots)
+    if check.alarms:
+        yield raise_threat(
+            ThreatKind.SLOTS_DIFFER,
+            f"the reading moves by {_size(check)} with the slots of the arms "
+            f"(p = {check.p_value:.2g})",
+        )
+    check = carry_over_check([one.carry_over for one in epochs])
+    if check.alarms:
+        yield raise_threat(
+            ThreatKind.CARRY_OVER,
+            f"{arm} changes by {format_percent(percent_of_log(check.effect))} more than {control} "
+            f"when it follows another arm (p = {check.p_value:.2g})",
+        )
+    check = place_check(d, orders)
+    if check.alarms:
+        yield raise_threat(
+            ThreatKind.START_ORDER,
+            f"the reading moves by {_size(check)} with which arm was started first "
+            f"(p = {check.p_value:.2g})",
+        )
+
+
+def _size(check: PlaceCheck) -> str:
+    return f"{percent_of_log(check.effect):.2f} %"
+
+
+def _who_first(one: EpochReading, arm: str, control: str) -> bool | None:
+    if arm in one.start_order and control in one.start_order:
+        return one.start_order.index(arm) < one.start_order.index(control)
+    return None
+
+
+def _counts(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    dropped = [sum(one.dropped.get(name, 0) for one in epochs) for name in (arm, control)]
+    kept = [sum(one.slices.get(name, 0) for one in epochs) for name in (arm, control)]
+    if unequal(*dropped, *(a + b for a, b in zip(kept, dropped, strict=True))):
+        yield raise_threat(
+            ThreatKind.UNEQUAL_DROPS,
+            f"{dropped[0]} slices of {arm} were dropped and {dropped[1]} of {control}",
+        )
+    failed = [sum(one.failed.get(name, 0) for one in epochs) for name in (arm, control)]
+    tried = [sum(one.attempted.get(name, 0) for one in epochs) for name in (arm, control)]
+    if unequal(*failed, *tried):
+        yield raise_threat(
+            ThreatKind.ERRORS_DIFFER,
+            f"{failed[0]} of {tried[0]} transactions of {arm} failed or were retried, "
+            f"and {failed[1]} of {tried[1]} of {control}",
+        )
+
+
+def _crashes(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    for name in (control, arm):
+        lost = [one for one in epochs if name in blamed(one.outcome)]
+        if lost:
+            listed = ", ".join(f"{one.epoch + 1} ({_what(one.outcome)})" for one in lost)
+            yield raise_threat(
+                ThreatKind.ARM_CRASHED,
+                f"{name} did not complete {len(lost)} of {len(epochs)} epochs: {listed}",
+            )
+
+
+def _what(outcome: str) -> str:
+    return outcome.partition(":")[0]
+
+
+def _littles_law(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    for name in (control, arm):
+        shares = [one.busy_share.get(name, math.nan) for one in epochs]
+        known = [share for share in shares if math.isfinite(share)]
+        if not known:
+            continue
+        share = float(np.median(known))
+        if impossible(share) or held_up(share):
+            yield raise_threat(
+                ThreatKind.LITTLES_LAW,
+                f"the latencies of {name} fill {100 * share:.1f} % of its time under load",
+            )
+
+
+def _shape(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    usable = np.array([one.d for one in epochs if not math.isnan(one.d)])
+    side = skewed_side(usable)
+    if side and len(usable) >= FEWEST_FOR_VERDICT:
+        less = "less" if side < 0 else "more"
+        yield raise_threat(
+            ThreatKind.SKEWED,
+            f"two or more epochs read far {less} of {arm} against {control} than the others, "
+            "and none as far on the other side",
+        )
+
+
+def _plan(epochs: Sequence[EpochReading], terms: Terms, ended: bool) -> Iterator[Threat]:
+    usable = sum(not math.isnan(one.d) for one in epochs)
+    if usable < FEWEST_FOR_VERDICT and (ended or len(epochs) >= terms.epochs):
+        yield raise_threat(
+            ThreatKind.TOO_FEW_EPOCHS,
+            f"{usable} epochs have a reading; a verdict needs {FEWEST_FOR_VERDICT}",
+        )
+    if terms.attempt > 1:
+        yield raise_threat(ThreatKind.ATTEMPT, f"this is attempt {terms.attempt}")

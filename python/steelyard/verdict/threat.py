@@ -1,0 +1,204 @@
+"""Holds the threats: every reason to doubt a verdict that Steelyard knows. A closed list.
+
+A threat says what was seen, the likely cause, and what to do. One that invalidates takes the
+verdict away; the others stand beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+
+class ThreatKind(StrEnum):
+    """Every threat by its name, as it is printed."""
+
+    SLOTS_DIFFER = "slots differ"
+    CARRY_OVER = "carry-over"
+    START_ORDER = "start order matters"
+    UNEQUAL_DROPS = "unequal drops"
+    LEDGER = "balance's ledger"
+    DEBUG_BUILD = "debug build of the driver"
+    WRONG_ANSWER = "wrong answer from the workload"
+    UNDECLARED = "arms differ where not declared"
+    BUILDS_DIFFER = "builds differ"
+    PLANS_DIFFER = "plans differ"
+    ERRORS_DIFFER = "errors or retries differ"
+    ARM_CRASHED = "an arm crashed"
+    DRIVER_BOUND = "driver is the bottleneck"
+    LITTLES_LAW = "Little's law broken"
+    CPU_DISAGREES = "foreground and CPU disagree"
+    NO_STEADY_STATE = "no steady state"
+    SKEWED = "epochs skewed"
+    ONE_ARM_BACKGROUND = "checkpoint or autovacuum in one arm's slices only"
+    STEAL = "steal or throttling"
+    NEARLY_FULL = "memory or disk nearly full"
+    WORKING_SET = "working set not what the study says"
+    DIRECTORY_TIED = "data directory tied to the arm"
+    TOO_FEW_EPOCHS = "too few epochs"
+    ONE_PROCESSOR = "one processor"
+    PLACEMENT_FREE = "placement free"
+    ATTEMPT = "attempt k"
+    MACHINE_CHANGED = "machine changed"
+    ADDRESS_ONLY = "address only"
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    """A reason to doubt: what was seen, the likely cause, what to do; whether it invalidates."""
+
+    name: str
+    seen: str
+    cause: str
+    advice: str
+    invalidates: bool
+
+    def to_json(self) -> dict[str, str | bool]:
+        """The five keys of the command line's contract."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    cause: str
+    advice: str
+    invalidates: bool = False
+
+
+_TEMPLATES: dict[ThreatKind, _Template] = {
+    ThreatKind.SLOTS_DIFFER: _Template(
+        "one place is faster than the other: its files, its processors or its start",
+        "the random slots turn this into noise; more epochs shrink it, and a quieter or more "
+        "even machine removes it",
+    ),
+    ThreatKind.CARRY_OVER: _Template(
+        "what one arm leaves behind (dirty pages, caches, burst credits) changes the next slice",
+        'weigh with cost = "whole", longer slices, or residency that keeps the arms apart',
+    ),
+    ThreatKind.START_ORDER: _Template(
+        "the arm started first has better memory, warmer files or an older process",
+        "the random order turns this into noise; a longer warm-up shrinks it",
+    ),
+    ThreatKind.UNEQUAL_DROPS: _Template(
+        "slices were left out more often for one arm: the cause is not blind to the arms",
+        "find what interrupts that arm, then weigh again",
+        invalidates=True,
+    ),
+    ThreatKind.LEDGER: _Template(
+        "weighings of equal arms on this machine differ more often than chance allows",
+        "run `steelyard doctor`, then `steelyard weigh aa` until the ledger recovers",
+        invalidates=True,
+    ),
+    ThreatKind.DEBUG_BUILD: _Template(
+        "the driver was built without optimisation: its own cost hides the server's",
+        "run `make build`, which builds the release profile",
+        invalidates=True,
+    ),
+    ThreatKind.WRONG_ANSWER: _Template(
+        "an arm did not do the work it was timed for: missing rows, or a broken balance",
+        "look at the workload's checks and the server's log before believing any speed",
+        invalidates=True,
+    ),
+    ThreatKind.UNDECLARED: _Template(
+        "a setting differs between the arms that the study does not name",
+        "declare it in the study, or set it equal for all arms",
+        invalidates=True,
+    ),
+    ThreatKind.BUILDS_DIFFER: _Template(
+        "compiler, flags, assertions or origin differ: the same sources built twice have "
+        "differed by 14 %",
+        "compare arms from one builder",
+    ),
+    ThreatKind.PLANS_DIFFER: _Template(
+        "the arms ran different query plans: statistics, costs or versions differ",
+        "read the plans; if the difference is not the treatment, analyse both arms alike",
+    ),
+    ThreatKind.ERRORS_DIFFER: _Template(
+        "one arm failed or retried more; that time counts as time without work",
+        "look at the errors by SQLSTATE: the effect may sit there and not in the speed",
+    ),
+    ThreatKind.ARM_CRASHED: _Template(
+        "a server could not start or did not survive an epoch",
+        "read the server's log in the record; such an epoch counts as no work done",
+    ),
+    ThreatKind.DRIVER_BOUND: _Template(
+        "the driver used up its processors or was late: a true difference is read too small",
+        "give the driver processors of its own, or use fewer clients",
+    ),
+    ThreatKind.LITTLES_LAW: _Template(
+        "latencies do not fill the time under load (or overfill it): the driver held the "
+        "clients up, or counts are wrong",
+        "use fewer clients; if it persists, report it with the record",
+    ),
+    ThreatKind.CPU_DISAGREES: _Template(
+        "processor time per transaction moved otherwise than throughput: work was left to the "
+        "background, or the arms wait for something else",
+        'weigh with cost = "whole", and read the cause table',
+    ),
+    ThreatKind.NO_STEADY_STATE: _Template(
+        "the load still drifted when the warm-up cap was reached",
+        "lengthen the warm-up or the epochs; the random order keeps the comparison fair",
+    ),
+    ThreatKind.SKEWED: _Template(
+        "an arm has slow restarts of its own: rare, and on one side only",
+        "weigh more epochs: the error rate is 6–10 % at 8 epochs then, and falls with their number",
+    ),
+    ThreatKind.ONE_ARM_BACKGROUND: _Template(
+        "a checkpoint or autovacuum fell into the slices of one arm only",
+        'weigh longer, or with cost = "whole", so that each arm pays its own',
+    ),
+    ThreatKind.STEAL: _Template(
+        "the host took processor time away, or a limit throttled it",
+        "weigh at another hour or on another machine; the interval already holds this noise",
+    ),
+    ThreatKind.NEARLY_FULL: _Template(
+        "memory or disk is nearly used up: reclaim and allocation cost time of their own",
+        "free some, or use a smaller scale",
+    ),
+    ThreatKind.WORKING_SET: _Template(
+        "the share of pages found in memory is not what the study is about",
+        "change the scale or shared_buffers; the effect per page carries over, the percent "
+        "does not",
+    ),
+    ThreatKind.DIRECTORY_TIED: _Template(
+        "each arm kept its own files for the whole weighing: their place on the disk is part "
+        "of what was compared",
+        "weigh with fresh copies in every epoch, or at least three separate loads",
+    ),
+    ThreatKind.TOO_FEW_EPOCHS: _Template(
+        "the budget or an interruption left fewer than 8 epochs",
+        "give more time, or shorter epochs; the interval shown is a t interval",
+    ),
+    ThreatKind.ONE_PROCESSOR: _Template(
+        "driver and servers share one processor: both are measured together",
+        "weigh on at least two processors",
+    ),
+    ThreatKind.PLACEMENT_FREE: _Template(
+        "processes were left to the scheduler: identical servers differ more from epoch to epoch",
+        'weigh with placement = "symmetric" if the work does not wait for the disk',
+    ),
+    ThreatKind.ATTEMPT: _Template(
+        'this question was weighed before: weighing again after "inconclusive" raises false '
+        "alarms to 10 % after two",
+        "believe the attempts together, or weigh once more with a budget fixed beforehand",
+    ),
+    ThreatKind.MACHINE_CHANGED: _Template(
+        "the weighing was resumed on another machine, kernel or build",
+        "the comparison inside every epoch stands; the effect may differ between the machines",
+    ),
+    ThreatKind.ADDRESS_ONLY: _Template(
+        "the servers are not Steelyard's: nothing but the order could be drawn at random",
+        "the verdict holds for these two instances and for no more",
+    ),
+}
+
+
+def raise_threat(kind: ThreatKind, seen: str) -> Threat:
+    """The threat of a kind with what was seen, a sentence without full stop and with figures."""
+    template = _TEMPLATES[kind]
+    return Threat(kind.value, seen, template.cause, template.advice, template.invalidates)
+
+
+def threat_named(name: str, seen: str) -> Threat:
+    """The threat of a name, for a part that may not know this stage; ValueError for another."""
+    return raise_threat(ThreatKind(name), seen)
