@@ -1,5 +1,9 @@
 //! The Python face of the Rust crates: converts, releases the interpreter lock, maps one error.
 
+mod datagen;
+mod pages;
+mod script;
+
 use pyo3::prelude::*;
 
 /// How this extension was built: `"release"` or `"debug"`.
@@ -15,5 +19,8 @@ fn build_profile() -> &'static str {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_profile, module)?)?;
+    datagen::register(module)?;
+    pages::register(module)?;
+    script::register(module)?;
     Ok(())
 }

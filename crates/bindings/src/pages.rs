@@ -1,0 +1,65 @@
+//! `crates/pages` for Python: the control file and the page checksum.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use steelyard_pages::{ControlError, ControlFile};
+
+fn to_python(error: ControlError) -> PyErr {
+    match error {
+        ControlError::Io(error) => PyOSError::new_err(error),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+/// What stands in a control file. OSError: it cannot be read; ValueError: of no known version.
+#[pyfunction]
+fn read_control(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let control = py.detach(|| ControlFile::read(&path)).map_err(to_python)?;
+    let found = PyDict::new(py);
+    found.set_item("system_identifier", control.system_identifier())?;
+    found.set_item("pg_control_version", control.control_version())?;
+    found.set_item("catalog_version", control.catalog_version())?;
+    found.set_item("state", control.state().name())?;
+    found.set_item("time", control.time())?;
+    found.set_item("checkpoint", control.checkpoint())?;
+    found.set_item("redo", control.redo())?;
+    found.set_item("timeline", control.timeline())?;
+    found.set_item("block_size", control.block_size())?;
+    found.set_item("segment_blocks", control.segment_blocks())?;
+    found.set_item("wal_segment_size", control.wal_segment_size())?;
+    found.set_item("checksum_version", control.checksum_version())?;
+    found.set_item("crc_ok", control.stored_crc() == control.computed_crc())?;
+    Ok(found)
+}
+
+/// Switches page verification in a stopped cluster's control file and syncs it. ValueError: bad
+/// CRC, unknown version, or a cluster that was not shut down; the file is then as it was.
+#[pyfunction]
+#[pyo3(signature = (path, version, time=None))]
+fn set_checksum_version(
+    py: Python<'_>,
+    path: PathBuf,
+    version: u32,
+    time: Option<i64>,
+) -> PyResult<()> {
+    py.detach(|| steelyard_pages::set_checksum_version(&path, version, time))
+        .map_err(to_python)
+}
+
+/// The checksum an 8 KiB page should carry as block `block` of its relation fork.
+#[pyfunction]
+fn page_checksum(page: &[u8], block: u32) -> PyResult<u16> {
+    let page = page
+        .try_into()
+        .map_err(|_| PyValueError::new_err(format!("a page has 8192 bytes, not {}", page.len())))?;
+    Ok(steelyard_pages::page_checksum(page, block))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(read_control, module)?)?;
+    module.add_function(wrap_pyfunction!(set_checksum_version, module)?)?;
+    module.add_function(wrap_pyfunction!(page_checksum, module)?)
+}

@@ -1,0 +1,275 @@
+//! The control file: read it, and switch page verification in it.
+//!
+//! Layout: PostgreSQL's catalog/pg_control.h, which between 12 and 18 moved nothing before the
+//! checksum version. `pg_checksums --disable` does no more than what is done here, but not every
+//! build brings that program, and each refuses clusters of another major version.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::crc32c::crc32c;
+
+const SYSTEM_IDENTIFIER: usize = 0;
+const CONTROL_VERSION: usize = 8;
+const CATALOG_VERSION: usize = 12;
+const STATE: usize = 16;
+const TIME: usize = 24;
+const CHECKPOINT: usize = 32;
+const REDO: usize = 40;
+const TIMELINE: usize = 48;
+const BLOCK_SIZE: usize = 216;
+const SEGMENT_BLOCKS: usize = 220;
+const WAL_SEGMENT_SIZE: usize = 228;
+const CHECKSUM_VERSION: usize = 252;
+
+/// A control file is padded to this size.
+const FILE_BYTES: usize = 8192;
+
+/// Where the CRC stands, by pg_control_version: 18 put a flag before the nonce.
+fn crc_at(control_version: u32) -> Option<usize> {
+    match control_version {
+        1201 | 1300 | 1700 => Some(288), // 12; 13 to 16; 17
+        1800 => Some(292),               // 18
+        _ => None,
+    }
+}
+
+/// Why a control file could not be read, or cannot be edited.
+#[derive(Debug)]
+pub enum ControlError {
+    Io(std::io::Error),
+    Short(usize),
+    UnknownVersion(u32),
+    BadCrc { stored: u32, computed: u32 },
+    NotStopped(State),
+    UnknownChecksumVersion(u32),
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::Short(bytes) => write!(f, "file is too short: {bytes} bytes"),
+            Self::UnknownVersion(version) => write!(
+                f,
+                "unknown pg_control_version {version}: 1201, 1300, 1700 and 1800 are known \
+                 (PostgreSQL 12 to 18)"
+            ),
+            Self::BadCrc { stored, computed } => {
+                write!(
+                    f,
+                    "wrong CRC: {stored:#010x} is stored, {computed:#010x} is computed"
+                )
+            }
+            Self::NotStopped(state) => {
+                write!(
+                    f,
+                    "cluster was not shut down cleanly: its state is \"{state}\""
+                )
+            }
+            Self::UnknownChecksumVersion(version) => {
+                write!(
+                    f,
+                    "unknown checksum version {version}: 0 (off) and 1 (on) are known"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ControlError {}
+
+impl From<std::io::Error> for ControlError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What the cluster was doing when it last wrote the file (`DBState`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State(pub u32);
+
+impl State {
+    const NAMES: [&'static str; 7] = [
+        "starting up",
+        "shut down",
+        "shut down in recovery",
+        "shutting down",
+        "in crash recovery",
+        "in archive recovery",
+        "in production",
+    ];
+
+    /// As pg_controldata prints it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES
+            .get(self.0 as usize)
+            .copied()
+            .unwrap_or("unrecognized status code")
+    }
+
+    pub fn is_stopped(self) -> bool {
+        matches!(self.0, 1 | 2)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The bytes of a control file of a known version; its CRC may still be wrong.
+#[derive(Debug, Clone)]
+pub struct ControlFile {
+    bytes: Vec<u8>,
+    crc_at: usize,
+}
+
+impl ControlFile {
+    /// Reads `global/pg_control` from its path.
+    pub fn read(path: &Path) -> Result<Self, ControlError> {
+        let mut bytes = Vec::with_capacity(FILE_BYTES);
+        File::open(path)?
+            .take(FILE_BYTES as u64)
+            .read_to_end(&mut bytes)?;
+        Self::from_bytes(bytes)
+    }
+
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ControlError> {
+        if bytes.len() < CATALOG_VERSION {
+            return Err(ControlError::Short(bytes.len()));
+        }
+        let version = u32_at(&bytes, CONTROL_VERSION);
+        let crc_at = crc_at(version).ok_or(ControlError::UnknownVersion(version))?;
+        if bytes.len() < crc_at + 4 {
+            return Err(ControlError::Short(bytes.len()));
+        }
+        Ok(Self { bytes, crc_at })
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn system_identifier(&self) -> u64 {
+        u64_at(&self.bytes, SYSTEM_IDENTIFIER)
+    }
+
+    pub fn control_version(&self) -> u32 {
+        u32_at(&self.bytes, CONTROL_VERSION)
+    }
+
+    pub fn catalog_version(&self) -> u32 {
+        u32_at(&self.bytes, CATALOG_VERSION)
+    }
+
+    pub fn state(&self) -> State {
+        State(u32_at(&self.bytes, STATE))
+    }
+
+    /// Seconds since 1970 when the file was last written by the server.
+    pub fn time(&self) -> i64 {
+        u64_at(&self.bytes, TIME) as i64
+    }
+
+    pub fn checkpoint(&self) -> u64 {
+        u64_at(&self.bytes, CHECKPOINT)
+    }
+
+    pub fn redo(&self) -> u64 {
+        u64_at(&self.bytes, REDO)
+    }
+
+    pub fn timeline(&self) -> u32 {
+        u32_at(&self.bytes, TIMELINE)
+    }
+
+    pub fn block_size(&self) -> u32 {
+        u32_at(&self.bytes, BLOCK_SIZE)
+    }
+
+    /// Blocks in a segment file of a relation.
+    pub fn segment_blocks(&self) -> u32 {
+        u32_at(&self.bytes, SEGMENT_BLOCKS)
+    }
+
+    pub fn wal_segment_size(&self) -> u32 {
+        u32_at(&self.bytes, WAL_SEGMENT_SIZE)
+    }
+
+    /// 0: pages are not verified; 1: they are.
+    pub fn checksum_version(&self) -> u32 {
+        u32_at(&self.bytes, CHECKSUM_VERSION)
+    }
+
+    pub fn stored_crc(&self) -> u32 {
+        u32_at(&self.bytes, self.crc_at)
+    }
+
+    pub fn computed_crc(&self) -> u32 {
+        crc32c(&self.bytes[..self.crc_at])
+    }
+
+    /// Puts `version` in, and with `time` that time too, and makes the CRC right again.
+    pub fn set_checksum_version(
+        &mut self,
+        version: u32,
+        time: Option<i64>,
+    ) -> Result<(), ControlError> {
+        let (stored, computed) = (self.stored_crc(), self.computed_crc());
+        if stored != computed {
+            return Err(ControlError::BadCrc { stored, computed });
+        }
+        if !self.state().is_stopped() {
+            return Err(ControlError::NotStopped(self.state()));
+        }
+        if version > 1 {
+            return Err(ControlError::UnknownChecksumVersion(version));
+        }
+        self.put(CHECKSUM_VERSION, &version.to_ne_bytes());
+        if let Some(time) = time {
+            self.put(TIME, &time.to_ne_bytes());
+        }
+        let crc = self.computed_crc();
+        self.put(self.crc_at, &crc.to_ne_bytes());
+        Ok(())
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+/// Switches verification in the control file at `path`, in place and synced to disk.
+///
+/// `pg_checksums` also stamps the present time; here it stays unless `time` is given, so that two
+/// arms differ in the version and the CRC alone.
+pub fn set_checksum_version(
+    path: &Path,
+    version: u32,
+    time: Option<i64>,
+) -> Result<(), ControlError> {
+    let mut control = ControlFile::read(path)?;
+    control.set_checksum_version(version, time)?;
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(control.as_bytes())?;
+    file.sync_all()?;
+    Ok(())
+}
+
+/// Every offset read lies before the CRC, and `from_bytes` has checked that the CRC is there.
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_ne_bytes(word)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_ne_bytes(word)
+}

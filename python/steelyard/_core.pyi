@@ -1,0 +1,44 @@
+"""The Rust crates as Python sees them; one section a file of `crates/bindings/src`."""
+
+from os import PathLike
+from typing import TypedDict
+
+def build_profile() -> str:
+    """How the extension was built: `"release"` or `"debug"`."""
+
+# pages
+
+class Control(TypedDict):
+    system_identifier: int
+    pg_control_version: int
+    catalog_version: int
+    state: str
+    time: int
+    checkpoint: int
+    redo: int
+    timeline: int
+    block_size: int
+    segment_blocks: int
+    wal_segment_size: int
+    checksum_version: int
+    crc_ok: bool
+
+def read_control(path: str | PathLike[str]) -> Control: ...
+def set_checksum_version(
+    path: str | PathLike[str], version: int, time: int | None = None
+) -> None: ...
+def page_checksum(page: bytes, block: int) -> int: ...
+
+# datagen
+
+COPY_HEADER: bytes
+COPY_TRAILER: bytes
+
+def pgbench_rows(table: str, scale: int, first: int, count: int) -> bytes: ...
+
+# script
+
+def builtin_script(name: str) -> str | None: ...
+def script_statements(
+    name: str, text: str, variables: dict[str, str], seed: int = 0, count: int = 1
+) -> list[str]: ...
