@@ -66,8 +66,14 @@ def make_record(
     speeds = _write_slices(directory, arms, truth, epochs, slices_per_epoch, spread, dice)
     with (directory / "telemetry.jsonl").open("w") as stream:
         for epoch in range(1, epochs + 1):
-            line = {"type": "epoch", "epoch": epoch, "slots": slots[epoch - 1],
-                    "start_order": list(arms), "outcome": "complete", "arms": {}}
+            line = {
+                "type": "epoch",
+                "epoch": epoch,
+                "slots": slots[epoch - 1],
+                "start_order": list(arms),
+                "outcome": "complete",
+                "arms": {},
+            }
             stream.write(json.dumps(line) + "\n")
     if verdict:
         contrasts = [_contrast(arm, arms[0], speeds, slots) for arm in arms[1:]]
@@ -101,16 +107,23 @@ def _plan(arms: tuple[str, ...], epochs: int, slots: list[dict[str, int]], seed:
 
 
 def _environment(arms: tuple[str, ...]) -> Json:
+    build = {
+        "kind": "postgres", "version": "18.4", "version_number": 180004,
+        "builder": "gcc 14.2.1 (Red Hat 14.2.1-7)", "configure": "--without-icu",
+        "cflags": "-O2", "origin": "bundle", "bindir": "/cache/18/bin", "assertions": False,
+    }  # fmt: skip
     settings = {f"setting_{number}": "on" for number in range(388)}
     return {
-        "machine": {"processors": 2, "model": "AMD EPYC 7B13", "memory_bytes": 8_323_000_000},
-        "kernel": "Linux 6.1.0-18-cloud-amd64",
-        "filesystem": {"type": "overlay", "free_bytes": 41_000_000_000},
-        "server": {"version": "18.4", "builder": "gcc 14.2.1 (Red Hat 14.2.1-7)", "cflags": "-O2"},
-        "settings": {arm: settings for arm in arms},
-        "hashes": {f"file {n}": "0" * 64 for n in range(40)},
-        "steelyard": {"version": "0.1.0", "build": "release"},
-    }
+        "steelyard": {"version": "0.1.0", "build_profile": "release", "driver_sha256": "0" * 64},
+        "machine": {
+            "hostname": "laboratory", "kernel": "Linux 6.1.0-18-cloud-amd64",
+            "processor": "AMD EPYC 7B13", "processors": 2, "allowed_processors": [0, 1],
+            "virtual": True, "memory_bytes": 8_323_000_000,
+        },
+        "disk": {"type": "overlay", "total_bytes": 64_000_000_000, "free_bytes": 41_000_000_000},
+        "arms": {arm: {"build": build, "settings": settings} for arm in arms},
+        "files": {"script select-only": "a" * 64, "template pg_control": "b" * 64},
+    }  # fmt: skip
 
 
 def _write_slices(
@@ -217,7 +230,9 @@ def _verdict(contrasts: list[Json], causes: bool, directory: Path) -> Json:
     }  # fmt: skip
 
 
-def _row(name: str, unit: str, control: float, arm: float, ends: tuple[float, float, float]) -> Json:
+def _row(
+    name: str, unit: str, control: float, arm: float, ends: tuple[float, float, float]
+) -> Json:
     low, middle, high = ends
     return {"metric": name, "unit": unit, "control_value": control, "arm_value": arm,
             "estimate_percent": middle, "low_percent": low, "high_percent": high,

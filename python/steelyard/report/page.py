@@ -1,9 +1,10 @@
-"""Makes the report: one self-contained HTML page from a record, readable offline, without scripts."""
+"""Makes the report: one self-contained HTML page from a record, offline and without scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from steelyard.readings.record import Record
-from steelyard.report import tables, words
+from steelyard.report import surroundings, tables, words
 from steelyard.report.charts.drawing import HALF, NARROW, WIDE
 from steelyard.report.charts.effect import draw_effect
 from steelyard.report.charts.epochs import draw_epochs
@@ -95,9 +96,11 @@ def _context(source: Source) -> dict[str, Any]:
         "causes": _by_arm(source, "causes", tables.cause_rows),
         "pages": verdict.get("pages"),
         "differences": verdict.get("differences"),
-        "compared": _settings_compared(source),
+        "compared": surroundings.settings_compared(source.environment, verdict),
         "plan_rows": tables.plan_rows(source.plan),
-        "machine_rows": tables.environment_rows(source.environment),
+        "machine_rows": surroundings.machine_rows(source.environment),
+        "builds": surroundings.builds(source.environment),
+        "hash_rows": surroundings.hash_rows(source.environment),
         "command": source.plan.get("command") or f"steelyard weigh {source.plan.get('study', '')}",
         "record": verdict.get("record") or "/".join(source.directory.parts[-3:]),
         "amount": tables.amount,
@@ -178,8 +181,13 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
     total = sum(map(len, source.dots.values()))
     if not total:
         return None
+    levels: dict[str, dict[int, float]] = {}
+    for contrast in source.contrasts:
+        for row in (contrast.get("details") or {}).get("epochs", []):
+            for arm, level in row.get("throughput", {}).items():
+                levels.setdefault(str(arm), {})[int(row["epoch"])] = float(level)
     return {
-        "picture": _both(lambda width: draw_slices(source.dots, classes, width), WIDE),
+        "picture": _both(lambda width: draw_slices(source.dots, levels, classes, width), WIDE),
         "total": total,
         "shown": min(total, MOST_DOTS),
         "outside": outside(source.dots),
@@ -193,9 +201,7 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
         control = str(source.plan.get("control"))
         arm_class = classes.get(arm, "arm1")
 
-        def draw(width: float, drawn: Any = (rows, control, arm, arm_class)) -> Markup:
-            return draw_effect(*drawn, width)
-
+        draw = partial(draw_effect, rows, control, arm, arm_class)
         effects.append(
             {
                 "arm": arm,
@@ -216,7 +222,7 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
 
 
 def _rows_by_arm(source: Source, key: str) -> dict[str, list[Mapping[str, Any]]]:
-    """The verdict's rows under `key`, by the arm they are about: the first one where none is named."""
+    """The verdict's rows under `key` by the arm they are about, the first arm if none is named."""
     first = str(source.contrasts[0].get("arm")) if source.contrasts else ""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in (source.verdict or {}).get(key) or []:
@@ -232,16 +238,3 @@ def _by_arm(
         {"arm": arm, "control": control, "rows": rows_of(rows)}
         for arm, rows in _rows_by_arm(source, key).items()
     ]
-
-
-def _settings_compared(source: Source) -> int | None:
-    """How many settings were compared between the arms; None when the record does not tell."""
-    differences = (source.verdict or {}).get("differences") or {}
-    told = words.finite(differences.get("compared"))
-    if told is not None:
-        return int(told)
-    settings = source.environment.get("settings")
-    if not isinstance(settings, Mapping) or not settings:
-        return None
-    inner = [len(value) for value in settings.values() if isinstance(value, Mapping)]
-    return max(inner) if inner else len(settings)

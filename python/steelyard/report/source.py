@@ -1,4 +1,4 @@
-"""Reads from a record what a page is drawn from, a slice at a time, so that size does not matter."""
+"""Reads from a record what a page is drawn from, one slice at a time, whatever its size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.readings.record import Record
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
-"""(base64 HdrHistograms, bin edges in ns ascending) → transactions per bin, one fewer than edges."""
+"""(base64 HdrHistograms, ascending edges in ns) → transactions per bin, one fewer than edges."""
 
 _BINS_PER_DECADE = 30
 LATENCY_EDGES_NS = [round(1_000 * 10 ** (step / _BINS_PER_DECADE)) for step in range(8 * 30 + 1)]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.report.charts.effect import quantile_name
-from steelyard.report.words import estimate, finite, interval
-from steelyard.units import NS_PER_US, format_bytes, format_duration, format_percent, percent_of_log
+from steelyard.report.words import finite, interval, reading
+from steelyard.units import NS_PER_US, format_duration, format_percent, percent_of_log
 
 Facts = Mapping[str, Any]
 
@@ -29,8 +29,7 @@ def cause_rows(causes: Iterable[Facts]) -> list[dict[str, str]]:
             "metric": str(cause.get("metric", "")).replace("_", " "),
             "control": amount(cause.get("control_value"), str(cause.get("unit") or "")),
             "arm": amount(cause.get("arm_value"), str(cause.get("unit") or "")),
-            "change": estimate(cause),
-            "interval": interval(cause),
+            "reading": reading(cause),
             "note": str(cause.get("note") or ""),
         }
         for cause in causes
@@ -44,8 +43,7 @@ def latency_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
             "quantile": quantile_name(float(row["quantile"])),
             "control": _microseconds(row.get("control_us")),
             "arm": _microseconds(row.get("arm_us")),
-            "change": estimate(row),
-            "interval": interval(row),
+            "reading": reading(row),
         }
         for row in rows
     ]
@@ -75,7 +73,7 @@ def epoch_rows(contrast: Facts) -> list[dict[str, str]]:
 def settling_rows(contrast: Facts) -> list[dict[str, str]]:
     """Estimate and interval as they stood after each epoch."""
     return [
-        {"epochs": str(step["epochs"]), "estimate": estimate(step), "interval": interval(step)}
+        {"epochs": str(step["epochs"]), "reading": reading(step)}
         for step in contrast.get("details", {}).get("settling", [])
     ]
 
@@ -101,8 +99,12 @@ def beside_rows(contrast: Facts) -> list[tuple[str, str]]:
         value = finite(details.get(key))
         if value is not None:
             signed = format_percent(value)
-            rows.append((words, signed if "_sd_" not in key and "smallest" not in key
-                         else signed.lstrip("+")))
+            rows.append(
+                (
+                    words,
+                    signed if "_sd_" not in key and "smallest" not in key else signed.lstrip("+"),
+                )
+            )
     drops = details.get("drops")
     if drops:
         rows.append(("slices dropped", ", ".join(f"{arm} {n}" for arm, n in drops.items())))
@@ -113,8 +115,10 @@ def beside_rows(contrast: Facts) -> list[tuple[str, str]]:
 
 
 def forecast_words(forecast: object) -> str:
-    """`"6 to 11 more minutes…"`; empty where there is no forecast. A number or a [low, high] range."""
-    ends = forecast if isinstance(forecast, Sequence) and not isinstance(forecast, str) else [forecast]
+    """`"4 min to 11 min more…"` of seconds or a [low, high] range; empty where there is none."""
+    ends = (
+        forecast if isinstance(forecast, Sequence) and not isinstance(forecast, str) else [forecast]
+    )
     spans = [format_duration(value * 1e9) for end in ends if (value := finite(end)) is not None]
     if not spans or all(finite(end) == 0 for end in ends):
         return ""
@@ -141,7 +145,10 @@ def plan_rows(plan: Facts) -> list[tuple[str, str]]:
         ("warm-up", _span(plan.get("warmup_ns"))),
         ("placement", _because(plan.get("placement"), plan.get("placement_why"))),
         ("cost", _COSTS.get(str(plan.get("cost")), str(plan.get("cost", "–")))),
-        ("load", f"{plan.get('clients', '–')} clients on {plan.get('threads', '–')} driver threads"),
+        (
+            "load",
+            f"{plan.get('clients', '–')} clients on {plan.get('threads', '–')} driver threads",
+        ),
         ("processors", ", ".join(map(str, processors)) if processors else "any"),
         ("attempt", _attempt(plan.get("attempt", 1))),
         ("seed", str(plan.get("seed", "–"))),
@@ -153,46 +160,6 @@ _COSTS = {
     "foreground": "foreground: what the transactions themselves pay",
     "whole": "whole: each arm also pays the work it leaves to the background",
 }
-
-
-def environment_rows(environment: Facts) -> list[tuple[str, str]]:
-    """The machine and the software, flattened; long lists (settings, hashes) are counted only."""
-    rows: list[tuple[str, str]] = []
-    for key, value in environment.items():
-        if key not in _TOLD_ELSEWHERE:
-            _flatten(rows, str(key), value)
-    return rows
-
-
-_TOLD_ELSEWHERE = frozenset({"settings", "arms", "plans", "format"})
-
-
-def _flatten(rows: list[tuple[str, str]], label: str, value: object) -> None:
-    label = label.replace("_", " ")
-    if isinstance(value, Mapping):
-        if len(value) > 24:
-            rows.append((label, f"{len(value)} entries, in environment.json"))
-            return
-        for key, inner in value.items():
-            _flatten(rows, f"{label}: {key}" if label else str(key), inner)
-    elif isinstance(value, list):
-        shown = ", ".join(str(item) for item in value[:16])
-        more = f" … ({len(value)} in all)" if len(value) > 16 else ""
-        rows.append((label, (shown + more) or "none"))
-    elif value is not None and value != "":
-        rows.append(_with_unit(label, value))
-
-
-def _with_unit(label: str, value: object) -> tuple[str, str]:
-    """Bytes and nanoseconds leave their unit in the label behind for one a person reads."""
-    if isinstance(value, bool):
-        return label, "yes" if value else "no"
-    if isinstance(value, int | float):
-        if label.endswith(" bytes"):
-            return label.removesuffix(" bytes"), format_bytes(value)
-        if label.endswith(" ns"):
-            return label.removesuffix(" ns"), format_duration(value)
-    return label, str(value)
 
 
 def _microseconds(value: object) -> str:

@@ -21,6 +21,10 @@ QUANTITIES = {
 }
 
 
+_DIGITS = ((100.0, 0), (10.0, 1), (0.05, 2), (0.0, 3))
+"""Widths of an interval in percent, and how many decimals are shown from there on."""
+
+
 def finite(value: object) -> float | None:
     """The value as a number, None where there is no bound (null, NaN, infinite)."""
     if isinstance(value, int | float) and math.isfinite(value):
@@ -35,7 +39,7 @@ def quantity(contrast: Facts) -> str:
 
 
 def interval(entry: Facts) -> str:
-    """`"[−3.51, −2.60] %"`; an open end is said as such, and no interval at all as `"no interval"`."""
+    """`"[−3.51, −2.60] %"`; an open end is infinite, no interval is `"no interval"`."""
     low, high = finite(entry.get("low_percent")), finite(entry.get("high_percent"))
     if low is None and high is None:
         return "no interval"
@@ -49,18 +53,24 @@ def estimate(entry: Facts) -> str:
     return "–" if value is None else format_percent(value, digits_for(entry))
 
 
+def reading(entry: Facts) -> str:
+    """Estimate and interval in one breath: `"−3.06 % [−3.51, −2.60]"`."""
+    return f"{estimate(entry)} {interval(entry).removesuffix(' %')}"
+
+
 def digits_for(entry: Facts) -> int:
-    """Decimals worth showing: two significant figures of the interval's width."""
+    """Decimals worth showing: two, fewer for wide intervals, three for very narrow ones."""
     low, high = finite(entry.get("low_percent")), finite(entry.get("high_percent"))
     if low is None or high is None or high <= low:
         return 2
-    return min(max(1 - math.floor(math.log10(high - low)), 0), 3)
+    width = high - low
+    return next(digits for limit, digits in _DIGITS if width >= limit)
 
 
 def sentence(contrast: Facts) -> str:
     """One contrast as a sentence a person would say, with its interval."""
     arm, control = contrast.get("arm", "the arm"), contrast.get("control", "the control")
-    size = f"{estimate(contrast)} {interval(contrast)} {quantity(contrast)}"
+    size = f"{reading(contrast)} {quantity(contrast)}"
     match contrast.get("verdict"):
         case "slower" | "faster" as word:
             return f"{arm} is {word} than {control}: {size}."
@@ -82,7 +92,8 @@ def scope(contrast: Facts) -> str:
         parts.append(f"{percent:.3g} % confidence")
     for name in ("epochs", "blocks"):
         if isinstance(contrast.get(name), int):
-            parts.append(f"{contrast[name]:,} {name}".replace(",", " "))
+            count = contrast[name]
+            parts.append(f"{count:,} {name if count != 1 else name[:-1]}".replace(",", " "))
     return ", ".join(parts)
 
 

@@ -56,9 +56,7 @@ class Drawing:
         if width > 0 and height > 0:
             self.add("rect", x=x, y=y, width=width, height=height, class_=class_)
 
-    def text(
-        self, x: float, y: float, words: str, class_: str = "", anchor: str = "start"
-    ) -> None:
+    def text(self, x: float, y: float, words: str, class_: str = "", anchor: str = "start") -> None:
         """Words at a base line; anchor is `start`, `middle` or `end`."""
         self.add("text", words, x=x, y=y, class_=class_, text_anchor=anchor)
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.words import estimate, finite, interval
+from steelyard.report.words import finite, reading
 from steelyard.units import NS_PER_US, format_duration, format_percent
 
 _ROW = 46
@@ -35,7 +35,7 @@ def draw_effect(
     reach = min(max([abs(value) for value in values] or [1.0]) * 1.1, 400.0)
     x = Linear(-reach, reach, 16, width - 16)
     height = _TOP + _ROW * len(rows) + _FOOT
-    said = "; ".join(f"{quantile_name(r['quantile'])}: {estimate(r)} {interval(r)}" for r in rows)
+    said = "; ".join(f"{quantile_name(r['quantile'])}: {reading(r)}" for r in rows)
     drawing = Drawing(width, height, f"Latency of {arm} against {control} by percentile", said)
     bottom = height - _FOOT
     ticks = x.ticks(8 if width > 500 else 4)
@@ -56,7 +56,7 @@ def _draw_row(
 ) -> None:
     y = top + 31
     drawing.text(x.start, top + 15, _name(row), "halo")
-    drawing.text(x.end, top + 15, f"{estimate(row)} {interval(row)}", "halo strong", "end")
+    drawing.text(x.end, top + 15, reading(row), "halo strong", "end")
     middle = finite(row.get("estimate_percent"))
     if middle is None:
         return

@@ -1,4 +1,4 @@
-"""Every epoch as a dot whose shape tells the slot, and the estimate with its interval beside them."""
+"""Every epoch as a dot whose shape tells the slot; beside them the estimate with its interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis, epoch_ticks
-from steelyard.report.words import estimate, finite, interval
+from steelyard.report.words import finite, reading
 from steelyard.units import percent_of_log
 
 _HEIGHT = 290
@@ -27,7 +27,9 @@ def draw_epochs(
     width: float,
 ) -> Markup:
     """One contrast's epochs; `span` is the percent range shared with the settling chart."""
-    rows = [row for row in contrast["details"].get("epochs", []) if finite(row.get("d")) is not None]
+    rows = [
+        row for row in contrast["details"].get("epochs", []) if finite(row.get("d")) is not None
+    ]
     numbers = [int(row["epoch"]) for row in rows] or [1]
     y = Linear(*span, _HEIGHT - _FOOT, 14)
     x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
@@ -36,8 +38,7 @@ def draw_epochs(
         width,
         _HEIGHT,
         f"{arm} against {contrast.get('control')}, epoch by epoch",
-        f"{len(rows)} epochs; estimate {estimate(contrast)} {interval(contrast)}. "
-        "The table below gives every value.",
+        f"{len(rows)} epochs; estimate {reading(contrast)}. The table below gives every value.",
     )
     draw_percent_axis(drawing, y, (x.start, width - 6), margin_percent)
     for tick in epoch_ticks(numbers, x):
@@ -58,6 +59,10 @@ def _draw_estimate(
         return
     place = width - _BESIDE / 2 - 2
     low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
+    drawing.text(place, _HEIGHT - _FOOT + 18, "all", "strong", "middle")
+    if low is None and high is None:
+        drawing.add("circle", cx=place, cy=y.clamped(middle), r=6, class_=f"dot {arm_class}")
+        return
     bottom = y.start if low is None else y.clamped(low)
     top = y.end if high is None else y.clamped(high)
     drawing.line(place, bottom, place, top, f"interval {arm_class}")
@@ -65,4 +70,3 @@ def _draw_estimate(
         if end is not None:
             drawing.line(place - 7, at, place + 7, at, f"cap {arm_class}")
     drawing.add("circle", cx=place, cy=y.clamped(middle), r=6, class_=f"estimate {arm_class}")
-    drawing.text(place, _HEIGHT - _FOOT + 18, "all", "strong", "middle")

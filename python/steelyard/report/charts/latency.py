@@ -38,8 +38,11 @@ def draw_distribution(
     for arm, some in shares.items():
         points = []
         for index in range(first, last + 1):
-            points += [(x(edges_ns[index]), y(some[index])), (x(edges_ns[index + 1]), y(some[index]))]
-        drawing.polyline(points, f"course {arm_classes[arm]}")
+            points += [
+                (x(edges_ns[index]), y(some[index])),
+                (x(edges_ns[index + 1]), y(some[index])),
+            ]
+        drawing.polyline(points, f"series {arm_classes[arm]}")
     return drawing.svg()
 
 
@@ -49,7 +52,7 @@ def draw_tail(
     arm_classes: Mapping[str, str],
     width: float,
 ) -> Markup:
-    """Share of transactions slower than each latency, both axes logarithmic: the tail made visible."""
+    """Share of transactions slower than each latency, both axes logarithmic, for the tail."""
     slower = {arm: _slower(some) for arm, some in counts.items()}
     first, last = _filled_bins(counts)
     total = max(sum(some) for some in counts.values())
@@ -69,7 +72,7 @@ def draw_tail(
             for index in range(first, last + 1)
             if some[index] >= y.low
         ]
-        drawing.polyline(points, f"course {arm_classes[arm]}")
+        drawing.polyline(points, f"series {arm_classes[arm]}")
     return drawing.svg()
 
 

@@ -19,7 +19,7 @@ _FOOT = 40
 
 
 def percent_span(contrast: Mapping[str, Any], margin_percent: float) -> tuple[float, float]:
-    """The range that holds the epochs, the interval, zero and the margin; wild early ends do not count."""
+    """The range that holds epochs, interval, zero and margin; wild early ends do not count."""
     details = contrast["details"]
     values = [0.0, -margin_percent * 1.15, margin_percent * 1.15]
     values += [percent_of_log(d) for d in details.get("d", []) if finite(d) is not None]
@@ -91,8 +91,11 @@ def _draw_band(
     drawing: Drawing, steps: list[Mapping[str, Any]], x: Linear, y: Linear, arm_class: str
 ) -> None:
     """The interval as a band; an end that is still open runs along the edge of the picture."""
-    known = [s for s in steps if finite(s.get("low_percent")) is not None
-             or finite(s.get("high_percent")) is not None]
+    known = [
+        s
+        for s in steps
+        if finite(s.get("low_percent")) is not None or finite(s.get("high_percent")) is not None
+    ]
     lows = [(x(s["epochs"]), _place(s.get("low_percent"), y, y.start)) for s in known]
     highs = [(x(s["epochs"]), _place(s.get("high_percent"), y, y.end)) for s in known]
     if len(known) > 1:

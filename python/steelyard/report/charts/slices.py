@@ -1,4 +1,4 @@
-"""Throughput of every slice over time by arm, epochs side by side, thinned to what a page can hold."""
+"""Throughput of every slice over time by arm, epochs side by side, thinned to fit a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_DOTS = 5_000
 _KEPT_ENDS = 40
 """Slowest and fastest slices of each arm that thinning never drops."""
 _HEIGHT = 340
-_TOP = 14
+_TOP = 22
 _FOOT = 42
 _LEFT = 58
 
@@ -33,9 +33,15 @@ def thin(dots: Sequence[SliceDot], most: int) -> list[SliceDot]:
 
 
 def draw_slices(
-    dots: Mapping[str, Sequence[SliceDot]], arm_classes: Mapping[str, str], width: float
+    dots: Mapping[str, Sequence[SliceDot]],
+    levels: Mapping[str, Mapping[int, float]],
+    arm_classes: Mapping[str, str],
+    width: float,
 ) -> Markup:
-    """Dots by arm; every epoch is a panel as wide as it was long, restarts are left out."""
+    """Dots by arm; every epoch is a panel as wide as it was long, restarts are left out.
+
+    `levels` is the throughput of every arm by epoch, from totals, drawn as a bar over its dots.
+    """
     shown = {arm: thin(some, MOST_DOTS // max(len(dots), 1)) for arm, some in dots.items()}
     panels = _panels([dot for some in dots.values() for dot in some], width)
     y = _throughput_scale([dot.throughput for some in dots.values() for dot in some])
@@ -49,6 +55,15 @@ def draw_slices(
     for arm, some in shown.items():
         radius = "small" if len(some) > 800 or width < 500 else ""
         drawing.path(_dots_path(some, panels, y), f"slices {radius} {arm_classes[arm]}")
+    for class_ in ("under", ""):
+        for arm, by_epoch in levels.items():
+            path = "".join(
+                f"M{number(panels[epoch][0].start)} {number(y.clamped(level))}"
+                f"H{number(panels[epoch][0].end)}"
+                for epoch, level in by_epoch.items()
+                if epoch in panels
+            )
+            drawing.path(path, f"level {class_ or arm_classes.get(arm, '')}")
     return drawing.svg()
 
 
@@ -78,12 +93,12 @@ def _panels(dots: Sequence[SliceDot], width: float) -> dict[int, tuple[Linear, s
 
 
 def _throughput_scale(values: Sequence[float]) -> Linear:
-    """Holds all but the wildest: the middle 98 % and as much again on either side."""
+    """Holds all but the wildest: the middle 98 % and half as much again on either side."""
     if not values:
         return Linear(0, 1, _HEIGHT - _FOOT, _TOP)
     ordered = sorted(values)
     low, high = ordered[len(ordered) // 100], ordered[-1 - len(ordered) // 100]
-    room = max(high - low, high * 0.02, 1e-9)
+    room = max((high - low) / 2, high * 0.02, 1e-9)
     bottom, top = max(ordered[0], low - room, 0.0), min(ordered[-1], high + room)
     pad = max((top - bottom) * 0.05, top * 0.002, 1e-9)
     return Linear(max(bottom - pad, 0.0), top + pad, _HEIGHT - _FOOT, _TOP)
@@ -110,6 +125,7 @@ def _draw_axes(
             drawing.text(middle, y.start + 17, str(epoch), "", "middle")
             free = middle + 24
     long = next((words for _, words in panels.values()), "")
+    drawing.text(4, 12, "transactions/s", "quiet")
     drawing.text(
         (_LEFT + width) / 2, _HEIGHT - 6, f"epoch (each about {long} of load)", "quiet", "middle"
     )

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from steelyard.report.charts.drawing import CHARACTER, Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.words import better_side, estimate, finite, interval, sentence
+from steelyard.report.words import better_side, finite, reading, sentence
 from steelyard.units import format_percent
 
 _HEIGHT = 132
@@ -39,17 +39,15 @@ def draw_strip(
     drawing.text(x(reach), 12, f"{right} ▸", "side", "end")
     if middle is not None:
         _draw_interval(drawing, x, (low, middle, high), arm_class)
-        _draw_label(drawing, x(middle), f"{estimate(contrast)} {interval(contrast)}", width)
+        _draw_label(drawing, x(middle), reading(contrast), width)
     return drawing.svg()
 
 
 def _draw_margin(drawing: Drawing, x: Linear, margin: float) -> None:
-    drawing.rect(x(-margin), 22, x(margin) - x(-margin), _BEAM_Y - 22, "margin")
+    drawing.rect(x(-margin), 48, x(margin) - x(-margin), _BEAM_Y - 48, "margin")
     for side in (-margin, margin):
-        drawing.line(x(side), 22, x(side), _BEAM_Y, "margin-edge")
-    words = f"margin ±{format_percent(margin, 3).rstrip(' %').rstrip('0').rstrip('.+')} %"
-    words = words.replace("±+", "±")
-    drawing.text(x(0), 12, words, "quiet", "middle")
+        drawing.line(x(side), 48, x(side), _BEAM_Y, "margin-edge")
+    drawing.text(x(0), _BEAM_Y + 38, f"0 · margin ±{margin:.3g} %", "", "middle")
 
 
 def _draw_scale(drawing: Drawing, x: Linear, width: float) -> None:
@@ -58,8 +56,8 @@ def _draw_scale(drawing: Drawing, x: Linear, width: float) -> None:
     digits = decimals_of(ticks)
     for tick in ticks:
         drawing.line(x(tick), _BEAM_Y, x(tick), _BEAM_Y + 5, "beam")
-        label = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
-        drawing.text(x(tick), _BEAM_Y + 38 if label == "0" else _BEAM_Y + 20, label, "", "middle")
+        if abs(tick) > 1e-9:
+            drawing.text(x(tick), _BEAM_Y + 20, format_percent(tick, digits), "", "middle")
     # The fulcrum of the balance stands under zero.
     drawing.path(f"M{x(0):.1f} {_BEAM_Y + 2}l9 18h-18z", "fulcrum")
 
@@ -72,6 +70,9 @@ def _draw_interval(
 ) -> None:
     low, middle, high = ends
     y = 62
+    if low is None and high is None:
+        drawing.add("circle", cx=x(middle), cy=y, r=6, class_=f"dot {arm_class}")
+        return
     left = x.start if low is None else x(low)
     right = x.end if high is None else x(high)
     drawing.line(left, y, right, y, f"interval {arm_class}")
@@ -84,4 +85,4 @@ def _draw_interval(
 def _draw_label(drawing: Drawing, place: float, words: str, width: float) -> None:
     """The figures above their interval, kept inside the picture."""
     half = len(words) * (CHARACTER + 0.9) / 2
-    drawing.text(min(max(place, half), width - half), 42, words, "strong", "middle")
+    drawing.text(min(max(place, half), width - half), 42, words, "strong halo", "middle")
