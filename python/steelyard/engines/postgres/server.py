@@ -15,6 +15,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.postgres.build import Build
+from steelyard.engines.postgres.orphans import adopting_orphans, wait_for_orphans
 from steelyard.engines.postgres.pidfile import read_pid_file
 from steelyard.engines.postgres.processes import Sample, tree
 from steelyard.engines.postgres.shared_memory import posix_segments, remove_segments
@@ -115,9 +116,11 @@ class Server:
             self.process.send_signal(signal.SIGSTOP)
             members = tree(self.pid)
         segments = {*self.segments, *posix_segments((m.pid for m in members), self.account)}
-        for member in members:
-            kill(member.pid, signal.SIGKILL)
-        self.process.wait()
+        with adopting_orphans():
+            for member in members:
+                kill(member.pid, signal.SIGKILL)
+            self.process.wait()
+            wait_for_orphans(member.pid for member in members[1:])
         kill_inside(self.directory, self.account)
         remove_segments(self.directory, self.account, segments)
         return [member.pid for member in members]

@@ -1,0 +1,210 @@
+"""The places of weighings under way, and the cleaning of what a killed owner left behind.
+
+Every weighing has a directory `run/ID/` in the cache with its slots inside. The owner holds a lock
+on `owner.json` as long as it lives: the kernel drops it even after kill -9, and no process id that
+was given out again can be mistaken for the owner. Two weighings side by side never meet: each has
+its own directory, socket directories and processes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from steelyard.engines.account import Account
+from steelyard.engines.cache import Cache, entries
+from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.remains import remove_servers
+from steelyard.errors import EngineError
+
+OWNER_FILE = "owner.json"
+PORT = 5432  # only names the socket file: every slot has a socket directory of its own
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A run whose owner is dead."""
+
+    directory: Path
+    owner_pid: int
+    started: str  # UTC, "2026-11-21T20:15:00Z"
+    account: Account
+    sockets: tuple[Path, ...]
+
+
+class Run:
+    """The place of one weighing; use it in a `with` statement, or call `close`."""
+
+    def __init__(self, directory: Path, account: Account, lock: IO[str], started: str) -> None:
+        self.directory = directory
+        self.account = account
+        self._lock = lock
+        self._started = started
+        self._slots: dict[int, Slot] = {}
+
+    def slot(self, number: int) -> Slot:
+        """The slot of this number: its directory stands in the run, its socket in a short one."""
+        if number not in self._slots:
+            sockets = _socket_root() / f"sy{secrets.token_hex(4)}"
+            path = self.directory / f"slot{number}"
+            self._slots[number] = Slot(number, path, sockets, PORT)
+            self._write()  # before it is made: nothing that exists is unknown to the next start
+            path.mkdir()
+            path.chmod(0o711)  # the account passes through to its data directory
+            self.account.make_directory(sockets)
+        return self._slots[number]
+
+    def logs(self) -> list[Path]:
+        """The servers' logs, one a slot; copy them before `close` if they must outlive it."""
+        return sorted(self.directory.glob("slot*/server.log"))
+
+    def close(self) -> None:
+        """Kill what still runs here and remove every trace; safe to call twice."""
+        if self._lock.closed:
+            return
+        _remove(self._as_leftover())
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _as_leftover(self) -> Leftover:
+        sockets = tuple(slot.socket_directory for slot in self._slots.values())
+        return Leftover(self.directory, os.getpid(), self._started, self.account, sockets)
+
+    def _write(self) -> None:
+        # In place, not by rename: the lock hangs on this very file.
+        self._lock.seek(0)
+        self._lock.truncate()
+        json.dump(
+            {
+                "pid": os.getpid(),
+                "started": self._started,
+                "account": self.account.name,
+                "sockets": [str(slot.socket_directory) for slot in self._slots.values()],
+            },
+            self._lock,
+        )
+        self._lock.flush()
+
+
+def open_run(cache: Cache, account: Account) -> Run:
+    """Register a weighing; what dead owners left is cleaned away first."""
+    clean_leftovers(cache)
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    name = f"{started.replace('-', '').replace(':', '')}-{os.getpid()}-{secrets.token_hex(2)}"
+    directory = cache.runs / name
+    with _registration(cache):
+        directory.mkdir()
+        directory.chmod(0o711)
+        lock = (directory / OWNER_FILE).open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        run = Run(directory, account, lock, started)
+        run._write()
+    return run
+
+
+def leftovers(cache: Cache) -> list[Leftover]:
+    """Runs whose owner is dead, oldest first."""
+    with _registration(cache):
+        return _dead(cache)
+
+
+def live_runs(cache: Cache) -> list[Path]:
+    """Runs whose owner lives."""
+    dead = {leftover.directory for leftover in leftovers(cache)}
+    return [directory for directory in entries(cache.runs) if directory not in dead]
+
+
+def clean_leftovers(cache: Cache) -> list[Leftover]:
+    """Kill the servers that dead owners left, and remove their directories; what was cleaned."""
+    with _registration(cache):
+        found = _dead(cache)
+        for leftover in found:
+            _remove(leftover)
+    return found
+
+
+@contextmanager
+def _registration(cache: Cache) -> Iterator[None]:
+    """Only one process registers or cleans at a time: a run half registered looks dead."""
+    with (cache.runs / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _dead(cache: Cache) -> list[Leftover]:
+    return [
+        _read(directory) for directory in entries(cache.runs) if not _is_held(directory)
+    ]  # fmt: skip
+
+
+def _is_held(directory: Path) -> bool:
+    try:
+        with (directory / OWNER_FILE).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _read(directory: Path) -> Leftover:
+    """What the owner wrote; killed while writing, it wrote nothing that can be trusted."""
+    try:
+        said = json.loads((directory / OWNER_FILE).read_text())
+        entry = pwd.getpwnam(said["account"])
+    except (OSError, ValueError, KeyError):
+        return Leftover(directory, 0, "", _owner_of(directory), ())
+    account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    sockets = tuple(Path(s) for s in said["sockets"])
+    return Leftover(directory, said["pid"], said["started"], account, sockets)
+
+
+def _owner_of(directory: Path) -> Account:
+    """The account of the first data directory inside, else our own."""
+    for inside in directory.glob("slot*/*/PG_VERSION"):
+        status = inside.stat()
+        return Account(str(status.st_uid), status.st_uid, status.st_gid)
+    return Account("", os.geteuid(), os.getegid())
+
+
+def _remove(leftover: Leftover) -> None:
+    remove_servers(leftover.directory, leftover.account)
+    for sockets in leftover.sockets:
+        # Only what `Run.slot` made: the file could have been tampered with or cut short.
+        if sockets.parent == _socket_root() and sockets.name.startswith("sy"):
+            shutil.rmtree(sockets, ignore_errors=True)
+    try:
+        shutil.rmtree(leftover.directory)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise EngineError(
+            f'could not remove "{error.filename}" of an ended weighing: {error.strerror}'
+        ) from error
+
+
+def _socket_root() -> Path:
+    """A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one."""
+    return Path("/tmp")
