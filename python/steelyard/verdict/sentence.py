@@ -50,8 +50,8 @@ def _equivalent(contrast: Contrast) -> str:
     inner = round(100 * (1 - 2 * contrast.details["equivalence_level_one_sided"]))
     return (
         f"{contrast.arm} and {contrast.control} are equivalent within ±{_margin(contrast)}"
-        f"{though}: {_figures(contrast)} of {_metric(contrast)} ({_basis(contrast)}; "
-        f"the {inner} % interval for equivalence is [{_signed(low, places)}, {_signed(high, places)}])"
+        f"{though}: {_figures(contrast)} of {_metric(contrast)} ({_basis(contrast)}; the "
+        f"{inner} % interval for equivalence is [{_signed(low, places)}, {_signed(high, places)}])"
     )
 
 
@@ -79,8 +79,9 @@ def forecast_words(contrast: Contrast) -> str:
     elif forecast.sign is not None and forecast.margin != forecast.sign:
         sign_first = forecast.margin is not None and (forecast.sign.likely < forecast.margin.likely)
         target = "tell it from zero" if sign_first else target
-    span = [_span(contrast, n) for n in (needed.likely, needed.fewest, needed.most)]
-    return f"about {span[0]} more ({span[1]} to {span[2]}) would {target}"
+    likely, low, high = (_span(contrast, n) for n in (needed.likely, needed.fewest, needed.most))
+    around = f" ({low} to {high})" if low != high else ""
+    return f"about {likely} more{around} would {target}"
 
 
 def _span(contrast: Contrast, epochs: int) -> str:
