@@ -1,6 +1,7 @@
 //! The Python face of the Rust crates: converts, releases the interpreter lock, maps one error.
 
 mod datagen;
+mod driver;
 mod pages;
 mod script;
 
@@ -20,6 +21,7 @@ fn build_profile() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_profile, module)?)?;
     datagen::register(module)?;
+    driver::register(module)?;
     pages::register(module)?;
     script::register(module)?;
     Ok(())

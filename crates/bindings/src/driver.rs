@@ -1,0 +1,110 @@
+//! `crates/driver` for Python: the driver itself, a question to a server, latency histograms.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use steelyard_driver::ask::{ask as ask_server, Asker};
+use steelyard_driver::latency::Latencies;
+use steelyard_driver::DriveError;
+
+/// `steelyard.errors.DriverError` with its three parts.
+fn to_python(py: Python<'_>, error: &DriveError) -> PyErr {
+    let raised = || -> PyResult<PyErr> {
+        let parts = PyDict::new(py);
+        parts.set_item("detail", error.detail.as_deref())?;
+        parts.set_item("hint", error.hint.as_deref())?;
+        let kind = py.import("steelyard.errors")?.getattr("DriverError")?;
+        Ok(PyErr::from_value(
+            kind.call((error.primary.as_str(),), Some(&parts))?,
+        ))
+    };
+    raised().unwrap_or_else(|error| error)
+}
+
+/// Drives from a plan: JSON lines in, JSON lines out, until told to end. False: it ended with an
+/// error, which stands in the last line.
+#[pyfunction]
+fn drive(py: Python<'_>, stdin_fd: RawFd, stdout_fd: RawFd) -> PyResult<bool> {
+    let input = duplicate(stdin_fd)?;
+    let output = duplicate(stdout_fd)?;
+    py.detach(|| {
+        let input = BufReader::new(File::from(input));
+        let output = BufWriter::new(File::from(output));
+        Ok(steelyard_driver::session::drive(input, output).is_ok())
+    })
+}
+
+/// A descriptor of our own, so that Python keeps its one.
+fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
+    // SAFETY: F_DUPFD_CLOEXEC takes any number and fails for one that is not open.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy < 0 {
+        return Err(PyOSError::new_err(std::io::Error::last_os_error()));
+    }
+    // SAFETY: the kernel just gave this descriptor to us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Rows of text of one SQL question, on a connection of its own. DriverError: no connection, or
+/// the server refuses.
+#[pyfunction]
+#[pyo3(signature = (sql, *, host, port, user, database, password=None))]
+fn ask(
+    py: Python<'_>,
+    sql: &str,
+    host: String,
+    port: u16,
+    user: String,
+    database: String,
+    password: Option<String>,
+) -> PyResult<Vec<Vec<Option<String>>>> {
+    let asker = Asker {
+        host,
+        port,
+        user,
+        database,
+        password,
+    };
+    py.detach(|| ask_server(&asker, sql))
+        .map_err(|error| to_python(py, &error))
+}
+
+/// Merges encoded histograms: count, mean_ns, max_ns, and values at the quantiles (0 … 1).
+#[pyfunction]
+fn histogram_quantiles<'py>(
+    py: Python<'py>,
+    latencies: Vec<String>,
+    quantiles: Vec<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let summary = py
+        .detach(|| Latencies::merge(&latencies).map(|merged| merged.summary(&quantiles)))
+        .map_err(|error| to_python(py, &error))?;
+    let found = PyDict::new(py);
+    found.set_item("count", summary.count)?;
+    found.set_item("mean_ns", summary.mean_ns)?;
+    found.set_item("max_ns", summary.max_ns)?;
+    found.set_item("values", summary.values)?;
+    Ok(found)
+}
+
+/// How many latencies lie in each bin between two edges, merged over encoded histograms.
+#[pyfunction]
+fn histogram_counts(
+    py: Python<'_>,
+    latencies: Vec<String>,
+    edges_ns: Vec<u64>,
+) -> PyResult<Vec<u64>> {
+    py.detach(|| Latencies::merge(&latencies).map(|merged| merged.counts(&edges_ns)))
+        .map_err(|error| to_python(py, &error))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(drive, module)?)?;
+    module.add_function(wrap_pyfunction!(ask, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram_counts, module)?)
+}

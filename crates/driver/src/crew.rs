@@ -1,0 +1,134 @@
+//! The clients of one arm that live on one thread, and the epoll instance they share.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+
+use crate::arm::Arm;
+use crate::client::Client;
+use crate::connect::{connect, send_cancel, ConnectError};
+use crate::error::DriveError;
+use crate::program::Programs;
+use crate::tally::Tally;
+
+/// Events taken by one epoll call.
+const EVENTS: usize = 256;
+
+/// Clients of one arm on one thread.
+pub struct Crew {
+    pub arm: Arc<Arm>,
+    pub poll: Poll,
+    pub events: Events,
+    pub clients: Vec<Client>,
+    /// The server did not take a connection back: it is not asked again.
+    pub gone: bool,
+}
+
+impl Crew {
+    /// The clients of `arm` that belong to `thread`; none is connected yet.
+    pub fn new(
+        arm: Arc<Arm>,
+        programs: &Programs,
+        seed: u64,
+        thread: usize,
+        threads: usize,
+    ) -> io::Result<Crew> {
+        let numbers = (thread..arm.clients).step_by(threads);
+        let clients = numbers
+            .enumerate()
+            .map(|(place, number)| Client::new(number, place, seed, programs))
+            .collect();
+        let events = Events::with_capacity(EVENTS);
+        Ok(Crew {
+            arm,
+            poll: Poll::new()?,
+            events,
+            clients,
+            gone: false,
+        })
+    }
+
+    /// Opens every connection; client numbers and backend process ids.
+    pub fn connect(&mut self) -> Result<Vec<(usize, i32)>, DriveError> {
+        let mut backends = Vec::new();
+        for place in 0..self.clients.len() {
+            let process_id = self.connect_client(place).map_err(|error| {
+                let arm = &self.arm;
+                let client = self.clients[place].number;
+                DriveError::new(format!(
+                    "could not connect client {client} of arm \"{}\": {error}",
+                    arm.name
+                ))
+                .detail(format!(
+                    "The server was looked for at {}.",
+                    arm.target.shown()
+                ))
+            })?;
+            backends.push((self.clients[place].number, process_id));
+        }
+        Ok(backends)
+    }
+
+    fn connect_client(&mut self, place: usize) -> Result<i32, ConnectError> {
+        let (socket, session) = connect(&self.arm.target, &self.arm.credentials)?;
+        socket.set_nonblocking()?;
+        let fd = socket.as_raw_fd();
+        self.poll
+            .registry()
+            .register(&mut SourceFd(&fd), Token(place), Interest::READABLE)?;
+        let process_id = session.process_id;
+        self.clients[place].attach(socket, session);
+        Ok(process_id)
+    }
+
+    /// Before a slice: takes back connections that were lost or given up, where the server lets.
+    pub fn revive(&mut self, tally: &mut Tally) {
+        for place in 0..self.clients.len() {
+            if self.gone {
+                return;
+            }
+            if self.clients[place].socket().is_some() {
+                continue;
+            }
+            match self.connect_client(place) {
+                Ok(process_id) => tally
+                    .reconnected
+                    .push((self.clients[place].number, process_id)),
+                Err(error) => {
+                    self.gone = true;
+                    tally.count_error("08001", &error.to_string());
+                }
+            }
+        }
+    }
+
+    /// After a slice: cancels what was given up, and counts who has no connection.
+    pub fn settle(&mut self, tally: &mut Tally) {
+        for client in &mut self.clients {
+            if client.is_busy() {
+                let session = client.session();
+                let (process_id, secret_key) = (session.process_id, session.secret_key);
+                if let Err(error) = send_cancel(&self.arm.target, process_id, secret_key) {
+                    tally.count_error("08001", &format!("could not cancel: {error}"));
+                }
+                client.detach();
+            } else if client.socket().is_none() {
+                tally.lost += 1;
+            }
+        }
+    }
+
+    /// Ends every connection politely.
+    pub fn disconnect(&mut self) {
+        let goodbye = steelyard_wire::terminate();
+        for client in &mut self.clients {
+            if let Some(socket) = client.detach() {
+                // The server may be gone already, which is as good as a goodbye.
+                let _ = socket.send(&goodbye);
+            }
+        }
+    }
+}

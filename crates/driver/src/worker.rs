@@ -1,0 +1,114 @@
+//! One thread of the driver: its crews, and the slices it is told to drive.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Barrier};
+
+use crate::arm::Arm;
+use crate::course::Course;
+use crate::crew::Crew;
+use crate::error::DriveError;
+use crate::hot::run_slice;
+use crate::pin::pin_thread;
+use crate::program::Programs;
+use crate::tally::Tally;
+
+/// Bytes taken by one receive; longer replies take several.
+const BUFFER: usize = 64 << 10;
+
+/// What a worker needs to know at its start.
+pub struct Post {
+    pub thread: usize,
+    pub threads: usize,
+    pub processor: Option<usize>,
+    pub seed: u64,
+    pub arms: Vec<Arc<Arm>>,
+    pub programs: Arc<Programs>,
+    pub barrier: Arc<Barrier>,
+}
+
+/// A slice, with the tally that is to be filled.
+pub struct Order {
+    pub course: Arc<Course>,
+    pub tally: Tally,
+}
+
+/// What a worker reports.
+pub enum Report {
+    /// Arm, client and backend process id of every connection.
+    Connected(Vec<(usize, usize, i32)>),
+    Slice(Tally),
+    Failed(DriveError),
+}
+
+/// Works; a panic becomes a report, so that nobody waits for a thread that is no more.
+pub fn work_or_report(post: &Post, orders: &Receiver<Order>, reports: &Sender<Report>) {
+    let worked = catch_unwind(AssertUnwindSafe(|| work(post, orders, reports)));
+    if worked.is_err() {
+        let error = DriveError::new(format!("driver thread {} panicked", post.thread))
+            .hint("This is a defect of Steelyard; its words are on standard error.");
+        let _ = reports.send(Report::Failed(error));
+    }
+}
+
+/// The life of a worker: connect, drive slices until no more come, disconnect.
+fn work(post: &Post, orders: &Receiver<Order>, reports: &Sender<Report>) {
+    let mut crews = match open(post) {
+        Ok((crews, backends)) => {
+            // A coordinator that is gone has no use for a report: the next receive ends us.
+            let _ = reports.send(Report::Connected(backends));
+            crews
+        }
+        Err(error) => {
+            let _ = reports.send(Report::Failed(error));
+            return;
+        }
+    };
+    let mut buffer = vec![0; BUFFER];
+    while let Ok(order) = orders.recv() {
+        let Order { course, mut tally } = order;
+        let crew = &mut crews[course.arm];
+        tally.clear();
+        crew.revive(&mut tally);
+        post.barrier.wait();
+        let driven = run_slice(crew, &post.programs, &course, &mut buffer, &mut tally);
+        crew.settle(&mut tally);
+        let report = match driven {
+            Ok(()) => Report::Slice(tally),
+            Err(error) => {
+                Report::Failed(DriveError::new("could not wait for events").detail(error))
+            }
+        };
+        let _ = reports.send(report);
+    }
+    for crew in &mut crews {
+        crew.disconnect();
+    }
+}
+
+type Backends = Vec<(usize, usize, i32)>;
+
+fn open(post: &Post) -> Result<(Vec<Crew>, Backends), DriveError> {
+    if let Some(processor) = post.processor {
+        pin_thread(processor).map_err(|error| {
+            DriveError::new(format!(
+                "could not pin a driver thread to processor {processor}"
+            ))
+            .detail(error)
+        })?;
+    }
+    let mut crews = Vec::new();
+    let mut backends = Vec::new();
+    for (number, arm) in post.arms.iter().enumerate() {
+        let arm = Arc::clone(arm);
+        let mut crew = Crew::new(arm, &post.programs, post.seed, post.thread, post.threads)
+            .map_err(|error| DriveError::new("could not make an epoll instance").detail(error))?;
+        backends.extend(
+            crew.connect()?
+                .iter()
+                .map(|&(client, pid)| (number, client, pid)),
+        );
+        crews.push(crew);
+    }
+    Ok((crews, backends))
+}

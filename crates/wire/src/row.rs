@@ -1,0 +1,39 @@
+//! The values of one DataRow as text.
+
+use crate::error::WireError;
+
+/// Values of one row; `None` is NULL.
+pub type Row = Vec<Option<String>>;
+
+/// Reads the body of a DataRow whose values are in text format.
+pub fn row_values(body: &[u8]) -> Result<Row, WireError> {
+    let (columns, mut rest) = take::<2>(body)?;
+    let mut row = Row::new();
+    for _ in 0..u16::from_be_bytes(columns) {
+        let (length, after) = take::<4>(rest)?;
+        let length = i32::from_be_bytes(length);
+        if length == -1 {
+            row.push(None);
+            rest = after;
+            continue;
+        }
+        let length = usize::try_from(length).map_err(|_| torn())?;
+        let value = after.get(..length).ok_or_else(torn)?;
+        row.push(Some(String::from_utf8_lossy(value).into_owned()));
+        rest = &after[length..];
+    }
+    if rest.is_empty() {
+        Ok(row)
+    } else {
+        Err(torn())
+    }
+}
+
+fn take<const N: usize>(bytes: &[u8]) -> Result<([u8; N], &[u8]), WireError> {
+    let (head, rest) = bytes.split_first_chunk::<N>().ok_or_else(torn)?;
+    Ok((*head, rest))
+}
+
+fn torn() -> WireError {
+    WireError::malformed("a row whose lengths do not fit")
+}
