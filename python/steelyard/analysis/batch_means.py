@@ -21,41 +21,48 @@ TRANSACTIONS_A_SLICE = 200
 SLICES_AN_EPOCH = 20
 
 
-def standard_error(block_ratios: Sequence[float], batches: int = BATCHES) -> float:
-    """Standard error of the mean of block log ratios in order, shape (n,), by means of batches.
+def standard_error(values: Sequence[float]) -> float:
+    """Standard error of the mean of batch means, shape (batches,); NaN below 3 finite ones."""
+    means = np.asarray(values, dtype=float)
+    means = means[np.isfinite(means)]
+    return float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) >= 3 else math.nan
 
-    With fewer blocks than batches every block is a batch; NaN below 3.
-    """
-    values = np.asarray(block_ratios, dtype=float)
-    values = values[np.isfinite(values)]
-    count = min(batches, len(values))
-    if count < 3:
-        return math.nan
-    means = np.array([part.mean() for part in np.array_split(values, count)])
-    return float(means.std(ddof=1)) / math.sqrt(count)
+
+Batch = tuple[int, int]
+"""Transactions and busy time in ns of one arm in one batch of slices."""
 
 
 @dataclass(frozen=True, slots=True)
 class SliceTrial:
-    """What the pilot saw at one slice length; every length had the same time under load."""
+    """What the pilot saw at one slice length: totals of each batch, in order, of either arm.
+
+    Every length has the same number of batches (10) and the same time under load.
+    """
 
     length_ns: int
-    block_ratios: Sequence[float]
+    control: tuple[Batch, ...]
+    arm: tuple[Batch, ...]
 
+    @property
+    def log_ratios(self) -> list[float]:
+        """ln(arm ÷ control) of the throughput of each batch in which both did work."""
+        return [
+            math.log(done / busy) - math.log(control_done / control_busy)
+            for (control_done, control_busy), (done, busy) in zip(
+                self.control, self.arm, strict=True
+            )
+            if min(control_done, control_busy, done, busy) > 0
+        ]
 
-@dataclass(frozen=True, slots=True)
-class SliceChoice:
-    """The slice length of a weighing, why, and the scale of its epochs."""
-
-    length_ns: int
-    why: str
-    standard_error: float
-    """Log; NaN where the pilot had too few blocks. The pilot's s₀."""
+    @property
+    def standard_error(self) -> float:
+        """Standard error (log) of the reading of all batches together; NaN below 3 batches."""
+        return standard_error(self.log_ratios)
 
 
 def shortest_slice_ns(mean_latency_ns: float, transactions_per_second: float) -> int:
     """At least 20 mean latencies and 200 transactions; of the slower arm, to hold for both."""
-    by_count = TRANSACTIONS_A_SLICE / transactions_per_second * 1e9
+    by_count = TRANSACTIONS_A_SLICE / max(transactions_per_second, 1e-9) * 1e9
     return math.ceil(max(LATENCIES_A_SLICE * mean_latency_ns, by_count))
 
 
@@ -64,31 +71,31 @@ def longest_slice_ns(epoch_ns: int) -> int:
     return epoch_ns // SLICES_AN_EPOCH
 
 
-def choose_slice(
-    trials: Sequence[SliceTrial],
-    epoch_ns: int,
-    mean_latency_ns: float,
-    transactions_per_second: float,
-) -> SliceChoice:
-    """The allowed candidate with the smallest standard error; at a tie the shorter one.
+def allowed_lengths(
+    candidates_ns: Sequence[int], epoch_ns: int, mean_latency_ns: float, per_second: float
+) -> tuple[int, ...]:
+    """The candidates between the shortest and the longest slice, rising.
 
-    Where the floor lies above every allowed candidate, the floor rules: a slice of too few
-    transactions is no reading, while one longer than a twentieth of the epoch is only less fine.
+    Where the floor lies above all of them, the floor itself: a slice of too few transactions is no
+    reading, while one longer than a twentieth of the epoch is only less fine.
     """
-    floor = shortest_slice_ns(mean_latency_ns, transactions_per_second)
-    ceiling = longest_slice_ns(epoch_ns)
-    allowed = sorted(
-        (trial for trial in trials if floor <= trial.length_ns <= ceiling),
-        key=lambda trial: trial.length_ns,
-    )
-    known = [(trial, standard_error(trial.block_ratios)) for trial in allowed]
-    known = [(trial, error) for trial, error in known if not math.isnan(error)]
-    if known:
-        best, error = min(known, key=lambda pair: pair[1])
-        why = f"steadiest of {len(known)} lengths in the pilot: standard error {100 * error:.2g} %"
-        return SliceChoice(best.length_ns, why, error)
-    if floor > ceiling:
-        why = f"{TRANSACTIONS_A_SLICE} transactions and {LATENCIES_A_SLICE} latencies need it"
-        return SliceChoice(floor, why, math.nan)
-    length = allowed[0].length_ns if allowed else floor
-    return SliceChoice(length, "the pilot had too few blocks to compare lengths", math.nan)
+    floor, ceiling = shortest_slice_ns(mean_latency_ns, per_second), longest_slice_ns(epoch_ns)
+    return tuple(sorted(n for n in candidates_ns if floor <= n <= ceiling)) or (floor,)
+
+
+def choose_slice(trials: Sequence[SliceTrial]) -> tuple[SliceTrial, str]:
+    """The trial with the smallest standard error (at a tie the shortest slices), and why.
+
+    Raises ValueError without a trial.
+    """
+    if not trials:
+        raise ValueError("no slice length was tried")
+    rising = sorted(trials, key=lambda trial: trial.length_ns)
+    known = [trial for trial in rising if not math.isnan(trial.standard_error)]
+    if not known:
+        return rising[0], "the pilot saw too little work to compare lengths"
+    best = min(known, key=lambda trial: trial.standard_error)
+    error = f"standard error {100 * best.standard_error:.2g} %"
+    if len(rising) == 1:
+        return best, f"the only length that fits: {error} in the pilot"
+    return best, f"steadiest of {len(rising)} lengths in the pilot: {error}"

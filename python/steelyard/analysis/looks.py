@@ -72,7 +72,7 @@ class Terms:
             alphas=(float(first), float(last)),
             open_ended=bool(plan.get("open_ended", False)),
             first_verdict=bool(plan.get("first_verdict", False)),
-            s0=float(plan.get("s0") or DEFAULT_S0),
+            s0=_scale(plan.get("s0")),
             epoch_seconds=float(plan.get("epoch_ns", 0)) / 1e9,
             attempt=int(plan.get("attempt", 1)),
         )
@@ -101,6 +101,11 @@ class Terms:
         if ended:
             return Stage.INTERRUPTED
         return Stage.FIRST if done == self.look else Stage.BETWEEN
+
+
+def _scale(s0: float | None) -> float:
+    """The pilot's scale, where it gave a positive one."""
+    return float(s0) if s0 is not None and s0 > 0 else DEFAULT_S0
 
 
 def smallest_visible(epochs: int, alpha: float = ALPHAS[1], power: float = 0.8) -> float:

@@ -7,7 +7,6 @@ Simulation Conference 2011. Both arms are cut alike, at the longer of their two 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,37 +14,19 @@ BATCH = 5
 FEWEST_BATCHES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Truncation:
-    """Where a series is cut, and whether the rule found an end at all."""
+def mser5(series: Sequence[float]) -> int | None:
+    """Number of observations at the front that are warm-up, of one arm's throughput, shape (n,).
 
-    observations: int
-    """How many observations from the front are warm-up; a multiple of 5."""
-    settled: bool
-    """False: the best cut lies in the second half, or the series is too short to say."""
-
-
-def mser5(series: Sequence[float]) -> Truncation:
-    """The cut of one arm's series (throughput of its slices, in order), shape (n,).
-
-    Minimises Σ_{j>c}(x_j − x̄_c)² / (m − c)² over the m means of 5 observations, c ≤ m/2.
+    Minimises Σ_{j>c}(x_j − x̄_c)² / (m − c)² over the cuts c ≤ m/2 between the m means of 5
+    observations; a multiple of 5. None where no end was found: the best cut lies in the second
+    half, or there are fewer than 20 observations.
     """
     values = np.asarray(series, dtype=float)
     count = len(values) // BATCH
     if count < FEWEST_BATCHES or not np.isfinite(values).all():
-        return Truncation(0, settled=False)
+        return None
     means = values[: count * BATCH].reshape(count, BATCH).mean(axis=1)
-    scores = [float(np.var(means[cut:])) / (count - cut) for cut in range(count - 1)]
+    # The last few cuts leave too little to have a variance worth the name: they score well by luck.
+    scores = [float(np.var(means[cut:])) / (count - cut) for cut in range(count - 2)]
     best = int(np.argmin(scores))
-    half = count // 2
-    if best > half:
-        return Truncation(half * BATCH, settled=False)
-    return Truncation(best * BATCH, settled=True)
-
-
-def common_truncation(arms: Sequence[Sequence[float]]) -> Truncation:
-    """The longest truncation of all arms; settled only where every arm is."""
-    cuts = [mser5(series) for series in arms]
-    return Truncation(
-        max((cut.observations for cut in cuts), default=0), all(cut.settled for cut in cuts)
-    )
+    return best * BATCH if best <= count // 2 else None

@@ -7,27 +7,20 @@ Standard deviation of a 6.5 s epoch of equal arms on a shared 2-core machine: re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 WAL_FLUSH_LIMIT = 0.2
 """Share of backends' active samples that wait for the WAL flush from which placement is free. Work
 in memory shows none and durable updates most; the exact place of the line is not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementChoice:
-    """A placement and why."""
+def choose_placement(wal_flush_share: float, parallel_plans: bool = False) -> tuple[str, str]:
+    """What "auto" means, "symmetric" or "free", and why.
 
-    placement: str
-    """"symmetric" or "free"."""
-    why: str
-
-
-def choose_placement(wal_flush_share: float, parallel_plans: bool) -> PlacementChoice:
-    """The placement that "auto" means, from the pilot's share of waits on the WAL flush (0 … 1)."""
+    `wal_flush_share`: share of the pilot's looks at active backends that waited for the WAL flush,
+    0 … 1. `parallel_plans`: whether some plan uses parallel workers.
+    """
     share = f"{100 * wal_flush_share:.0f} % of the pilot's samples waited for the WAL flush"
     if parallel_plans:
-        return PlacementChoice("free", "a plan uses parallel workers, which cannot be pinned alike")
+        return "free", "a plan uses parallel workers, which cannot be pinned alike"
     if wal_flush_share >= WAL_FLUSH_LIMIT:
-        return PlacementChoice("free", share)
-    return PlacementChoice("symmetric", share)
+        return "free", share
+    return "symmetric", share

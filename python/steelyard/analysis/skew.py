@@ -3,10 +3,10 @@
 Sign changes assume symmetry, which randomised slots give, but an arm whose own restarts are now and
 then slow is not symmetric: the error rate is 6–10 % at 8 epochs and falls with their number. Two
 epochs far out on one side are the mark (one is an accident): the second largest |d − median| beyond
-4 MAD (unscaled) on one side. Gaussian epochs
-raise it in 5–8 % of weighings (4,000 simulated at 8 … 30 epochs), an arm that is 4 sd slow in 15 %
-of its restarts in 10 % at 8 epochs, 25 at 12, 71 at 30: a doubt, never a verdict. At 8 epochs such an arm shows no slow restart in 27 % of weighings: no method can
-know.
+4 MAD (unscaled) on one side. Of 4,000 Gaussian weighings of 8 … 30 epochs 5–8 % raise it; of those
+with an arm that is 4 sd slow in 15 % of its restarts 10 % at 8 epochs, 25 at 12, 71 at 30. A doubt,
+never a verdict: at 8 epochs such an arm shows no slow restart in 27 % of weighings, and no method
+can know.
 """
 
 from __future__ import annotations

@@ -8,14 +8,15 @@ Else inconclusive. Every false statement needs θ outside a set, so the joint er
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Self
 
 from steelyard.analysis.estimate import Interval
 from steelyard.analysis.looks import Stage, Terms
 from steelyard.errors import UsageError
-from steelyard.units import log_of_percent, parse_percent
+from steelyard.units import parse_percent
 from steelyard.verdict.threat import Threat
 
 
@@ -78,6 +79,7 @@ def _may_end(stage: Stage, main: Interval, terms: Terms) -> bool:
 
 
 _CONDITION = re.compile(r"\s*(slower|faster)\s*:\s*(\S.*)")
+_ACCEPTED = "Accepted: slower:2%, faster:1.5%."
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +90,32 @@ class FailCondition:
     margin: float
     """A fraction."""
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The condition of `slower:2%` or `faster:1.5%`; UsageError says what is accepted."""
+        match = _CONDITION.fullmatch(text)
+        try:
+            margin = parse_percent(match[2]) if match else 1.0
+        except ValueError:
+            margin = 1.0
+        if match is None or not margin < 1:
+            raise UsageError(f'invalid condition for --fail-if: "{text}"', hint=_ACCEPTED)
+        return cls(VerdictKind(match[1]), margin)
 
-def parse_fail_condition(text: str) -> FailCondition:
-    """The condition of `slower:2%` or `faster:1.5%`; UsageError says what is accepted."""
-    accepted = "Accepted: slower:2%, faster:1.5%."
-    match = _CONDITION.fullmatch(text)
-    if match is None:
-        raise UsageError(f'invalid condition for --fail-if: "{text}"', hint=accepted)
-    try:
-        margin = parse_percent(match[2])
-    except ValueError as reason:
-        raise UsageError(
-            f'invalid condition for --fail-if: "{text}"', detail=str(reason), hint=accepted
-        ) from reason
-    if not margin < 1:
-        raise UsageError(f'invalid condition for --fail-if: "{text}"', hint=accepted)
-    return FailCondition(VerdictKind(match[1]), margin)
+    def holds(self, contrasts: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether it holds for any contrast, as the command line's contract gives it in JSON.
 
+        Also for an effect that is "equivalent" within a wider margin of the study. An invalid or
+        inconclusive weighing, and one too short for a verdict, never fails a build.
+        """
+        return any(self._holds_for(contrast) for contrast in contrasts)
 
-def fails(
-    verdict: Verdict, main: Interval, higher_is_better: bool, condition: FailCondition
-) -> bool:
-    """Whether the condition holds: the whole set, on the log scale, lies beyond the margin.
-
-    So also for an effect that is "equivalent" within a wider margin of the study. An invalid or
-    inconclusive weighing, and one too short for a verdict, never fails a build.
-    """
-    if verdict.kind in (VerdictKind.INVALID, VerdictKind.INCONCLUSIVE):
-        return False
-    downwards = (condition.kind is VerdictKind.SLOWER) == higher_is_better
-    if downwards:
-        return main.high < log_of_percent(-100 * condition.margin)
-    return main.low > log_of_percent(100 * condition.margin)
+    def _holds_for(self, contrast: Mapping[str, Any]) -> bool:
+        if contrast["verdict"] in (VerdictKind.INVALID, VerdictKind.INCONCLUSIVE):
+            return False
+        percent = 100 * self.margin
+        if (self.kind is VerdictKind.SLOWER) == contrast["higher_is_better"]:
+            high = contrast["high_percent"]
+            return high is not None and high < -percent
+        low = contrast["low_percent"]
+        return low is not None and low > percent

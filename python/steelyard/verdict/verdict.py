@@ -10,9 +10,11 @@ from typing import Any
 from steelyard.analysis.estimate import Estimate
 from steelyard.analysis.forecast import MOST_EPOCHS, Forecast, Need
 from steelyard.analysis.looks import Terms
-from steelyard.verdict.rule import FailCondition, Verdict, VerdictKind, fails
+from steelyard.verdict.rule import Verdict, VerdictKind
 from steelyard.verdict.threat import Threat
 
+Json = dict[str, Any]
+"""A verdict or a part of it, as verdict.json holds it."""
 UNITS = {"throughput": "transactions/s", "latency_mean": "µs"}
 
 
@@ -51,18 +53,13 @@ class Contrast:
             return None
         return self.needed.likely * self.terms.epoch_seconds
 
-    def fails(self, condition: FailCondition) -> bool:
-        """Whether a `--fail-if` condition holds for this contrast."""
-        interval = self.estimate.interval
-        return fails(self.verdict, interval, self.terms.higher_is_better, condition)
-
     def sentence(self) -> str:
         """The verdict in words."""
         from steelyard.verdict.sentence import sentence_of
 
         return sentence_of(self)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The keys of the command line's contract, then "details"."""
         percent = self.estimate.in_percent()
         seconds = self.forecast_seconds
