@@ -103,7 +103,7 @@ def _facts(identity: Identity) -> dict[str, Any]:
 def _row(identity: Identity) -> tuple[str, ...]:
     # Optimisation, debugging and code generation tell builds apart; warnings do not.
     telling = re.findall(r"(?<!\S)-(?:O\S*|g\S*|m(?:arch|cpu|tune)\S*|flto\S*)", identity.cflags)
-    flags = " ".join(telling) or "unknown"
+    flags = " ".join(dict.fromkeys(telling)) or "unknown"
     if identity.assertions:
         flags += " assertions"
     return (identity.version, identity.origin, flags, identity.builder, identity.bindir)

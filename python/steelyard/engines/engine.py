@@ -116,6 +116,9 @@ class Clonable(Protocol):
     def restore(self, template: Path) -> int:
         """Make this stopped clone byte-identical to its template again; bytes that were copied."""
 
+    def move(self, directory: Path) -> None:
+        """Rename this stopped cluster's directory, within one file system."""
+
     def set_checksums(self, enabled: bool) -> None:
         """Switch verification by the control file alone; the pages must carry checksums."""
 

@@ -24,12 +24,13 @@ from typing import IO, Self
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, entries
-from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.remains import remove_servers
 from steelyard.errors import EngineError
 
 OWNER_FILE = "owner.json"
-PORT = 5432  # only names the socket file: every slot has a socket directory of its own
+
+# A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one.
+_SOCKET_ROOT = Path("/tmp")
 
 
 @dataclass(frozen=True)
@@ -40,34 +41,24 @@ class Leftover:
     owner_pid: int
     started: str  # UTC, "2026-11-21T20:15:00Z"
     account: Account
-    sockets: tuple[Path, ...]
+    sockets: Path | None
 
 
 class Run:
     """The place of one weighing; use it in a `with` statement, or call `close`."""
 
-    def __init__(self, directory: Path, account: Account, lock: IO[str], started: str) -> None:
+    def __init__(self, directory: Path, sockets: Path, account: Account, lock: IO[str]) -> None:
         self.directory = directory
+        """Where slots stand; the account passes through to what is its own."""
+        self.sockets = sockets
+        """A short directory for Unix sockets, private to the account."""
         self.account = account
         self._lock = lock
-        self._started = started
-        self._slots: dict[int, Slot] = {}
-
-    def slot(self, number: int) -> Slot:
-        """The slot of this number: its directory stands in the run, its socket in a short one."""
-        if number not in self._slots:
-            sockets = _socket_root() / f"sy{secrets.token_hex(4)}"
-            path = self.directory / f"slot{number}"
-            self._slots[number] = Slot(number, path, sockets, PORT)
-            self._write()  # before it is made: nothing that exists is unknown to the next start
-            path.mkdir()
-            path.chmod(0o711)  # the account passes through to its data directory
-            self.account.make_directory(sockets)
-        return self._slots[number]
+        self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     def logs(self) -> list[Path]:
-        """The servers' logs, one a slot; copy them before `close` if they must outlive it."""
-        return sorted(self.directory.glob("slot*/server.log"))
+        """The servers' logs; copy those that must outlive the run before `close`."""
+        return sorted(self.directory.rglob("server.log"))
 
     def close(self) -> None:
         """Kill what still runs here and remove every trace; safe to call twice."""
@@ -88,38 +79,30 @@ class Run:
         self.close()
 
     def _as_leftover(self) -> Leftover:
-        sockets = tuple(slot.socket_directory for slot in self._slots.values())
-        return Leftover(self.directory, os.getpid(), self._started, self.account, sockets)
+        return Leftover(
+            self.directory, os.getpid(), self._started, self.account, self.sockets
+        )  # fmt: skip
 
-    def _write(self) -> None:
-        # In place, not by rename: the lock hangs on this very file.
-        self._lock.seek(0)
-        self._lock.truncate()
-        json.dump(
-            {
-                "pid": os.getpid(),
-                "started": self._started,
-                "account": self.account.name,
-                "sockets": [str(slot.socket_directory) for slot in self._slots.values()],
-            },
-            self._lock,
-        )
+    def _register(self) -> None:
+        facts = {"pid": os.getpid(), "started": self._started}
+        facts |= {"account": self.account.name, "sockets": str(self.sockets)}
+        json.dump(facts, self._lock)
         self._lock.flush()
 
 
 def open_run(cache: Cache, account: Account) -> Run:
     """Register a weighing; what dead owners left is cleaned away first."""
     clean_leftovers(cache)
-    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    name = f"{started.replace('-', '').replace(':', '')}-{os.getpid()}-{secrets.token_hex(2)}"
-    directory = cache.runs / name
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    directory = cache.runs / f"{now}-{os.getpid()}-{secrets.token_hex(2)}"
     with _registration(cache):
         directory.mkdir()
         directory.chmod(0o711)
         lock = (directory / OWNER_FILE).open("w")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        run = Run(directory, account, lock, started)
-        run._write()
+        run = Run(directory, _SOCKET_ROOT / f"sy{secrets.token_hex(4)}", account, lock)
+        run._register()  # before the sockets' directory is made: nothing there is unknown
+    account.make_directory(run.sockets)
     return run
 
 
@@ -175,10 +158,9 @@ def _read(directory: Path) -> Leftover:
         said = json.loads((directory / OWNER_FILE).read_text())
         entry = pwd.getpwnam(said["account"])
     except (OSError, ValueError, KeyError):
-        return Leftover(directory, 0, "", _owner_of(directory), ())
+        return Leftover(directory, 0, "", _owner_of(directory), None)
     account = Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
-    sockets = tuple(Path(s) for s in said["sockets"])
-    return Leftover(directory, said["pid"], said["started"], account, sockets)
+    return Leftover(directory, said["pid"], said["started"], account, Path(said["sockets"]))
 
 
 def _owner_of(directory: Path) -> Account:
@@ -191,10 +173,10 @@ def _owner_of(directory: Path) -> Account:
 
 def _remove(leftover: Leftover) -> None:
     remove_servers(leftover.directory, leftover.account)
-    for sockets in leftover.sockets:
-        # Only what `Run.slot` made: the file could have been tampered with or cut short.
-        if sockets.parent == _socket_root() and sockets.name.startswith("sy"):
-            shutil.rmtree(sockets, ignore_errors=True)
+    sockets = leftover.sockets
+    # Only what `open_run` made: the file could have been written by somebody else.
+    if sockets is not None and sockets.parent == _SOCKET_ROOT and sockets.name.startswith("sy"):
+        shutil.rmtree(sockets, ignore_errors=True)
     try:
         shutil.rmtree(leftover.directory)
     except FileNotFoundError:
@@ -203,8 +185,3 @@ def _remove(leftover: Leftover) -> None:
         raise EngineError(
             f'could not remove "{error.filename}" of an ended weighing: {error.strerror}'
         ) from error
-
-
-def _socket_root() -> Path:
-    """A Unix socket's path has at most 107 bytes: TMPDIR is often too long for one."""
-    return Path("/tmp")

@@ -57,6 +57,7 @@ def prepare_slot(slot: Slot, account: Account) -> Path:
     """Make the slot's directories; the path of its log, which every life appends to."""
     slot.path.mkdir(parents=True, exist_ok=True)
     account.make_directory(slot.socket_directory)
-    for remains in slot.socket_directory.glob(f".s.PGSQL.{slot.port}*"):
-        remains.unlink()  # a killed server's socket; the slot is ours alone
+    socket = f".s.PGSQL.{slot.port}"
+    for remains in (socket, f"{socket}.lock"):  # a killed server's; the slot is ours alone
+        (slot.socket_directory / remains).unlink(missing_ok=True)
     return slot.path / "server.log"

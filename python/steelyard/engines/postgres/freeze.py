@@ -17,30 +17,51 @@ _POLL_S = 0.001
 
 def freeze(postmaster: int) -> list[int]:
     """SIGSTOP every background process and wait until all stand still; their process ids."""
-    stopped: list[int] = []
     deadline = time.monotonic() + _TIMEOUT_S
-    while True:
-        waiting = False
-        for member in tree(postmaster)[1:]:
-            kind = kind_of(member.pid)
-            if kind in FOREGROUND or member.state == "Z":
-                continue
-            if kind == UNKNOWN or member.parent != postmaster:
-                waiting = waiting or kind == UNKNOWN  # forked a moment ago: look again
-                continue
-            if member.pid not in stopped:
-                kill(member.pid, signal.SIGSTOP)
-                stopped.append(member.pid)
-            waiting = waiting or member.state not in "Tt"
-        if not waiting:
-            return stopped
-        if time.monotonic() > deadline:
-            thaw(stopped)
-            raise ServerError(
-                f"could not freeze the background processes of server process {postmaster}",
-                detail=f"After {_TIMEOUT_S:.0f} s not all of {sorted(stopped)} stood still.",
-            )
-        time.sleep(_POLL_S)
+    stopped: list[int] = []
+    try:
+        while True:
+            found, unsettled = _background(postmaster)
+            for pid in found:
+                kill(pid, signal.SIGSTOP)
+            stopped = sorted({*stopped, *found})
+            if not unsettled and all(_still(pid, deadline) for pid in stopped):
+                return stopped
+            _pause(deadline, stopped)
+    except ServerError:
+        thaw(stopped)
+        raise
+
+
+def _background(postmaster: int) -> tuple[list[int], bool]:
+    """Background processes; whether a process was so young that it had no title yet."""
+    found = []
+    unsettled = False
+    for member in tree(postmaster)[1:]:
+        if member.state == "Z" or member.parent != postmaster:
+            continue
+        kind = kind_of(member.pid)
+        if kind == UNKNOWN:
+            unsettled = True
+        elif kind not in FOREGROUND:
+            found.append(member.pid)
+    return found, unsettled
+
+
+def _still(pid: int, deadline: float) -> bool:
+    """Wait until a process stands still (or has ended)."""
+    while (now := sample(pid)) is not None and now.state not in "TtZX":
+        _pause(deadline, [pid])
+    return True
+
+
+def _pause(deadline: float, pids: list[int]) -> None:
+    if time.monotonic() > deadline:
+        raise ServerError(
+            "could not freeze the background processes of a server",
+            detail=f"After {_TIMEOUT_S:.0f} s not all of processes {pids} stood still.",
+        )
+    time.sleep(_POLL_S)
 
 
 def thaw(pids: list[int]) -> None:
