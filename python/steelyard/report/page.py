@@ -140,7 +140,7 @@ def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed
         arm_class=arm_class,
         word=word,
         mark=words.MARKS.get(word, "?"),
-        sentence=str(said or words.sentence(facts)),
+        sentence=words.full_stop(str(said or words.sentence(facts))),
         scope=words.scope(facts),
         strip=_both(lambda width: draw_strip(facts, margin, arm_class, width), WIDE - 60),
         epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
@@ -185,7 +185,8 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
     for contrast in source.contrasts:
         for row in (contrast.get("details") or {}).get("epochs", []):
             for arm, level in row.get("throughput", {}).items():
-                levels.setdefault(str(arm), {})[int(row["epoch"])] = float(level)
+                if words.finite(level) is not None:
+                    levels.setdefault(str(arm), {})[int(row["epoch"])] = float(level)
     return {
         "picture": _both(lambda width: draw_slices(source.dots, levels, classes, width), WIDE),
         "total": total,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import RecordError
 from steelyard.readings.record import Record
+from steelyard.readings.totals import slice_busy_ns
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -75,14 +76,16 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     plan = record.read("plan.json")
     lines = list(record.lines("telemetry.jsonl"))
     arms = sorted((str(arm) for arm in plan.get("arms", [])), key=lambda a: a != plan["control"])
-    dots, counts = _read_slices(record, arms, count_latencies)
+    finished = {line["epoch"]: line for line in lines if line.get("type") == "epoch"}
+    measured = _measured(record.lines("slices.jsonl"), finished)
+    dots, counts = _read_slices(measured, arms, count_latencies)
     return Source(
         directory=directory,
         study=_read_study(directory / "study.toml"),
         plan=plan,
         environment=_read_if_there(record, "environment.json") or {},
         verdict=_read_if_there(record, "verdict.json"),
-        epochs=[line for line in lines if line.get("type") == "epoch"],
+        epochs=[finished[epoch] for epoch in sorted(finished)],
         events=[line for line in lines if line.get("type") == "event"],
         dots=dots,
         latency_counts=counts,
@@ -103,7 +106,7 @@ def _read_study(file: Path) -> Json:
 
 
 def _read_slices(
-    record: Record, arms: list[str], count_latencies: CountLatencies
+    measured: Iterable[Json], arms: list[str], count_latencies: CountLatencies
 ) -> tuple[dict[str, list[SliceDot]], dict[str, list[int]]]:
     """Dots and latency counts of the measured slices, by arm."""
     dots: dict[str, list[SliceDot]] = {arm: [] for arm in arms}
@@ -115,7 +118,7 @@ def _read_slices(
         counts[arm] = [old + new for old, new in zip(counts[arm], binned, strict=True)]
         waiting[arm].clear()
 
-    for entry in _measured(record):
+    for entry in measured:
         arm = str(entry["arm"])
         if arm not in dots:
             continue
@@ -129,14 +132,19 @@ def _read_slices(
     return dots, counts
 
 
-def _measured(record: Record) -> Iterator[Json]:
-    return (e for e in record.lines("slices.jsonl") if e.get("kind", "measured") == "measured")
+def _measured(slices: Iterable[Json], finished: Mapping[int, Json]) -> Iterator[Json]:
+    """Slices that count: measured, by the attempt that finished their epoch (as in totals.py)."""
+    for entry in slices:
+        epoch = finished.get(entry.get("epoch", 0))
+        if epoch is None or entry.get("kind", "measured") != "measured":
+            continue
+        if entry.get("attempt", 1) == epoch.get("attempt", 1):
+            yield entry
 
 
 def _dot_of(entry: Json) -> SliceDot:
-    # Throughput of a slice is clients × transactions ÷ Σ busy time of its clients; debt that the
-    # arm paid for this slice is time of all its clients.
-    busy_ns = entry.get("busy_ns", 0) + entry.get("clients", 1) * entry.get("debt_ns", 0)
+    # Throughput of a slice is clients × transactions ÷ Σ busy time of its clients.
+    busy_ns = slice_busy_ns(entry)
     done = entry.get("clients", 1) * entry.get("transactions", 0)
     return SliceDot(
         epoch=int(entry.get("epoch", 0)),

@@ -83,6 +83,11 @@ def sentence(contrast: Facts) -> str:
             return f"Inconclusive: {arm} against {control} read {size}."
 
 
+def full_stop(text: str) -> str:
+    """The text ending as a sentence does."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def scope(contrast: Facts) -> str:
     """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`."""
     parts = []

@@ -62,6 +62,12 @@ class Log:
         return [v for v in values if self.low * 0.999 <= v <= self.high * 1.001]
 
 
+def reach_of(values: list[float | None], margin_percent: float) -> float:
+    """How far a symmetric beam must reach to hold all values and the margin, in percent."""
+    known = [abs(value) for value in values if value is not None]
+    return max([*known, margin_percent * 1.5]) * 1.2
+
+
 def round_step(rough: float) -> float:
     """The least of 1, 2, 2.5, 5 × 10ⁿ that is not below `rough`; 1 for nothing at all."""
     if rough <= 0 or not math.isfinite(rough):

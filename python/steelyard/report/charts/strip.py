@@ -8,18 +8,12 @@ from typing import Any
 from markupsafe import Markup
 
 from steelyard.report.charts.drawing import CHARACTER, Drawing
-from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.charts.scale import Linear, decimals_of, reach_of
 from steelyard.report.words import better_side, finite, reading, sentence
 from steelyard.units import format_percent
 
 _HEIGHT = 132
 _BEAM_Y = 84
-
-
-def reach_of(values: list[float | None], margin_percent: float) -> float:
-    """How far a symmetric beam must reach to hold all values and the margin, in percent."""
-    known = [abs(value) for value in values if value is not None]
-    return max([*known, margin_percent * 1.5]) * 1.2
 
 
 def draw_strip(

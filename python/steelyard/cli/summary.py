@@ -1,0 +1,114 @@
+"""The verdict as a terminal shows it at the end: sentence, beam, cause, doubts, where to look."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.cli.beam import beam_lines
+from steelyard.report.tables import amount, cause_rows
+from steelyard.report.words import MARKS, finite, full_stop, sentence
+from steelyard.units import NS_PER_S, format_duration
+
+Facts = Mapping[str, Any]
+_INDENT = "  "
+_MOST_BEAM = 76
+
+
+def render_verdict(verdict: Facts, width: int) -> str:
+    """The whole summary as plain lines no wider than `width` (at least 40), colourless."""
+    width = max(width, 40)
+    blocks: list[list[str]] = []
+    for number, contrast in enumerate(verdict.get("contrasts", [])):
+        said = verdict.get("sentence") if number == 0 else None
+        blocks.append(_ruling(contrast, str(said or sentence(contrast)), width))
+    blocks.append(_causes(verdict, width))
+    blocks.append(_doubts(verdict.get("contrasts", []), width))
+    blocks.append(_whereabouts(verdict))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _ruling(contrast: Facts, said: str, width: int) -> list[str]:
+    word = str(contrast.get("verdict", "inconclusive"))
+    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *_wrapped(full_stop(said), width, "")]
+    margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
+    beam = beam_lines(contrast, margin, min(width - len(_INDENT), _MOST_BEAM))
+    return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in beam)]
+
+
+def _causes(verdict: Facts, width: int) -> list[str]:
+    causes = list(verdict.get("causes") or [])
+    contrasts = verdict.get("contrasts") or [{}]
+    lines: list[str] = []
+    for arm in dict.fromkeys(str(c.get("arm") or contrasts[0].get("arm")) for c in causes):
+        about = [c for c in causes if str(c.get("arm") or contrasts[0].get("arm")) == arm]
+        lines += _cause_table(str(contrasts[0].get("control")), arm, cause_rows(about), width)
+    return lines + _pages(verdict.get("pages"), width)
+
+
+def _cause_table(
+    control: str, arm: str, rows: Sequence[Mapping[str, str]], width: int
+) -> list[str]:
+    head = {"metric": "cause, per transaction", "control": control, "arm": arm, "reading": "change"}
+    wide = {key: max(len(row[key]) for row in [head, *rows]) for key in head}
+    lines = []
+    for row in [head, *rows]:
+        first = f"{row['metric']:<{wide['metric']}}"
+        values = f"{row['control']:>{wide['control']}}  {row['arm']:>{wide['arm']}}"
+        line = f"{first}  {values}  {row['reading']}"
+        # On a narrow terminal the values go and the contrast, which is the finding, stays.
+        lines.append(line if sum(wide.values()) + 6 <= width else f"{first}  {row['reading']}")
+    return lines
+
+
+def _pages(pages: Facts | None, width: int) -> list[str]:
+    if not pages or finite(pages.get("verified_per_transaction")) is None:
+        return []
+    said = f"pages verified per transaction: {amount(pages['verified_per_transaction'])}"
+    if finite(pages.get("low")) is not None and finite(pages.get("high")) is not None:
+        said += (
+            f"; {amount(pages.get('nanoseconds_per_page'), 'ns')} a page"
+            f" [{amount(pages['low'])}, {amount(pages['high'])}]"
+        )
+    return _wrapped(said, width, "")
+
+
+def _doubts(contrasts: Sequence[Facts], width: int) -> list[str]:
+    threats = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("threats", [])}
+    if not threats:
+        return ["doubts: none of the known threats was seen"]
+    lines = ["doubts"]
+    for threat in sorted(threats.values(), key=lambda t: not t.get("invalidates")):
+        fatal = " (makes the verdict invalid)" if threat.get("invalidates") else ""
+        lines += _wrapped(f"- {threat.get('name')}{fatal}: {threat.get('seen')}", width, _INDENT)
+        lines += _wrapped(f"  cause: {threat.get('cause')}", width, _INDENT)
+        lines += _wrapped(f"  advice: {threat.get('advice')}", width, _INDENT)
+    return lines
+
+
+def _whereabouts(verdict: Facts) -> list[str]:
+    """Paths and the command stay on one line each, however long: they are there to be copied."""
+    record = verdict.get("record")
+    seconds = finite(verdict.get("seconds"))
+    study, seed = verdict.get("study"), verdict.get("seed")
+    command = verdict.get("command") or f"steelyard weigh {study} --seed {seed}"
+    lines = [f"record  {record}", f"report  {record}/report.html", f"repeat  {command}"]
+    if seconds is not None:
+        measured = finite(verdict.get("measured_seconds"))
+        took = f"took    {format_duration(round(seconds) * NS_PER_S)}"
+        if measured is not None:
+            took += f", {format_duration(round(measured) * NS_PER_S)} of it under load"
+        lines.append(took)
+    return lines
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
+    return textwrap.wrap(
+        text.strip(),
+        width,
+        initial_indent=indent if text.startswith("- ") else hanging,
+        subsequent_indent=hanging,
+        break_on_hyphens=False,
+    )
