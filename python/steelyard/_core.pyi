@@ -42,3 +42,25 @@ def builtin_script(name: str) -> str | None: ...
 def script_statements(
     name: str, text: str, variables: dict[str, str], seed: int = 0, count: int = 1
 ) -> list[str]: ...
+
+# driver
+
+class Quantiles(TypedDict):
+    count: int
+    mean_ns: float
+    max_ns: int
+    values: list[int]
+
+def drive(stdin_fd: int, stdout_fd: int) -> bool:
+    """Drive from a plan, JSON lines in and out; False: the last line is an error."""
+
+def ask(
+    sql: str, *, host: str, port: int, user: str, database: str, password: str | None = None
+) -> list[list[str | None]]:
+    """Rows of text of one question, on a connection of its own; DriverError."""
+
+def histogram_quantiles(latencies: list[str], quantiles: list[float]) -> Quantiles:
+    """Encoded histograms merged: values in ns at the quantiles (0 … 1); DriverError."""
+
+def histogram_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
+    """How many latencies lie in each bin [edge, next edge); one fewer than edges; DriverError."""

@@ -1,0 +1,142 @@
+"""Weighs `steelyard drive` against the bundled pgbench: client CPU per transaction, throughput.
+
+Side by side on one server, in alternating rounds: `-S -M prepared`, Unix socket, 2 threads, 8 and
+64 clients. Client CPU is user and system time of the whole command with its children, start-up
+included. Required: CPU at most 0.6×, throughput at least 1.0×. Exit status 1 when missed.
+
+    python benches/driver_cpu.py [--rounds 4] [--seconds 8] [--scale 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.engines.engine import Address, Slot
+from steelyard.engines.find import find_engine
+
+MOST_CPU = 0.6
+LEAST_THROUGHPUT = 1.0
+THREADS = 2
+CLIENTS = (8, 64)
+SETTINGS = {"shared_buffers": "512MB", "max_connections": "200", "autovacuum": "off"}
+
+
+@dataclass(frozen=True)
+class Round:
+    """One command's measure: transactions per second, client CPU in µs per transaction."""
+
+    throughput: float
+    cpu_us: float
+
+
+@contextmanager
+def server(scale: int) -> Iterator[tuple[Address, Path]]:
+    """A PostgreSQL 18 filled by `pgbench -i`, and where its programs are."""
+    engine = find_engine("postgres", "18")
+    bindir = Path(engine.identity.bindir)
+    with tempfile.TemporaryDirectory(prefix="sybench") as home:
+        place = Path(home)
+        place.chmod(0o711)
+        instance = engine.create(place / "data", checksums=True)
+        instance.start(Slot(0, place / "data", place / "socket", 54321), SETTINGS)
+        try:
+            address = instance.address
+            fill = ["-i", "-q", "-s", str(scale), *libpq_options(address)]
+            subprocess.run([bindir / "pgbench", *fill], check=True, capture_output=True)
+            yield address, bindir
+        finally:
+            instance.stop()
+
+
+def libpq_options(address: Address) -> list[str]:
+    return ["-h", address.host, "-p", str(address.port), "-U", address.user, "postgres"]
+
+
+def spend(command: list[str | Path]) -> tuple[str, float]:
+    """Standard output of a command, and the CPU seconds of it and its children."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"error: {command[0]} ended with exit status {process.returncode}")
+    return output, used.ru_utime + used.ru_stime
+
+
+def pgbench(address: Address, bindir: Path, clients: int, seconds: int) -> Round:
+    load = ["-S", "-n", "-M", "prepared", "-c", str(clients), "-j", str(THREADS)]
+    command = [bindir / "pgbench", *load, "-T", str(seconds), *libpq_options(address)]
+    output, cpu_s = spend(command)
+    transactions = re.search(r"actually processed: (\d+)", output)
+    throughput = re.search(r"tps = ([0-9.]+)", output)
+    assert transactions is not None
+    assert throughput is not None
+    return Round(float(throughput[1]), cpu_s * 1e6 / int(transactions[1]))
+
+
+def steelyard(address: Address, clients: int, seconds: int) -> Round:
+    target = f"host={address.host} port={address.port} user={address.user} dbname=postgres"
+    load = ["-b", "select-only", "-M", "prepared", "-c", str(clients), "-j", str(THREADS)]
+    program = Path(sys.executable).parent / "steelyard"
+    output, cpu_s = spend([program, "drive", target, *load, "-T", str(seconds), "--json"])
+    summary = json.loads(output)
+    if summary["failed"] or summary["wrong_rows"]:
+        raise SystemExit(f"error: transactions failed: {summary['errors']}")
+    return Round(summary["throughput"], cpu_s * 1e6 / summary["transactions"])
+
+
+def compare(address: Address, bindir: Path, clients: int, rounds: int, seconds: int) -> bool:
+    """Prints the ratios of one number of clients; whether both requirements are met."""
+    theirs: list[Round] = []
+    ours: list[Round] = []
+    for number in range(rounds):
+        for who in (0, 1) if number % 2 == 0 else (1, 0):
+            if who == 0:
+                theirs.append(pgbench(address, bindir, clients, seconds))
+            else:
+                ours.append(steelyard(address, clients, seconds))
+    pairs = list(zip(ours, theirs, strict=True))
+    cpu = statistics.median(our.cpu_us / their.cpu_us for our, their in pairs)
+    throughput = statistics.median(our.throughput / their.throughput for our, their in pairs)
+    cpu_range = sorted(our.cpu_us / their.cpu_us for our, their in pairs)
+    print(f"{clients} clients, {rounds} rounds of {seconds} s each way (medians)")
+    for name, side in (("pgbench", theirs), ("steelyard", ours)):
+        cpu_us = statistics.median(one.cpu_us for one in side)
+        rate = statistics.median(one.throughput for one in side)
+        print(f"  {name:<10} {cpu_us:6.2f} µs client CPU/transaction  {rate:9.0f}/s")
+    print(
+        f"  client CPU {cpu:.3f}× [{cpu_range[0]:.3f} … {cpu_range[-1]:.3f}] (at most {MOST_CPU}), "
+        f"throughput {throughput:.3f}× (at least {LEAST_THROUGHPUT})",
+        flush=True,
+    )
+    return cpu <= MOST_CPU and throughput >= LEAST_THROUGHPUT
+
+
+def main() -> int:
+    """Compare at each number of clients; 1 when a requirement is missed."""
+    parser = argparse.ArgumentParser(description="driver CPU and throughput against pgbench")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--scale", type=int, default=20)
+    asked = parser.parse_args()
+    with server(asked.scale) as (address, bindir):
+        met = [compare(address, bindir, each, asked.rounds, asked.seconds) for each in CLIENTS]
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

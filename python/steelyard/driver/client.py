@@ -1,0 +1,130 @@
+"""Starts the driver's process, hands it a plan, and reads slices as they end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import IO, Any, Self
+
+from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.errors import DriverError
+
+_GOODBYE_SECONDS = 10.0
+_LAST_WORDS = 2000
+
+
+class Driver:
+    """A running driver, connected to every arm of its plan. Ends with its `with` block.
+
+    It lives in a session of its own, so that Ctrl-C on the terminal reaches only the asker; it
+    ends by itself when the asker is gone.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], stderr: IO[bytes]) -> None:
+        self._process = process
+        self._stderr = stderr
+        self._driving = False
+        self.connected: dict[str, list[int]] = {}
+        """Backend process ids of every arm, by client."""
+
+    @classmethod
+    def start(cls, plan: DrivePlan) -> Self:
+        """Start the process and connect every client; DriverError when that cannot be done."""
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in close() and kill()
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-m", "steelyard.driver.process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        driver = cls(process, stderr)
+        try:
+            driver._send({"plan": plan.to_json()})
+            driver.connected = driver._receive()["connected"]
+        except BaseException:
+            driver.kill()
+            raise
+        return driver
+
+    @property
+    def pid(self) -> int:
+        """The process id of the driver."""
+        return self._process.pid
+
+    def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
+        """Drive the slices in order; each is yielded as it ends. DriverError ends the driver."""
+        self._send({"slices": [one.to_json() for one in slices]})
+        self._driving = True
+        while "done" not in (answer := self._receive()):
+            yield answer["slice"]
+        self._driving = False
+
+    def close(self) -> None:
+        """Disconnect and end; a driver in the middle of slices is killed."""
+        if self._driving or self._process.poll() is not None:
+            self.kill()
+            return
+        try:
+            self._send({"end": True})
+            self._process.wait(_GOODBYE_SECONDS)
+        except (DriverError, subprocess.TimeoutExpired):
+            pass  # what matters is that it is gone, and kill() sees to that
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process at once; nothing of it is left running. Safe to call twice."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._stderr):
+            if stream is not None and not stream.closed:
+                with contextlib.suppress(BrokenPipeError):  # a command that nobody will read
+                    stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _send(self, command: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError) as error:
+            raise self._gone() from error
+
+    def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise self._gone()
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            said = answer["error"]
+            raise DriverError(said["primary"], detail=said["detail"], hint=said["hint"])
+        return answer
+
+    def _gone(self) -> DriverError:
+        """What is known about a driver that ended without being told to."""
+        if self._stderr.closed:
+            return DriverError("the load driver is closed")
+        status = self._process.wait()
+        self._stderr.seek(0)
+        words = self._stderr.read().decode(errors="replace")[-_LAST_WORDS:].strip()
+        cause = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return DriverError(
+            f"the load driver ended unexpectedly: {cause}",
+            detail=words or "It left no message on standard error.",
+        )

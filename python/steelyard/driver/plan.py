@@ -1,0 +1,95 @@
+"""What the load driver is asked: a plan, then slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+QueryMode = Literal["simple", "extended", "prepared"]
+Variable = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class DriveWeight:
+    """A slowdown of known size: probabilities per transaction, and how long a stall sleeps."""
+
+    twice: float = 0.0
+    stall: float = 0.0
+    stall_ns: int = 0
+
+
+@dataclass(frozen=True)
+class DriveScript:
+    """A script, its share of the transactions, and the rows that each must return in all."""
+
+    name: str
+    text: str
+    weight: int = 1
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class DriveArm:
+    """Where an arm listens and how many clients it gets."""
+
+    name: str
+    host: str
+    port: int
+    user: str
+    database: str
+    clients: int
+    password: str | None = field(default=None, repr=False)
+    weight: DriveWeight = DriveWeight()
+
+
+@dataclass(frozen=True)
+class DrivePlan:
+    """Everything that stays the same for all slices.
+
+    Client k of every arm lives on thread k mod `threads`; thread i is pinned to
+    `processors[i % n]`, or free when that is None. Equal seeds give equal keys, arm by arm.
+    """
+
+    arms: tuple[DriveArm, ...]
+    scripts: tuple[DriveScript, ...]
+    threads: int = 1
+    processors: tuple[int, ...] | None = None
+    seed: int = 0
+    mode: QueryMode = "prepared"
+    drain_cap_ns: int = 5_000_000_000
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as the driver reads it."""
+        return {
+            "threads": self.threads,
+            "processors": None if self.processors is None else list(self.processors),
+            "seed": self.seed,
+            "mode": self.mode,
+            "drain_cap_ns": self.drain_cap_ns,
+            "scripts": [asdict(script) for script in self.scripts],
+            "variables": dict(self.variables),
+            "arms": [asdict(arm) for arm in self.arms],
+        }
+
+
+@dataclass(frozen=True)
+class SliceRequest:
+    """One arm (by number) under load: for `length_ns`, or until `count` executions have begun.
+
+    With both, the bell rings at `length_ns` at the latest.
+    """
+
+    arm: int
+    length_ns: int | None = None
+    count: int | None = None
+    tag: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The slice as the driver reads it."""
+        asked = {"arm": self.arm, "length_ns": self.length_ns, "count": self.count}
+        return {
+            **{key: value for key, value in asked.items() if value is not None},
+            "tag": self.tag,
+        }
