@@ -14,6 +14,8 @@ import numpy as np
 
 BATCHES = 10
 ALPHA = 0.01
+TOLERANCE = 0.05
+"""Drift over the whole series, as a fraction, below which a load counts as steady."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +47,8 @@ def drift_of(series: Sequence[float]) -> Drift:
     line = linregress(np.arange(BATCHES), means)
     # Batch centres lie 1/10 apart: nine steps span nine tenths of the series.
     return Drift(float(line.slope) * BATCHES, float(line.pvalue))
+
+
+def drifts(series: Sequence[float], tolerance: float = TOLERANCE) -> bool:
+    """Whether an arm's throughput over its slices drifts beyond `tolerance` from end to end."""
+    return drift_of(series).matters(tolerance)

@@ -1,0 +1,86 @@
+"""Judges several arms against one control: the first decides, the others are secondary.
+
+The first arm of a study is the primary contrast with its two looks. Further arms are judged once,
+when the plan ends, by joint sign flips over all arms (max-T), so that asking about more arms does
+not raise the chance that some arm is said to differ. They never end a weighing and never hold it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.epoch_reading import EpochReading
+from steelyard.analysis.estimate import UNBOUNDED, Interval
+from steelyard.analysis.looks import Stage, Terms
+from steelyard.analysis.max_t import ALPHA, joint_flips
+from steelyard.units import percent_of_log
+from steelyard.verdict.judge_epochs import contrast_of
+from steelyard.verdict.rule import Verdict, VerdictKind, decide
+from steelyard.verdict.threat import Threat
+from steelyard.verdict.verdict import Contrast
+
+Readings = Mapping[str, Sequence[EpochReading]]
+"""Arm → its readings against the control, of the same epochs in the same order."""
+
+
+def contrasts_of(
+    readings: Readings,
+    terms: Terms,
+    control: str,
+    threats: Mapping[str, Sequence[Threat]],
+    ended: bool = False,
+) -> list[Contrast]:
+    """One contrast an arm, in the order of `readings`; arguments as for `contrast_of`."""
+    contrasts = [
+        contrast_of(epochs, terms, arm, control, threats.get(arm, ()), ended)
+        for arm, epochs in readings.items()
+    ]
+    if len(contrasts) < 2:
+        return contrasts
+    primary = contrasts[0]
+    joint = _joint_intervals(readings)
+    return [primary] + [
+        _secondary(contrast, joint[contrast.arm], primary, ended) for contrast in contrasts[1:]
+    ]
+
+
+def _joint_intervals(readings: Readings) -> dict[str, Interval]:
+    """Joint intervals over the epochs in which every arm has a finite log ratio."""
+    table = np.array([[one.d for one in epochs] for epochs in readings.values()], dtype=float).T
+    table = table[np.isfinite(table).all(axis=1)] if table.size else table
+    if len(table) < 2:
+        return dict.fromkeys(readings, UNBOUNDED)
+    results = joint_flips(table)
+    return {arm: result.interval for arm, result in zip(readings, results, strict=True)}
+
+
+def _secondary(contrast: Contrast, main: Interval, primary: Contrast, ended: bool) -> Contrast:
+    """The contrast by its joint interval: a verdict only where the primary one has its own."""
+    stage = Stage(primary.details["look"])
+    over = primary.verdict.ends or ended or stage is Stage.LAST
+    if stage is Stage.TOO_FEW or not over:
+        verdict = Verdict(VerdictKind.INCONCLUSIVE)
+        if contrast.verdict.kind is VerdictKind.INVALID:
+            verdict = Verdict(VerdictKind.INVALID)
+    else:
+        verdict = decide(Stage.LAST, main, main, contrast.terms, contrast.threats)
+    value = min(max(contrast.estimate.value, main.low), main.high)
+    ends = [percent_of_log(end) if np.isfinite(end) else None for end in (main.low, main.high)]
+    return replace(
+        contrast,
+        estimate=replace(
+            contrast.estimate, value=value, low=main.low, high=main.high, confidence=1 - ALPHA
+        ),
+        verdict=replace(verdict, ends=primary.verdict.ends),
+        details={
+            **contrast.details,
+            "secondary": True,
+            "method": "joint sign flips, max-T",
+            "level": 1 - ALPHA,
+            "equivalence_interval_percent": ends,
+            "equivalence_level_one_sided": ALPHA / 2,
+        },
+    )
