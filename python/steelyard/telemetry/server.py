@@ -28,7 +28,7 @@ class Counters:
     """Cumulative counts of a whole cluster; a difference of two belongs to the time between.
 
     `blocks_read` are relation blocks asked of the kernel by any process. With checksums on each
-    of them was verified: pages verified = blocks read (bufmgr.c, PageIsVerified).
+    of them was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on.
     Autovacuums and autoanalyzes are those of the database that was read from.
     """
 

@@ -1,5 +1,6 @@
 -- Counts everything a server did since its statistics began; 14 and 15 have no pg_stat_io.
--- blocks_written lacks extensions there: buffers_backend counts both, so blocks_extended is 0.
+-- There blocks_written and blocks_read count extensions too (seen on 15.8), and blocks_extended is
+-- 0: pages verified can be told from blocks read only from 16 on.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
        w.wal_fpi,
