@@ -3,11 +3,11 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steelyard_datagen::pgbench::{rows, Table};
+use steelyard_datagen::pgbench::{rows, Table, MAX_SCALE};
 use steelyard_datagen::{HEADER, TRAILER};
 
 /// Tuples `first .. first + count` of a pgbench table, as `pgbench -i` fills it: no header, no
-/// trailer, none past the end of the table. ValueError: no such table.
+/// trailer, none past the end of the table. ValueError: no such table or scale.
 #[pyfunction]
 fn pgbench_rows<'py>(
     py: Python<'py>,
@@ -21,6 +21,11 @@ fn pgbench_rows<'py>(
             "no rows are generated for table \"{table}\""
         )));
     };
+    if !(1..=MAX_SCALE).contains(&scale) {
+        return Err(PyValueError::new_err(format!(
+            "scale must be 1 to {MAX_SCALE}, not {scale}"
+        )));
+    }
     let tuples = py.detach(|| rows(found, scale, first, count));
     Ok(PyBytes::new(py, &tuples))
 }

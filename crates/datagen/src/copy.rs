@@ -17,12 +17,6 @@ pub(crate) fn int4(out: &mut Vec<u8>, value: i32) {
 }
 
 #[inline]
-pub(crate) fn int8(out: &mut Vec<u8>, value: i64) {
-    out.extend_from_slice(&8i32.to_be_bytes());
-    out.extend_from_slice(&value.to_be_bytes());
-}
-
-#[inline]
 pub(crate) fn null(out: &mut Vec<u8>) {
     out.extend_from_slice(&(-1i32).to_be_bytes());
 }

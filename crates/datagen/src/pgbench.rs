@@ -3,12 +3,12 @@
 //! Source: pgbench.c, initGenerateDataClientSide and initBranch/initTeller/initAccount: balances
 //! are 0; `filler` is NULL but in accounts, where it is an empty string padded with spaces.
 
-use crate::copy::{empty, int4, int8, null, start_row};
+use crate::copy::{empty, int4, null, start_row};
 
 pub const ACCOUNTS_PER_BRANCH: i64 = 100_000;
 pub const TELLERS_PER_BRANCH: i64 = 10;
-/// From this scale on, account numbers are bigint (SCALE_32BIT_THRESHOLD).
-pub const BIGINT_SCALE: i64 = 20_000;
+/// Past this scale pgbench makes account numbers bigint (SCALE_32BIT_THRESHOLD): another schema.
+pub const MAX_SCALE: i64 = 19_999;
 
 /// A table with rows; `pgbench_history` starts empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +40,20 @@ impl Table {
 }
 
 /// The tuples `first .. first + count` (from 0) of `table`; those past its end are left out.
+/// `scale` is at most [`MAX_SCALE`].
 pub fn rows(table: Table, scale: i64, first: i64, count: i64) -> Vec<u8> {
     let end = first.saturating_add(count).min(table.rows(scale));
     let start = first.max(0);
     let present = usize::try_from(end - start).unwrap_or(0);
     let mut out = Vec::with_capacity(present * 34);
     match table {
-        Table::Accounts if scale >= BIGINT_SCALE => accounts(&mut out, start..end, int8),
-        Table::Accounts => accounts(&mut out, start..end, |out, aid| int4(out, aid as i32)),
+        Table::Accounts => (start..end).for_each(|row| {
+            start_row(&mut out, 4);
+            int4(&mut out, (row + 1) as i32);
+            int4(&mut out, (row / ACCOUNTS_PER_BRANCH + 1) as i32);
+            int4(&mut out, 0);
+            empty(&mut out);
+        }),
         Table::Branches => (start..end).for_each(|row| {
             start_row(&mut out, 3);
             int4(&mut out, (row + 1) as i32);
@@ -63,14 +69,4 @@ pub fn rows(table: Table, scale: i64, first: i64, count: i64) -> Vec<u8> {
         }),
     }
     out
-}
-
-fn accounts(out: &mut Vec<u8>, rows: std::ops::Range<i64>, aid: impl Fn(&mut Vec<u8>, i64)) {
-    for row in rows {
-        start_row(out, 4);
-        aid(out, row + 1);
-        int4(out, (row / ACCOUNTS_PER_BRANCH + 1) as i32);
-        int4(out, 0);
-        empty(out);
-    }
 }

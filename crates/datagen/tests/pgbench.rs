@@ -1,6 +1,6 @@
 //! Rows are where they should be, whatever the chunks. Equality with `pgbench -i`: tests/workloads.
 
-use steelyard_datagen::pgbench::{rows, Table};
+use steelyard_datagen::pgbench::{rows, Table, MAX_SCALE};
 
 #[test]
 fn chunks_put_together_are_the_whole_table() {
@@ -27,9 +27,11 @@ fn the_last_account_belongs_to_the_last_branch() {
 }
 
 #[test]
-fn account_numbers_become_bigint_at_scale_20000() {
-    assert_eq!(rows(Table::Accounts, 19_999, 0, 1).len(), 30);
-    assert_eq!(rows(Table::Accounts, 20_000, 0, 1).len(), 34);
+fn the_last_account_of_the_largest_scale_is_an_int4() {
+    let last = Table::Accounts.rows(MAX_SCALE) - 1;
+    let row = rows(Table::Accounts, MAX_SCALE, last, 1);
+    assert_eq!(row[6..10], (last as i32 + 1).to_be_bytes());
+    assert!(last < i64::from(i32::MAX));
 }
 
 #[test]
