@@ -45,13 +45,16 @@ class PlainView:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._planned = False
 
     def stage(self, text: str) -> None:
-        """The stage as a line."""
-        self._say(text)
+        """The stage as a line; once epochs go by, they are the lines."""
+        if not self._planned:
+            self._say(text)
 
     def plan(self, plan: Facts) -> None:
         """The plan in a line."""
+        self._planned = True
         self._say(f"plan: {lines.plan_line(plan)}")
 
     def epoch(

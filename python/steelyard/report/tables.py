@@ -137,7 +137,7 @@ def plan_rows(plan: Facts) -> list[tuple[str, str]]:
     processors = plan.get("processors")
     rows = [
         ("metric that decides", str(plan.get("metric", "throughput")).replace("_", " ")),
-        ("margin", f"±{finite(plan.get('margin')) or 0:.3%}".replace("0%", "%").replace("%", " %")),
+        ("margin", f"±{100 * (finite(plan.get('margin')) or 0):.3g} %"),
         ("epochs", f"{epochs}, each about {_span(plan.get('epoch_ns'))}"),
         ("looks", looks),
         ("blocks in an epoch", str(plan.get("blocks_per_epoch", "–"))),

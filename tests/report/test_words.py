@@ -1,0 +1,82 @@
+"""A contrast is said in words with its interval, never as a bare number."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.report import tables, words
+
+FACTS = {
+    "arm": "off",
+    "control": "on",
+    "metric": "throughput",
+    "estimate_percent": -3.061,
+    "low_percent": -3.514,
+    "high_percent": -2.604,
+    "verdict": "slower",
+}
+
+
+def test_a_reading_carries_its_interval() -> None:
+    assert words.reading(FACTS) == "−3.06 % [−3.51, −2.60]"
+    assert words.sentence(FACTS) == "off is slower than on: −3.06 % [−3.51, −2.60] throughput."
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), float("inf")])
+def test_an_open_end_is_infinite_and_two_open_ends_are_no_interval(nothing: float | None) -> None:
+    half_open = {**FACTS, "high_percent": nothing}
+    assert words.interval(half_open) == "[−3.51, +∞] %"
+    assert words.reading({**half_open, "low_percent": nothing}) == "−3.06 % no interval"
+
+
+@pytest.mark.parametrize(
+    ("width", "digits"), [(0.01, 3), (0.5, 2), (5.0, 2), (20.0, 1), (500.0, 0)]
+)
+def test_wide_intervals_show_fewer_decimals(width: float, digits: int) -> None:
+    assert words.digits_for({"low_percent": 0.0, "high_percent": width}) == digits
+
+
+def test_for_a_latency_the_left_side_is_the_faster_one() -> None:
+    assert words.better_side({"higher_is_better": False}) == ("faster", "slower")
+    assert words.better_side(FACTS) == ("slower", "faster")
+
+
+def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
+    rows = dict(
+        tables.plan_rows(
+            {
+                "epochs": 12,
+                "epoch_ns": 6.5e9,
+                "look": 8,
+                "alpha": [0.01, 0.04],
+                "margin": 0.01,
+                "slice_ns": 5e7,
+                "slice_why": "smallest variance",
+                "seed": 7,
+                "attempt": 2,
+            }
+        )
+    )
+    assert rows["looks"] == "after epoch 8 at level 0.01, after epoch 12 at 0.04"
+    assert rows["slice"] == "50 ms: smallest variance"
+    assert rows["margin"] == "±1 %"
+    assert "false alarms" in rows["attempt"]
+
+
+@pytest.mark.parametrize(
+    ("forecast", "said"),
+    [
+        (None, ""),
+        (0, ""),
+        (90.0, "1 min 30 s more measuring would settle it"),
+        ([240, 660], "4 min to 11 min more measuring would settle it"),
+    ],
+)
+def test_a_forecast_is_said_as_time(forecast: object, said: str) -> None:
+    assert tables.forecast_words(forecast) == said
+
+
+def test_amounts_have_four_figures_and_a_unit() -> None:
+    assert tables.amount(24.3123, "µs") == "24.31 µs"
+    assert tables.amount(1234567.8, "bytes") == "1 234 568 bytes"
+    assert tables.amount(None, "µs") == "–"
