@@ -1,7 +1,7 @@
 """Samples the machine beside the load: stolen and used time, pressure, memory, disk, suspension.
 
 A sample reads a dozen small files of /proc and /sys (proc_stat(5), kernel's accounting/psi.rst)
-and takes well under a millisecond. Everything cumulative is in nanoseconds since boot.
+and takes about half a millisecond. Everything cumulative is in nanoseconds since boot.
 """
 
 from __future__ import annotations
