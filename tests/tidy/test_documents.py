@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 ARCHITECTURE = "ARCHITECTURE.md"
-DESCRIBED = (
-    "python/**/*.py", "python/**/*.pyi", "python/**/*.sql", "python/**/*.toml", "python/**/*.j2",
-    "python/**/*.css", "python/**/*.js", "python/**/*.html", "crates/**/*.rs", "tests/*/",
-    "Makefile", ".ci/run", "*.md",
-)  # fmt: skip
+DESCRIBED = tuple(
+    f"python/*.{end}" for end in ("py", "pyi", "sql", "toml", "j2", "css", "js", "html")
+)
+DESCRIBED += ("crates/*.rs", "benches/*.py", "Makefile", ".ci/*")
 _HEADING = re.compile(r"#+ .*?`([^`]+/)`")
 _ITEM = re.compile(r"\s*[-*] ((?:`[^`]+`(?:, )?)+):? *(.*)")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
@@ -80,17 +79,18 @@ def undocumented(commands: Collection[str], documents: str) -> list[str]:
 
 
 def _to_describe(tree: Any) -> list[str]:
-    """Package initialisers that only hold a docstring are spoken for by their folder's heading."""
-    paths = [
-        p for p in tree.paths if any(fnmatch(p, d.replace("**/", "*")) for d in DESCRIBED[:-1])
-    ]
+    """Sources one by one, root documents, and folders of tests (which mirror the package).
+
+    Package initialisers that only hold a docstring are spoken for by their folder's heading.
+    """
+    sources = {p for p in tree.paths if any(fnmatch(p, pattern) for pattern in DESCRIBED)}
+    documents = {p for p in tree.paths if p.endswith(".md") and "/" not in p}
     tests = {
         "/".join(p.split("/")[:2]) + "/"
         for p in tree.paths
-        if p.count("/") > 1 and p.startswith("tests/")
+        if p.startswith("tests/") and p.count("/") > 1
     }
-    documents = [p for p in tree.paths if p.endswith(".md") and "/" not in p]
-    return sorted({p for p in paths if not _only_a_docstring(tree, p)} | tests | set(documents))
+    return sorted({p for p in sources if not _only_a_docstring(tree, p)} | documents | tests)
 
 
 def _only_a_docstring(tree: Any, path: str) -> bool:
