@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,11 +15,13 @@ from steelyard.units import NS_PER_S, format_duration
 Facts = Mapping[str, Any]
 _INDENT = "  "
 _MOST_BEAM = 76
+_LEAST = 50
+_TIED = "\N{NO-BREAK SPACE}"
 
 
 def render_verdict(verdict: Facts, width: int) -> str:
-    """The whole summary as plain lines no wider than `width` (at least 40), colourless."""
-    width = max(width, 40)
+    """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
+    width = max(width, _LEAST)
     blocks: list[list[str]] = []
     for number, contrast in enumerate(verdict.get("contrasts", [])):
         said = verdict.get("sentence") if number == 0 else None
@@ -105,10 +108,13 @@ def _whereabouts(verdict: Facts) -> list[str]:
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
     hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
-    return textwrap.wrap(
-        text.strip(),
+    # What belongs together stays on one line: a number and its %, the ends of an interval.
+    kept = re.sub(r"\[[^\]]*\]| %", lambda found: found[0].replace(" ", _TIED), text.strip())
+    wrapped = textwrap.wrap(
+        kept,
         width,
         initial_indent=indent if text.startswith("- ") else hanging,
         subsequent_indent=hanging,
         break_on_hyphens=False,
     )
+    return [line.replace(_TIED, " ") for line in wrapped]
