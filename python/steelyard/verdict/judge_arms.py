@@ -2,7 +2,7 @@
 
 The first arm of a study is the primary contrast with its two looks. Further arms are judged once,
 when the plan ends, by joint sign flips over all arms (max-T), so that asking about more arms does
-not raise the chance that some arm is said to differ. They never end a weighing and never hold it up.
+not raise the chance that some arm is said to differ. They never end a weighing nor hold it up.
 """
 
 from __future__ import annotations
