@@ -24,6 +24,7 @@ from typing import IO, Self
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, entries
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.remains import remove_servers
 from steelyard.errors import EngineError
 
@@ -44,6 +45,10 @@ class Leftover:
     sockets: Path | None
 
 
+PORT = 54320
+"""Of slot 0; it names a socket only: nothing listens on a network."""
+
+
 class Run:
     """The place of one weighing; use it in a `with` statement, or call `close`."""
 
@@ -55,6 +60,13 @@ class Run:
         self.account = account
         self._lock = lock
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+    def slot(self, number: int) -> Slot:
+        """The slot of this number; its directory exists, its port tells it from its neighbours."""
+        path = self.directory / f"slot{number}"
+        path.mkdir(exist_ok=True)
+        path.chmod(0o711)  # the account passes through to its data directory
+        return Slot(number, path, self.sockets, PORT + number)
 
     def logs(self) -> list[Path]:
         """The servers' logs; copy those that must outlive the run before `close`."""

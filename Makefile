@@ -1,0 +1,57 @@
+# Two commands do everything: `make weigh` and `make test`.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STUDY ?= checksums
+ARGS ?=
+SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+
+.PHONY: help weigh test test-long build check bench tools clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
+
+weigh: build ## weigh data checksums on this machine (STUDY=..., ARGS="--budget 5m")
+	@$(BIN)/steelyard weigh $(STUDY) $(ARGS)
+
+build: $(VENV)/.built ## set up .venv and build the release extension into it
+
+test: build ## everything: Rust and Python tests, tidy rules, real servers
+	@bash .ci/test fast
+
+test-long: build ## what does not fit into 15 minutes as well
+	@bash .ci/test long
+
+check: build ## format, lint, types, unit and tidy tests: under a minute
+	@bash .ci/check
+
+bench: build ## speeds, as ratios measured side by side; needs an otherwise idle machine
+	@for bench in benches/*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+clean: ## remove what the build made
+	rm -rf $(VENV) target build dist
+
+tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "error: Python 3.11 or newer is needed: \"$(PYTHON)\" is not" >&2; \
+	    echo "HINT:  Install python3 (Debian: apt-get install python3 python3-venv), or call make PYTHON=/path/to/python3.12" >&2; exit 2; }
+	@command -v cargo >/dev/null || \
+	  { echo "error: a Rust toolchain is needed: cargo was not found in PATH" >&2; \
+	    echo "HINT:  Install Rust 1.80 or newer (rustup, or Debian: apt-get install cargo)" >&2; exit 2; }
+	@command -v cc >/dev/null || \
+	  { echo "error: a C compiler is needed to link: cc was not found in PATH" >&2; \
+	    echo "HINT:  Debian: apt-get install gcc libc6-dev" >&2; exit 2; }
+
+$(VENV)/.installed: pyproject.toml | tools
+	@echo "setting up $(VENV): packages"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python .ci/dependencies.py > $(VENV)/requirements.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(SOURCES)
+	@echo "building the release extension"
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release -q
+	@touch $@

@@ -1,0 +1,5 @@
+"""Runs the command line by `python -m steelyard`."""
+
+from steelyard.cli.app import main
+
+main()

@@ -1,0 +1,30 @@
+"""Tells the story of a weighing: every stage in order, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.readings.progress import Progress
+from steelyard.weighing.inspection import inspect_arms
+from steelyard.weighing.laboratory import Laboratory
+from steelyard.weighing.pilot import Pilot
+from steelyard.weighing.planning import recall_choices, write_plan
+from steelyard.weighing.preparation import prepare
+from steelyard.weighing.publication import publish
+from steelyard.weighing.question import Question
+from steelyard.weighing.recording import open_record
+from steelyard.weighing.settling import settle
+
+
+def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> dict[str, Any]:
+    """Weigh the arms of a study and return the verdict, as verdict.json holds it.
+
+    Raises a SteelyardError when the weighing cannot be completed; what was measured is kept.
+    """
+    kept = open_record(question)  # study.toml; for --resume: the seed, the epochs there are
+    with prepare(kept, laboratory, progress) as setup:  # engines, data loaded once, slots
+        inspection = inspect_arms(setup, progress)  # arms differ only where declared
+        choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement
+        plan = write_plan(setup, choices, kept, progress)  # fixed before the first slice
+        outcome = settle(setup, choices, plan, inspection, kept, progress)  # until decided
+    return publish(kept, plan, inspection, outcome, progress)  # verdict.json, report.html

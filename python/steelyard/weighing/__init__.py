@@ -1,0 +1,1 @@
+"""The story's own parts: what `weigh.py` names, done step by step."""

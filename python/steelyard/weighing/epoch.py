@@ -1,0 +1,166 @@
+"""Runs one epoch: restart every arm in its slot, reconnect, place, warm up, measure, account.
+
+An epoch that an arm could not start or survive is an outcome, not an error: it is named, counted
+and kept out of the estimate. Three in a row end the weighing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.engines.engine import Instance, Observable, TreeUse
+from steelyard.errors import DriverError, EngineError, ServerError
+from steelyard.readings.reading import EpochTotals
+from steelyard.readings.totals import epoch_totals
+from steelyard.study.plan import block_count
+from steelyard.weighing.choices import Choices
+from steelyard.weighing.load import Visit
+from steelyard.weighing.setup import Setup
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RanEpoch:
+    """One epoch that was run: its totals, and its line in telemetry.jsonl."""
+
+    totals: EpochTotals
+    head: Json
+
+    def violations(self, arm: str) -> list[str]:
+        """What the workload's checks found wrong with an arm's work."""
+        return list(self.head.get("violations", {}).get(arm, ()))
+
+    @property
+    def driver_cpu_ns(self) -> int:
+        """Processor time of the driver over the measured slices of every arm."""
+        return sum(arm.get("driver_cpu_ns", 0) for arm in self.head["arms"].values())
+
+
+class EpochRunner:
+    """Runs the epochs of one weighing, each on its own restart."""
+
+    def __init__(self, setup: Setup, choices: Choices) -> None:
+        self._setup = setup
+        self._design = setup.design
+        self._choices = choices
+
+    def run(self, epoch: int, attempt: int = 1) -> RanEpoch:
+        """Run one epoch and write its lines; `attempt` tells a resumed epoch from its torn first.
+
+        Raises nothing for an arm that died: the totals' outcome says so.
+        """
+        slots = self._design.slots_of(epoch)
+        order = self._design.start_order(epoch)
+        head: Json = {"type": "epoch", "epoch": epoch, "attempt": attempt, "slots": slots}
+        head |= {"start_order": list(order), "outcome": "complete", "arms": {}}
+        lines: list[Json] = []
+        laboratory = self._setup.laboratory
+        host_before = laboratory.host()
+        try:
+            with self._setup.standing(epoch, self._choices.upkeep) as standing:
+                try:
+                    self._measure(epoch, attempt, slots, standing, lines, head)
+                except (ServerError, DriverError) as failure:
+                    head |= {"outcome": _blame(standing, failure), "error": failure.lines()}
+        except ServerError as failure:
+            if head["outcome"] == "complete":
+                head |= {"outcome": f"could not start: {failure.primary}", "error": failure.lines()}
+        doubts = laboratory.host_doubts(host_before, laboratory.host())
+        head["host"] = [list(doubt) for doubt in doubts]
+        self._setup.record.append("telemetry.jsonl", head)
+        return RanEpoch(epoch_totals(head, lines), head)
+
+    def _measure(
+        self,
+        epoch: int,
+        attempt: int,
+        slots: Mapping[str, int],
+        standing: Mapping[str, Instance],
+        lines: list[Json],
+        head: Json,
+    ) -> None:
+        laboratory = self._setup.laboratory
+        before = {arm: dict(laboratory.counters(i)) for arm, i in standing.items()}
+        seed = self._design.script_seed(epoch)
+        with self._setup.connect(standing, self._choices.placement, seed) as load:
+            warm_up, measured = self._visits(epoch)
+            place = {"epoch": epoch, "attempt": attempt}
+            self._keep(load.run(warm_up), place, slots, lines)
+            start = _uses(standing)
+            self._keep(load.run(measured), place, slots, lines)
+            end = _uses(standing)
+        dead = [arm for arm, instance in standing.items() if not instance.running]
+        if dead:
+            raise ServerError(f"arm {' and '.join(dead)} crashed: server is gone")
+        head["arms"] = {
+            arm: self._account(arm, standing[arm], before[arm], start, end, lines)
+            for arm in standing
+        }
+        head["violations"] = {
+            arm: list(laboratory.violations(instance, self._setup.study, self._setup.scripts))
+            for arm, instance in standing.items()
+        }
+
+    def _visits(self, epoch: int) -> tuple[list[Visit], list[Visit]]:
+        choices, arms = self._choices, self._design.arms
+        warm_blocks = block_count(choices.warmup_ns, len(arms), choices.slice_ns)
+        blocks = block_count(self._design.epoch_ns, len(arms), choices.slice_ns)
+        orders = self._design.blocks(epoch, warm_blocks + blocks)
+        every = [
+            Visit(
+                arm=arms[arm],
+                length_ns=choices.slice_ns,
+                kind="warmup" if block < warm_blocks else "measured",
+                block=block - warm_blocks,
+                position=position,
+            )
+            for block, order in enumerate(orders)
+            for position, arm in enumerate(order)
+        ]
+        cut = warm_blocks * len(arms)
+        return every[:cut], every[cut:]
+
+    def _keep(
+        self, answers: Iterable[Json], place: Json, slots: Mapping[str, int], lines: list[Json]
+    ) -> None:
+        for answer in answers:
+            line = {**place, "slot": slots[answer["arm"]], **answer}
+            self._setup.record.append("slices.jsonl", line)
+            lines.append(line)
+
+    def _account(
+        self,
+        arm: str,
+        instance: Instance,
+        before: Mapping[str, float],
+        start: Mapping[str, TreeUse],
+        end: Mapping[str, TreeUse],
+        lines: list[Json],
+    ) -> Json:
+        after = self._setup.laboratory.counters(instance)
+        own = [line for line in lines if line["arm"] == arm]
+        return {
+            "cpu_ns": end[arm].cpu_ns - start[arm].cpu_ns,
+            "read_bytes": end[arm].read_bytes - start[arm].read_bytes,
+            "written_bytes": end[arm].written_bytes - start[arm].written_bytes,
+            "driver_cpu_ns": sum(x["driver_cpu_ns"] for x in own if x["kind"] == "measured"),
+            "transactions": sum(x["transactions"] for x in own if x["kind"] == "measured"),
+            "all_transactions": sum(x["transactions"] for x in own),
+            "counters": {name: value - before.get(name, 0) for name, value in after.items()},
+        }
+
+
+def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
+    dead = [arm for arm, instance in standing.items() if not instance.running]
+    return f"crashed: {', '.join(dead)}" if dead else f"failed: {failure.primary}"
+
+
+def _uses(standing: Mapping[str, Instance]) -> dict[str, TreeUse]:
+    none = TreeUse(cpu_ns=0, read_bytes=0, written_bytes=0)
+    return {
+        arm: instance.use() if isinstance(instance, Observable) else none
+        for arm, instance in standing.items()
+    }

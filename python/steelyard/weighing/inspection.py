@@ -1,0 +1,79 @@
+"""Looks at the arms before they are weighed: they may differ only where the study declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.arms.arm import declared_names
+from steelyard.arms.differences import Differences, builds_differ, compare
+from steelyard.engines.engine import Instance, Tunable
+from steelyard.errors import RecordError
+from steelyard.readings.environment import machines_differ
+from steelyard.readings.progress import Progress
+from steelyard.telemetry.plans import plans_differ
+from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
+from steelyard.weighing.setup import Setup
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What the arms are, where they differ, and the doubts that follow from that alone."""
+
+    environment: Mapping[str, Any]
+    differences: Mapping[str, Differences]  # arm → against the control
+    compared: int  # settings compared
+    threats: tuple[Threat, ...] = field(default=())
+
+
+def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
+    """Start every arm once and compare; WeighingError when they differ where not declared."""
+    progress.stage("compare the arms")
+    laboratory = setup.laboratory
+    with setup.standing(0, "restore") as standing:
+        seen = laboratory.environment(standing, setup.study, setup.scripts)
+        settings = {arm: _settings(instance) for arm, instance in standing.items()}
+        plans = {arm: laboratory.plans(i, setup.scripts) for arm, i in standing.items()}
+        identities = {arm: instance.identity for arm, instance in standing.items()}
+    control = setup.study.control
+    differences: dict[str, Differences] = {}
+    threats: list[Threat] = []
+    for arm in setup.study.arms:
+        declared = declared_names(setup.study, control, arm)
+        found = compare(settings[control.name], settings[arm.name], declared)
+        found.refuse_undeclared(control.name, arm.name)
+        differences[arm.name] = found
+        builds = builds_differ(identities[control.name], identities[arm.name])
+        if builds:
+            words = "; ".join(f"{what}: {ours} and {theirs}" for what, ours, theirs in builds)
+            threats.append(
+                raise_threat(ThreatKind.BUILDS_DIFFER, f"{control.name} and {arm.name}: {words}")
+            )
+        changed = plans_differ(plans[control.name], plans[arm.name])
+        if changed:
+            words = "; ".join(statement for statement, _, _ in changed)
+            threats.append(
+                raise_threat(ThreatKind.PLANS_DIFFER, f"{control.name} and {arm.name}: {words}")
+            )
+    if laboratory.build_profile() != "release":
+        threats.append(raise_threat(ThreatKind.DEBUG_BUILD, "the load driver is a debug build"))
+    threats += _machine_changed(setup, seen)
+    for threat in threats:
+        progress.threat(threat.to_json())
+    return Inspection(seen, differences, len(settings[control.name]), tuple(threats))
+
+
+def _machine_changed(setup: Setup, seen: Mapping[str, Any]) -> list[Threat]:
+    """Write environment.json, or compare with the one that an interrupted weighing wrote."""
+    try:
+        earlier = setup.record.read("environment.json")
+    except RecordError:
+        setup.record.write("environment.json", dict(seen))
+        return []
+    changes = machines_differ(earlier.get("machine", {}), seen.get("machine", {}))
+    return [raise_threat(ThreatKind.MACHINE_CHANGED, "; ".join(changes))] if changes else []
+
+
+def _settings(instance: Instance) -> dict[str, str]:
+    return instance.settings() if isinstance(instance, Tunable) else {}

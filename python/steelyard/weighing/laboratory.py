@@ -1,0 +1,103 @@
+"""Names what a weighing needs from the world, so that a test can give it another world.
+
+The real one starts PostgreSQL servers and driver processes; the tests' one is an in-memory engine,
+a scripted driver and a scripted clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.study.study import Arm, Study
+from steelyard.workloads.scripts import Script
+
+
+class LoadDriver(Protocol):
+    """Open connections to all arms, and the load that is moved between them."""
+
+    @property
+    def connected(self) -> Mapping[str, Sequence[int]]:
+        """Arm name → process ids of its backends, in the order of the clients."""
+
+    def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
+        """Run slices in order, yielding the driver's answer to each as it ends."""
+
+    def close(self) -> None:
+        """Disconnect and end; safe to call twice."""
+
+
+SaysStage = Callable[[str], None]
+"""Told what a long step is doing just now."""
+
+
+class Laboratory(Protocol):
+    """Everything a weighing asks of the world."""
+
+    def engine(self, arm: Arm) -> Engine:
+        """The engine an arm names; EngineError says what there is instead."""
+
+    def scripts(self, study: Study) -> tuple[Script, ...]:
+        """The scripts of the study's workload."""
+
+    def template(self, engine: Engine, study: Study, say: SaysStage) -> Path:
+        """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
+
+    def slot(self, number: int) -> Slot:
+        """The slot of a number, in a private place that is removed when the weighing ends."""
+
+    def variables(self, study: Study) -> Mapping[str, str | int | float]:
+        """Variables that every script sees, `scale` among them."""
+
+    def drive(self, plan: DrivePlan) -> LoadDriver:
+        """A load driver connected to every arm of the plan."""
+
+    def pay_debt(self, instance: Instance) -> int:
+        """Make an arm pay for what it left to the background; nanoseconds it took."""
+
+    def counters(self, instance: Instance) -> Mapping[str, float]:
+        """The server's cumulative counters, once every load connection has closed."""
+
+    def wal_flush_share(self, instances: Sequence[Instance]) -> WaitWatch:
+        """Begin to watch what the backends wait for."""
+
+    def violations(
+        self, instance: Instance, study: Study, scripts: Sequence[Script]
+    ) -> Sequence[str]:
+        """What the workload's own checks find wrong with the work that was done."""
+
+    def environment(
+        self, standing: Mapping[str, Instance], study: Study, scripts: Sequence[Script]
+    ) -> Mapping[str, Any]:
+        """Where this weighing takes place: machine, builds, settings, hashes of files."""
+
+    def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
+        """Statement → its query plan on this arm."""
+
+    def processors(self) -> Sequence[int]:
+        """Processors this process may use, second threads of a core last."""
+
+    def host(self) -> Any:
+        """What the machine looks like now; two of these are compared."""
+
+    def host_doubts(self, before: Any, after: Any) -> Sequence[tuple[str, str]]:
+        """What changed on the machine between two looks: (threat name, what was seen)."""
+
+    def now_ns(self) -> int:
+        """A monotonic clock."""
+
+    def server_logs(self) -> Mapping[str, str]:
+        """Slot → the end of its server's log, to be kept when something went wrong."""
+
+    def build_profile(self) -> str:
+        """ "release" or "debug": how the load driver was built."""
+
+
+class WaitWatch(Protocol):
+    """A look at wait events that goes on until it is stopped."""
+
+    def stop(self) -> float:
+        """Share of the backends' looked-at moments that waited for the WAL to reach the disk."""

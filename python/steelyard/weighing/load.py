@@ -1,0 +1,184 @@
+"""Puts load on the arms that stand: connects the driver, places the backends, runs visits.
+
+A *visit* is one slice of one arm with what belongs to it. With cost "foreground" the driver runs a
+whole list of slices by itself; with cost "whole" every arm's background processes are held still
+outside its own visits, and a visit ends with the arm paying its debt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
+from steelyard.engines.engine import Freezable, Instance, Placeable
+from steelyard.errors import EngineError
+from steelyard.study.study import Study
+from steelyard.weighing.laboratory import Laboratory
+from steelyard.workloads.scripts import Script
+
+DRAIN_CAP_NS = 5_000_000_000
+"""Longest wait for clients after the bell; a stuck one is cancelled and charged until then."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One slice that is to be run, and where it stands in the epoch."""
+
+    arm: str
+    length_ns: int
+    kind: str  # "pilot", "warmup", "measured"
+    block: int
+    position: int
+
+
+class Load:
+    """The driver's connections to every arm of one epoch."""
+
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        study: Study,
+        standing: Mapping[str, Instance],
+        *,
+        scripts: Sequence[Script],
+        cost: str,
+        placement: str,
+        seed: int,
+    ) -> None:
+        self._laboratory = laboratory
+        self._standing = dict(standing)
+        self._names = list(standing)
+        self._whole = cost == "whole"
+        processors = list(laboratory.processors())
+        threads = study.workload.threads or min(len(processors), study.workload.clients)
+        plan = DrivePlan(
+            threads=threads,
+            processors=driver_processors(processors, placement),
+            seed=seed,
+            mode=study.workload.mode,
+            drain_cap_ns=DRAIN_CAP_NS,
+            scripts=tuple(
+                DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
+            ),
+            variables=dict(laboratory.variables(study)),
+            arms=tuple(_drive_arm(study, name, standing[name]) for name in self._names),
+        )
+        self._driver = laboratory.drive(plan)
+        try:
+            self._place(placement, processors)
+            if self._whole:
+                for instance in self._standing.values():
+                    _freezable(instance).freeze()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Thaw every arm and disconnect; safe to call twice."""
+        for instance in self._standing.values():
+            if isinstance(instance, Freezable):
+                instance.thaw()
+        self._driver.close()
+
+    def run(self, visits: Sequence[Visit]) -> Iterator[dict[str, Any]]:
+        """Run visits in order; one line a visit as it ends, `debt_ns` among its numbers."""
+        if not self._whole:
+            requests = [self._request(visit) for visit in visits]
+            for visit, answer in zip(visits, self._driver.run(requests), strict=True):
+                yield _line(visit, answer, debt_ns=0)
+            return
+        for visit in visits:
+            yield self._visit_whole(visit)
+
+    def _visit_whole(self, visit: Visit) -> dict[str, Any]:
+        instance = self._standing[visit.arm]
+        freezable = _freezable(instance)
+        freezable.thaw()
+        try:
+            [answer] = self._driver.run([self._request(visit)])
+            debt_ns = self._laboratory.pay_debt(instance) if instance.running else 0
+        finally:
+            if instance.running:
+                freezable.freeze()
+        return _line(visit, answer, debt_ns=debt_ns)
+
+    def _request(self, visit: Visit) -> SliceRequest:
+        return SliceRequest(arm=self._names.index(visit.arm), length_ns=visit.length_ns)
+
+    def _place(self, placement: str, processors: Sequence[int]) -> None:
+        for name, instance in self._standing.items():
+            backends = self._driver.connected[name]
+            wanted = backend_processors(backends, processors, placement)
+            if not wanted:
+                continue
+            if not isinstance(instance, Placeable):
+                raise EngineError(f'cannot place the backends of arm "{name}"')
+            instance.place(wanted)
+
+
+def driver_processors(processors: Sequence[int], placement: str) -> tuple[int, ...] | None:
+    """Processors of the driver's threads (thread i on the i-th, in turn); None: left free."""
+    if placement == "symmetric":
+        return tuple(processors)
+    if placement == "partition":
+        return tuple(processors[: max(1, len(processors) // 4)])
+    return None
+
+
+def backend_processors(
+    backends: Sequence[int], processors: Sequence[int], placement: str
+) -> dict[int, list[int]]:
+    """Backend process id → its processors, the same for every arm; empty: left free.
+
+    Symmetric: backend k on the k-th allowed processor in turn, beside the driver's thread that
+    serves client k. Partition: any processor that the driver does not use.
+    """
+    if placement == "symmetric":
+        return {pid: [processors[k % len(processors)]] for k, pid in enumerate(backends)}
+    if placement == "partition":
+        taken = set(driver_processors(processors, placement) or ())
+        rest = [number for number in processors if number not in taken] or list(processors)
+        return dict.fromkeys(backends, rest)
+    return {}
+
+
+def _drive_arm(study: Study, name: str, instance: Instance) -> DriveArm:
+    weight = next(arm.weight for arm in study.every_arm if arm.name == name)
+    address = instance.address
+    return DriveArm(
+        name=name,
+        host=address.host,
+        port=address.port,
+        user=address.user,
+        database="steelyard",
+        clients=study.workload.clients,
+        weight=DriveWeight(weight.twice, weight.stall, weight.stall_time),
+    )
+
+
+def _freezable(instance: Instance) -> Freezable:
+    if not isinstance(instance, Freezable):
+        raise EngineError(
+            f"engine cannot hold its background work still: {instance.identity.kind}",
+            hint='Weigh with cost = "foreground".',
+        )
+    return instance
+
+
+def _line(visit: Visit, answer: dict[str, Any], *, debt_ns: int) -> dict[str, Any]:
+    placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
+    return {**answer, **placed, "debt_ns": debt_ns}

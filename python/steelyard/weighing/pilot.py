@@ -1,0 +1,235 @@
+"""Chooses slice length, placement, warm-up and upkeep from two epochs that are then discarded.
+
+The first pilot epoch watches the load settle and what the backends wait for; the second compares
+slice lengths on the placement that the first one decided, and the state of the files after it tells
+what putting them back costs. Nothing of either enters an estimate.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.analysis.batch_means import SliceTrial, allowed_lengths, choose_slice
+from steelyard.analysis.looks import DEFAULT_S0
+from steelyard.analysis.mser import mser5
+from steelyard.analysis.placement import choose_placement
+from steelyard.engines.engine import Instance
+from steelyard.errors import WeighingError
+from steelyard.readings.progress import Progress
+from steelyard.readings.totals import slice_busy_ns
+from steelyard.study.plan import slice_candidates
+from steelyard.units import NS_PER_S, format_duration
+from steelyard.weighing.choices import Choices
+from steelyard.weighing.load import Load, Visit
+from steelyard.weighing.setup import Setup
+from steelyard.weighing.stand import Upkeep
+
+Json = dict[str, Any]
+BATCHES = 10
+FIRST_PILOT = -2
+SECOND_PILOT = -1
+LONGEST_TRIAL_NS = 12 * NS_PER_S
+"""Load that the comparison of slice lengths may take, or a tenth of the budget if that is more."""
+WARMUP_CAP_NS = {"foreground": 10 * NS_PER_S, "whole": 6 * NS_PER_S}
+WARMUP_FLOOR_NS = NS_PER_S // 2
+WARMUP_MARGIN = 1.25
+"""The restarts to come may settle a little later than the one that was watched."""
+
+
+@dataclass(frozen=True)
+class _Settling:
+    warmup_ns: int
+    settled: bool
+    wal_flush_share: float
+    latency_ns: float
+    transactions_per_second: float
+
+
+class Pilot:
+    """Two discarded epochs and what they decide."""
+
+    def __init__(self, setup: Setup, progress: Progress) -> None:
+        self._setup = setup
+        self._progress = progress
+        self._study = setup.study
+        self._design = setup.design
+        self._runs = 0
+
+    def run(self) -> Choices:
+        """The choices for this weighing; an arm that cannot start or do work is an error here."""
+        setup, seed = self._setup, self._design.script_seed
+        asked = self._study.placement
+        self._progress.stage("pilot: watch the load settle")
+        first = "symmetric" if asked == "auto" else asked
+        with (
+            setup.standing(0, "restore") as standing,
+            setup.connect(standing, first, seed(FIRST_PILOT)) as load,
+        ):
+            settling = self._watch(load, standing)
+        placement, placement_why = self._placement(settling)
+        self._progress.stage("pilot: compare slice lengths")
+        with (
+            setup.standing(1, "restore") as standing,
+            setup.connect(standing, placement, seed(SECOND_PILOT)) as load,
+        ):
+            best, slice_why, trials = self._compare_slices(load, settling)
+        upkeep, upkeep_why = self._upkeep()
+        return Choices(
+            cost=setup.cost,
+            cost_why=setup.cost_why,
+            slice_ns=best.length_ns,
+            slice_why=slice_why,
+            placement=placement,
+            placement_why=placement_why,
+            warmup_ns=settling.warmup_ns,
+            upkeep=upkeep,
+            upkeep_why=upkeep_why,
+            s0=best.standard_error if math.isfinite(best.standard_error) else DEFAULT_S0,
+            pilot={
+                "settled": settling.settled,
+                "wal_flush_share": settling.wal_flush_share,
+                "latency_mean_ns": settling.latency_ns,
+                "transactions_per_second": settling.transactions_per_second,
+                "trials": trials,
+            },
+        )
+
+    def _watch(self, load: Load, standing: Mapping[str, Instance]) -> _Settling:
+        arms = self._design.arms
+        cap_ns = min(WARMUP_CAP_NS[self._setup.cost], max(3 * NS_PER_S, self._design.epoch_ns))
+        length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
+        blocks = max(10, round(cap_ns / (len(arms) * length_ns)))
+        watch = self._setup.laboratory.wal_flush_share(list(standing.values()))
+        try:
+            lines = self._run(load, FIRST_PILOT, [length_ns] * blocks)
+        finally:
+            share = watch.stop()
+        warm_blocks, settled = 0, True
+        for arm in arms:
+            rates = [_rate(line) for line in lines if line["arm"] == arm]
+            cut = mser5(rates)
+            settled = settled and cut is not None
+            warm_blocks = max(warm_blocks, blocks if cut is None else cut)
+        done = sum(line["transactions"] for line in lines)
+        if done == 0:
+            raise WeighingError("no transaction succeeded in the pilot", detail=_errors_seen(lines))
+        warmup_ns = round(warm_blocks * len(arms) * length_ns * WARMUP_MARGIN)
+        busy_s = sum(slice_busy_ns(line) / line["clients"] for line in lines) / 1e9
+        return _Settling(
+            warmup_ns=max(WARMUP_FLOOR_NS, min(warmup_ns, cap_ns)),
+            settled=settled,
+            wal_flush_share=share,
+            latency_ns=sum(line["latency_sum_ns"] for line in lines) / done,
+            transactions_per_second=done / busy_s if busy_s else 0.0,
+        )
+
+    def _placement(self, settling: _Settling) -> tuple[str, str]:
+        if self._study.placement != "auto":
+            return self._study.placement, "the study says so"
+        return choose_placement(settling.wal_flush_share)
+
+    def _compare_slices(
+        self, load: Load, settling: _Settling
+    ) -> tuple[SliceTrial, str, list[Json]]:
+        self._run(load, SECOND_PILOT, self._warm_lengths(settling))
+        candidates = self._candidates(settling)
+        longest = max(candidates)
+        rounds: list[Json] = []
+        draw = random.Random(f"{self._design.seed}/pilot")
+        for batch in range(BATCHES):
+            for length_ns in draw.sample(candidates, len(candidates)):
+                lengths = [length_ns] * max(1, longest // length_ns)
+                lines = self._run(load, SECOND_PILOT, lengths)
+                rounds += [{**line, "batch": batch, "candidate": length_ns} for line in lines]
+        trials = [self._trial(length_ns, rounds) for length_ns in candidates]
+        best, why = choose_slice(trials)
+        if self._study.budget.slice is not None:
+            why = "the study says so"
+        shown = [{"length_ns": t.length_ns, "standard_error": t.standard_error} for t in trials]
+        return best, why, shown
+
+    def _candidates(self, settling: _Settling) -> list[int]:
+        """Lengths worth comparing: long enough for the transactions, short enough to compare."""
+        if self._study.budget.slice is not None:
+            return [self._study.budget.slice]
+        every = slice_candidates(self._design.epoch_ns, self._setup.cost)
+        rate = settling.transactions_per_second
+        fit = list(allowed_lengths(every, self._design.epoch_ns, settling.latency_ns, rate))
+        limit_ns = max(LONGEST_TRIAL_NS, self._study.budget.measuring // 10)
+        per_batch = BATCHES * len(self._design.arms)
+        while len(fit) > 1 and len(fit) * fit[-1] * per_batch > limit_ns:
+            fit = fit[:-1]
+        return fit
+
+    def _warm_lengths(self, settling: _Settling) -> list[int]:
+        length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
+        return [length_ns] * max(
+            1, round(settling.warmup_ns / (len(self._design.arms) * length_ns))
+        )
+
+    def _trial(self, length_ns: int, rounds: Sequence[Json]) -> SliceTrial:
+        own = [line for line in rounds if line["candidate"] == length_ns]
+        control, arm = self._design.arms[:2]
+        return SliceTrial(
+            length_ns=length_ns,
+            control=tuple(_batch(own, control, batch) for batch in range(BATCHES)),
+            arm=tuple(_batch(own, arm, batch) for batch in range(BATCHES)),
+        )
+
+    def _run(self, load: Load, epoch: int, lengths_ns: Sequence[int]) -> list[Json]:
+        arms = self._design.arms
+        self._runs += 1
+        orders = self._design.blocks(1000 * epoch - self._runs, len(lengths_ns))
+        visits = [
+            Visit(arms[arm], length_ns, "pilot", block, position)
+            for block, (length_ns, order) in enumerate(zip(lengths_ns, orders, strict=True))
+            for position, arm in enumerate(order)
+        ]
+        lines = []
+        for answer in load.run(visits):
+            line = {"epoch": epoch, "run": self._runs, **answer}
+            self._setup.record.append("slices.jsonl", line)
+            lines.append(line)
+            if answer.get("lost"):
+                raise WeighingError(
+                    f'arm "{answer["arm"]}" lost its connections in the pilot',
+                    detail=_errors_seen([answer]),
+                )
+        return lines
+
+    def _upkeep(self) -> tuple[Upkeep, str]:
+        """How the files are kept equal from epoch to epoch, by what putting them back costs."""
+        started = self._setup.laboratory.now_ns()
+        with self._setup.standing(0, "restore"):
+            pass
+        took_ns = self._setup.laboratory.now_ns() - started
+        took = format_duration(took_ns)
+        if took_ns <= self._design.epoch_ns / 3:
+            return "restore", f"putting the files back and restarting takes {took} an epoch"
+        if self._setup.stand.exchangeable():
+            return "exchange", f"putting the files back takes {took}; any arm may use any copy"
+        return "carry", f"putting the files back takes {took}, more than a third of an epoch"
+
+
+def _rate(line: Mapping[str, Any]) -> float:
+    busy = slice_busy_ns(line)
+    return line["transactions"] / busy if busy else 0.0
+
+
+def _batch(lines: Sequence[Json], arm: str, batch: int) -> tuple[int, int]:
+    own = [line for line in lines if line["arm"] == arm and line["batch"] == batch]
+    return sum(x["transactions"] for x in own), sum(slice_busy_ns(x) for x in own)
+
+
+def _errors_seen(lines: Sequence[Mapping[str, Any]]) -> str:
+    seen: dict[str, int] = {}
+    for line in lines:
+        for state, count in line.get("errors", {}).items():
+            seen[state] = seen.get(state, 0) + count
+    return "; ".join(f"SQLSTATE {state}: {n} times" for state, n in sorted(seen.items())) or (
+        "No error was reported; no transaction ended either."
+    )

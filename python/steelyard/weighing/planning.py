@@ -1,0 +1,90 @@
+"""Writes down what is decided before the first slice, and recalls it when a weighing goes on."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from steelyard.analysis.looks import ALPHAS
+from steelyard.errors import RecordError
+from steelyard.readings.progress import Progress
+from steelyard.readings.record import FORMAT, Record
+from steelyard.study.plan import block_count
+from steelyard.weighing.choices import Choices
+from steelyard.weighing.recording import Kept
+from steelyard.weighing.setup import Setup
+
+Json = dict[str, Any]
+
+
+def recall_choices(kept: Kept) -> Choices | None:
+    """The choices of the weighing that is gone on with; None for a new one."""
+    return Choices.from_json(kept.record.read("plan.json")) if kept.resumed else None
+
+
+def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> Json:
+    """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own."""
+    if kept.resumed:
+        plan = kept.record.read("plan.json")
+    else:
+        plan = _plan(setup, choices, kept)
+        kept.record.write("plan.json", plan)
+    progress.plan(plan)
+    return plan
+
+
+def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
+    study, design, workload = setup.study, setup.design, setup.study.workload
+    processors = list(setup.laboratory.processors())
+    return {
+        "format": FORMAT,
+        "study": study.name,
+        "question": study.question,
+        "seed": design.seed,
+        "metric": study.decision.metric,
+        "margin": study.decision.margin,
+        "alpha": list(ALPHAS),
+        "epochs": design.epochs,
+        "look": design.first_look,
+        "open_ended": study.decision.open_ended,
+        "first_verdict": study.decision.first_verdict,
+        "epoch_ns": design.epoch_ns,
+        "blocks_per_epoch": block_count(design.epoch_ns, len(design.arms), choices.slice_ns),
+        "threads": workload.threads or min(len(processors), workload.clients),
+        "clients": workload.clients,
+        "processors": processors,
+        "control": study.control.name,
+        "arms": list(design.arms),
+        "assignment": [list(row) for row in design.assignment],
+        "start_orders": [list(row) for row in design.start_orders],
+        "attempt": attempt_number(kept.record, study.name),
+        "command": shlex.join(kept.question.command),
+        **choices.to_json(),
+    }
+
+
+def attempt_number(record: Record, study: str) -> int:
+    """1, or one more than the attempts of this study beside this record that were inconclusive.
+
+    A weighing repeated because it was inconclusive gets more chances to be wrong: 10 % after two.
+    """
+    own = (record.directory / "study.toml").read_text(encoding="utf-8")
+    attempts = 0
+    for sibling in sorted(_siblings(record.directory)):
+        try:
+            earlier = Record.open(sibling)
+            same = (sibling / "study.toml").read_text(encoding="utf-8") == own
+            contrasts = earlier.read("verdict.json").get("contrasts", []) if same else []
+        except (RecordError, OSError):
+            continue
+        if contrasts and contrasts[0].get("verdict") == "inconclusive":
+            attempts += 1
+        elif contrasts:
+            attempts = 0
+    return attempts + 1
+
+
+def _siblings(directory: Path) -> list[Path]:
+    parent = directory.parent
+    return [p for p in parent.iterdir() if p.is_dir() and not p.is_symlink() and p != directory]

@@ -1,0 +1,115 @@
+"""Runs epochs until the plan says that it is decided, judging after each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import WeighingError
+from steelyard.readings.progress import Progress
+from steelyard.verdict.verdict import Contrast
+from steelyard.weighing.choices import Choices
+from steelyard.weighing.epoch import EpochRunner, RanEpoch
+from steelyard.weighing.inspection import Inspection
+from steelyard.weighing.judging import judge
+from steelyard.weighing.recording import Kept
+from steelyard.weighing.setup import Setup
+
+MOST_LOST_IN_A_ROW = 3
+OPEN_ENDED_FACTOR = 10
+"""An open-ended weighing gives up at this many times its planned epochs."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The epochs of a weighing, what they say, and how it ended."""
+
+    epochs: tuple[RanEpoch, ...]
+    contrasts: tuple[Contrast, ...]
+    seconds: float
+    resumed: bool = False
+    interrupted: bool = False
+    failure: WeighingError | None = field(default=None)
+
+
+def settle(
+    setup: Setup,
+    choices: Choices,
+    plan: Mapping[str, Any],
+    inspection: Inspection,
+    kept: Kept,
+    progress: Progress,
+) -> Outcome:
+    """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
+    by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
+    laboratory, runner = setup.laboratory, EpochRunner(setup, choices)
+    started_ns = laboratory.now_ns()
+    epochs = list(kept.epochs)
+    threats_shown: set[str] = set()
+    interrupted = False
+    failure: WeighingError | None = None
+    contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
+    try:
+        while not _over(contrasts, epochs, plan):
+            number = len(epochs)
+            epochs.append(runner.run(number, kept.attempts.get(number, 0) + 1))
+            contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
+            left = (plan["epochs"] - len(epochs)) * _mean_seconds(
+                laboratory, started_ns, epochs, kept
+            )
+            _show(contrasts, epochs, plan, left, threats_shown, progress)
+            failure = _hopeless(epochs)
+            if failure is not None:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+        progress.note("interrupted: judging what there is")
+    if interrupted or failure is not None:
+        contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
+    seconds = (laboratory.now_ns() - started_ns) / 1e9
+    return Outcome(tuple(epochs), tuple(contrasts), seconds, kept.resumed, interrupted, failure)
+
+
+def _over(contrasts: list[Contrast], epochs: list[RanEpoch], plan: Mapping[str, Any]) -> bool:
+    """The first contrast decides; the others never end a weighing and never hold it up."""
+    limit = int(plan["epochs"]) * (OPEN_ENDED_FACTOR if plan["open_ended"] else 1)
+    return bool(epochs) and (contrasts[0].verdict.ends or len(epochs) >= limit)
+
+
+def _mean_seconds(laboratory: Any, started_ns: int, epochs: list[RanEpoch], kept: Kept) -> float:
+    new = len(epochs) - len(kept.epochs)
+    return float((laboratory.now_ns() - started_ns) / 1e9 / new) if new else 0.0
+
+
+def _hopeless(epochs: list[RanEpoch]) -> WeighingError | None:
+    """Three lost epochs in a row: what keeps killing an arm will go on doing so."""
+    last = epochs[-MOST_LOST_IN_A_ROW:]
+    if len(last) < MOST_LOST_IN_A_ROW or any(e.totals.outcome == "complete" for e in last):
+        return None
+    words = last[-1].head.get("error", [])
+    return WeighingError(
+        f"{MOST_LOST_IN_A_ROW} epochs in a row were lost: {last[-1].totals.outcome}",
+        detail=" ".join(words) or None,
+        hint="Everything that was measured is in the record; --resume goes on with it.",
+    )
+
+
+def _show(
+    contrasts: list[Contrast],
+    epochs: list[RanEpoch],
+    plan: Mapping[str, Any],
+    seconds_left: float,
+    threats_shown: set[str],
+    progress: Progress,
+) -> None:
+    facts = []
+    for contrast in contrasts:
+        fact = contrast.to_json()
+        last = fact.pop("details")["epochs"][-1]
+        facts.append({**fact, "d": last["d"]})
+        for threat in contrast.threats:
+            if threat.name not in threats_shown:
+                threats_shown.add(threat.name)
+                progress.threat(threat.to_json())
+    progress.epoch(len(epochs), int(plan["epochs"]), facts, max(0.0, seconds_left))

@@ -1,0 +1,51 @@
+"""Gathers what stays the same from the first pilot epoch to the last epoch of a weighing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from steelyard.engines.engine import Instance
+from steelyard.readings.record import Record
+from steelyard.study.plan import Design
+from steelyard.study.study import Study
+from steelyard.weighing.laboratory import Laboratory
+from steelyard.weighing.load import Load
+from steelyard.weighing.stand import Stand, Upkeep
+from steelyard.workloads.scripts import Script
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A weighing made ready: its question, its design, its slots, and where it is recorded."""
+
+    laboratory: Laboratory
+    study: Study
+    design: Design
+    cost: str  # "foreground" or "whole"
+    cost_why: str
+    stand: Stand
+    scripts: tuple[Script, ...]
+    record: Record
+
+    def connect(self, standing: Mapping[str, Instance], placement: str, seed: int) -> Load:
+        """Load connected to every arm that stands, placed, none of it begun."""
+        return Load(
+            self.laboratory,
+            self.study,
+            standing,
+            scripts=self.scripts,
+            cost=self.cost,
+            placement=placement,
+            seed=seed,
+        )
+
+    @contextmanager
+    def standing(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, Instance]]:
+        """The arms put up in the slots of an epoch, and taken down again whatever happens."""
+        slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
+        try:
+            yield self.stand.put_up(slots, order, upkeep)
+        finally:
+            self.stand.take_down()

@@ -1,0 +1,197 @@
+"""The laboratory as it really is: PostgreSQL servers, the driver's process, this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+from steelyard import _core
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DrivePlan
+from steelyard.engines.account import choose_account
+from steelyard.engines.cache import free_bytes, open_cache
+from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.registry import Run, open_run
+from steelyard.errors import EngineError, UsageError
+from steelyard.readings.environment import environment
+from steelyard.study.study import Arm, Study
+from steelyard.telemetry.doubts import doubts
+from steelyard.telemetry.host import HostSample, sample_host
+from steelyard.telemetry.plans import read_plans
+from steelyard.telemetry.processors import allowed_processors
+from steelyard.telemetry.server import connect, read_counters, wait_until_flushed
+from steelyard.telemetry.waits import WaitSampler
+from steelyard.units import format_bytes
+from steelyard.weighing.laboratory import SaysStage
+from steelyard.workloads.checks import check
+from steelyard.workloads.scripts import Script, resolve_scripts
+from steelyard.workloads.template import template
+from steelyard.workloads.workload import DATABASE, Workload, find_workload
+
+WAL_RESERVE_BYTES = 1 << 30
+"""Room each arm is given for its write-ahead log beside its copy of the data."""
+
+
+class World:
+    """A Laboratory on this machine; what it made is gone when it is left."""
+
+    def __init__(self, account: str | None = None) -> None:
+        self._account_name = account
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    @cached_property
+    def _run(self) -> Run:
+        account = choose_account(self._account_name)
+        return self._stack.enter_context(open_run(open_cache(), account))
+
+    def engine(self, arm: Arm) -> Engine:
+        """The build an arm names; EngineError says what there is instead."""
+        return find_postgres(arm.version, arm.bindir, self._account_name)
+
+    def scripts(self, study: Study) -> tuple[Script, ...]:
+        """The scripts of the study's workload, each compiled and evaluated once."""
+        choice = study.workload
+        workload = find_workload(choice.name)
+        resolved = resolve_scripts(workload, choice.scripts, choice.scale, choice.variables)
+        return tuple(resolved)
+
+    def template(self, engine: Engine, study: Study, say: SaysStage) -> Any:
+        """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
+        if not isinstance(engine, Postgres):
+            raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
+        workload = find_workload(study.workload.name)
+        copies = len(study.every_arm)
+        found = template(engine, workload, study.workload.scale, say, copies=copies)
+        self._require_room(workload, study)
+        return found
+
+    def _require_room(self, workload: Workload, study: Study) -> None:
+        copies = len(study.every_arm)
+        one = workload.bytes_per_scale * study.workload.scale + WAL_RESERVE_BYTES
+        free = free_bytes(open_cache().runs)
+        if free < copies * one:
+            raise EngineError(
+                f"could not weigh at scale {study.workload.scale}: "
+                f"{format_bytes(copies * one)} are needed, {format_bytes(free)} are free",
+                detail=f'Needed under "{open_cache().root}" for {copies} copies and their WAL.',
+                hint="Free some room, or choose a smaller scale: --set workload.scale=10",
+            )
+
+    def slot(self, number: int) -> Slot:
+        """The slot of a number in this weighing's private place."""
+        return self._run.slot(number)
+
+    def variables(self, study: Study) -> Mapping[str, str | int | float]:
+        """Variables that every script sees, `scale` among them."""
+        workload = find_workload(study.workload.name)
+        return {**workload.variables(study.workload.scale), **study.workload.variables}
+
+    def drive(self, plan: DrivePlan) -> Driver:
+        """A load driver in its own process, connected to every arm."""
+        return Driver.start(plan)
+
+    def pay_debt(self, instance: Instance) -> int:
+        """CHECKPOINT: dirty pages and WAL reach the disk; nanoseconds it took."""
+        with connect(_database(instance)) as connection:
+            started = time.monotonic_ns()
+            connection.execute("CHECKPOINT")
+            return time.monotonic_ns() - started
+
+    def counters(self, instance: Instance) -> Mapping[str, float]:
+        """The server's cumulative counters, once every load connection has closed."""
+        number = instance.identity.version_number
+        wait_until_flushed(_database(instance), number)
+        return read_counters(_database(instance), number).as_dict()
+
+    def wal_flush_share(self, instances: Sequence[Instance]) -> Watch:
+        """Begin to watch what the backends wait for."""
+        return Watch([WaitSampler(_database(instance)) for instance in instances])
+
+    def violations(
+        self, instance: Instance, study: Study, scripts: Sequence[Script]
+    ) -> Sequence[str]:
+        """What the workload's checks find wrong; work that writes nothing leaves nothing wrong."""
+        if not any(script.writes for script in scripts):
+            return []
+        workload = find_workload(study.workload.name)
+        return check(workload, instance.address, study.workload.scale, scripts)
+
+    def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
+        """Statement → its generic plan on this arm."""
+        return read_plans(_database(instance), {script.name: script.text for script in scripts})
+
+    def environment(
+        self, standing: Mapping[str, Instance], study: Study, scripts: Sequence[Script]
+    ) -> Mapping[str, Any]:
+        """Machine, builds, settings as the servers report them, hashes of files."""
+        texts = {script.name: script.text for script in scripts}
+        seen = environment(standing, scripts=texts, directory=self._run.directory)
+        return {**seen, "workload": study.workload.model_dump(mode="json")}
+
+    def processors(self) -> Sequence[int]:
+        """Processors this process may use, second threads of a core last."""
+        return allowed_processors()
+
+    def host(self) -> HostSample:
+        """What the machine looks like now."""
+        return sample_host(self._run.directory)
+
+    def host_doubts(self, before: HostSample, after: HostSample) -> Sequence[tuple[str, str]]:
+        """What changed on the machine between two looks."""
+        return doubts(before, after, processors=self.processors())
+
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC."""
+        return time.monotonic_ns()
+
+    def build_profile(self) -> str:
+        """ "release" or "debug"."""
+        return _core.build_profile()
+
+    def server_logs(self) -> dict[str, str]:
+        """Slot → the end of its server's log, to be kept when something went wrong."""
+        return {
+            path.parent.name: path.read_text(errors="replace")[-LOG_TAIL:]
+            for path in self._run.logs()
+        }
+
+
+LOG_TAIL = 20_000
+"""Characters of a server's log that are kept."""
+
+
+class Watch:
+    """Wait samplers on every arm, from their start to `stop`."""
+
+    def __init__(self, samplers: Sequence[WaitSampler]) -> None:
+        self._stack = ExitStack()
+        self._samplers = [self._stack.enter_context(sampler) for sampler in samplers]
+
+    def stop(self) -> float:
+        """Share of the active backends seen that waited for the WAL to reach the disk."""
+        self._stack.close()
+        waits = [sampler.waits for sampler in self._samplers]
+        active = sum(each.active for each in waits)
+        return sum(each.wal_flush_share * each.active for each in waits) / active if active else 0.0
+
+
+def _database(instance: Instance) -> str:
+    return replace(instance.address, database=DATABASE).conninfo()
