@@ -65,9 +65,9 @@ FASTER = {
     "(95 % interval, 12 epochs), beyond ±1 %",
     "contrasts": [{**contrast("faster", 2.6, 3.06, 3.51), "threats": [THREAT]}],
     "causes": [
-        cause("server CPU", "µs", (49.82, 48.31), -3.4, -3.03, -2.61),
-        cause("WAL", "bytes", (0.31, 0.3), -8.1, -1.2, 6.2),
-        cause("blocks written", "", (0.002, 0.002), None, 0.0, None),
+        cause("server_cpu_us_per_transaction", "µs", (49.82, 48.31), -3.4, -3.03, -2.61),
+        cause("wal_bytes_per_transaction", "bytes", (0.31, 0.3), -8.1, -1.2, 6.2),
+        cause("blocks_written_per_transaction", "blocks", (0.002, 0.002), None, 0.0, None),
     ],
     "pages": {
         "verified_per_transaction": 1.94,

@@ -240,12 +240,12 @@ def _row(
 
 
 _CAUSES = [
-    {**_row("server CPU", "µs", 49.82, 48.61, (-2.94, -2.43, -1.91)),
+    {**_row("server_cpu_us_per_transaction", "µs", 49.82, 48.61, (-2.94, -2.43, -1.91)),
      "note": "agrees with the throughput"},
-    _row("WAL", "bytes", 0.31, 0.30, (-8.1, -1.2, 6.2)),
-    _row("full-page images", "", 0.0, 0.0, (0.0, 0.0, 0.0)),
-    _row("blocks read", "", 1.941, 1.938, (-0.61, -0.15, 0.33)),
-    {**_row("blocks written", "", 0.002, 0.002, (0.0, 0.0, 0.0)),
+    _row("wal_bytes_per_transaction", "bytes", 0.31, 0.30, (-8.1, -1.2, 6.2)),
+    _row("full_page_images_per_transaction", "images", 0.0, 0.0, (0.0, 0.0, 0.0)),
+    _row("blocks_read_per_transaction", "blocks", 1.941, 1.938, (-0.61, -0.15, 0.33)),
+    {**_row("blocks_written_per_transaction", "blocks", 0.002, 0.002, (0.0, 0.0, 0.0)),
      "low_percent": None, "high_percent": None, "note": "too few to tell"},
 ]  # fmt: skip
 

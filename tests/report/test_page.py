@@ -201,6 +201,24 @@ def test_undeclared_differences_are_listed(record: MakeRecord, counts: Counts) -
     assert "8MB" in page
 
 
+def test_a_resumed_and_an_interrupted_weighing_say_so(record: MakeRecord, counts: Counts) -> None:
+    directory = record()
+    change(directory, "verdict.json", lambda v: v.update(resumed=True, interrupted=True))
+    change(directory, "plan.json", lambda p: p.update(epochs=18))
+    page = page_of(directory, counts)
+    assert "interrupted and resumed" in page
+    assert "judged on 12 of 18 epochs" in page
+
+
+def test_lost_epochs_are_named_with_their_outcome(record: MakeRecord, counts: Counts) -> None:
+    directory = record()
+    lines = (directory / "telemetry.jsonl").read_text()
+    (directory / "telemetry.jsonl").write_text(
+        lines.replace('"outcome": "complete"', '"outcome": "arm off crashed"', 1)
+    )
+    assert "1 (arm off crashed)" in page_of(directory, counts)
+
+
 def test_slices_of_a_torn_attempt_are_not_drawn(record: MakeRecord, counts: Counts) -> None:
     directory = record(epochs=2, slices_per_epoch=10)
     torn = json.loads((directory / "slices.jsonl").read_text().splitlines()[0])

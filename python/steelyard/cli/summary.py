@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.cli.beam import beam_lines
 from steelyard.report.tables import amount, cause_rows
-from steelyard.report.words import MARKS, finite, full_stop, sentence
+from steelyard.report.words import MARKS, course, finite, full_stop, sentence
 from steelyard.units import NS_PER_S, format_duration
 
 Facts = Mapping[str, Any]
@@ -23,11 +23,13 @@ def render_verdict(verdict: Facts, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST)
     blocks: list[list[str]] = []
-    for number, contrast in enumerate(verdict.get("contrasts", [])):
-        said = verdict.get("sentence") if number == 0 else None
+    contrasts = verdict.get("contrasts", [])
+    for contrast in contrasts:
+        # With several contrasts the verdict's own words tell all of them at once.
+        said = verdict.get("sentence") if len(contrasts) == 1 else None
         blocks.append(_ruling(contrast, str(said or sentence(contrast)), width))
     blocks.append(_causes(verdict, width))
-    blocks.append(_doubts(verdict.get("contrasts", []), width))
+    blocks.append([*_doubts(contrasts, width), *_wrapped(course(verdict, {}), width, "")])
     blocks.append(_whereabouts(verdict))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 

@@ -90,6 +90,7 @@ def _context(source: Source) -> dict[str, Any]:
         "classes": classes,
         "contrasts": contrasts,
         "threats": _threats(source),
+        "course": words.course(verdict, source.plan),
         "lost_epochs": [e for e in source.epochs if e.get("outcome", "complete") != "complete"],
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
@@ -130,7 +131,8 @@ def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed
     margin = _margin_percent(source)
     word = str(facts.get("verdict", "inconclusive"))
     details = facts.get("details") or {}
-    said = (source.verdict or {}).get("sentence") if number == 0 else None
+    # With several contrasts the verdict's own words tell all of them at once: each says its own.
+    said = (source.verdict or {}).get("sentence") if len(source.contrasts) == 1 else None
     span = percent_span(facts, margin) if details else (0.0, 1.0)
     rows = details.get("epochs", [])
     return Weighed(

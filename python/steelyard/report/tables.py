@@ -22,11 +22,26 @@ def amount(value: object, unit: str = "") -> str:
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
 
+CAUSES = {
+    "server_cpu_us": "server CPU",
+    "wal_bytes": "WAL",
+    "full_page_images": "full-page images",
+    "blocks_read": "blocks read",
+    "blocks_written": "blocks written",
+}
+
+
+def cause_name(metric: str) -> str:
+    """`"server CPU"` for `server_cpu_us_per_transaction`; the table says "per transaction"."""
+    short = metric.removesuffix("_per_transaction")
+    return CAUSES.get(short, short.replace("_", " "))
+
+
 def cause_rows(causes: Iterable[Facts]) -> list[dict[str, str]]:
     """Each cause with both arms' values and its contrast."""
     return [
         {
-            "metric": str(cause.get("metric", "")).replace("_", " "),
+            "metric": cause_name(str(cause.get("metric", ""))),
             "control": amount(cause.get("control_value"), str(cause.get("unit") or "")),
             "arm": amount(cause.get("arm_value"), str(cause.get("unit") or "")),
             "reading": reading(cause),

@@ -102,6 +102,19 @@ def scope(contrast: Facts) -> str:
     return ", ".join(parts)
 
 
+def course(verdict: Facts, plan: Facts) -> str:
+    """What was out of the ordinary in how the weighing went; empty where nothing was."""
+    said = []
+    if verdict.get("resumed"):
+        said.append("It was interrupted and resumed: epochs torn in the middle were begun again.")
+    if verdict.get("interrupted"):
+        told = next(iter(verdict.get("contrasts") or []), {}).get("epochs")
+        planned = plan.get("epochs")
+        part = f" on {told} of {planned} epochs" if told is not None and planned else ""
+        said.append(f"It was ended before its planned end and judged{part}.")
+    return " ".join(said)
+
+
 def better_side(contrast: Facts) -> tuple[str, str]:
     """What lies left and right of zero: `("slower", "faster")`, turned for latencies."""
     if contrast.get("higher_is_better", True):
