@@ -1,0 +1,93 @@
+"""Secondary metrics share one error rate, and quantiles need observations beyond them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, t, ttest_1samp
+
+from steelyard.analysis.max_t import joint_flips, joint_intervals
+from steelyard.analysis.quantile_contrast import quantile_contrasts
+from steelyard.analysis.secondary import secondary_contrasts
+from steelyard.analysis.t_interval import t_interval
+
+
+@pytest.mark.parametrize("epochs", [8, 12, 18])
+def test_all_columns_hold_together_in_at_least_95_percent(epochs: int) -> None:
+    rng = np.random.default_rng(epochs)
+    worlds, broken, alarms = 400, 0, 0
+    for _ in range(worlds):
+        common = rng.standard_normal((epochs, 1))
+        d = 1.0 + 0.7 * common + 0.7 * rng.standard_normal((epochs, 5))
+        broken += any(1.0 not in one.interval for one in joint_flips(d))
+        alarms += min(one.p_value for one in joint_flips(d - 1.0)) <= 0.05
+    assert binomtest(broken, worlds).proportion_ci(0.999, "exact").low <= 0.05
+    assert binomtest(alarms, worlds).proportion_ci(0.999, "exact").low <= 0.05
+
+
+def test_one_column_alone_has_nearly_the_t_interval() -> None:
+    d = np.random.default_rng(1).normal(0.1, 1.0, (14, 1))
+    found = joint_flips(d)[0].interval
+    oracle = ttest_1samp(d[:, 0], 0).confidence_interval(0.95)
+    assert found.low == pytest.approx(oracle.low, abs=0.15 * (oracle.high - oracle.low))
+    assert found.high == pytest.approx(oracle.high, abs=0.15 * (oracle.high - oracle.low))
+
+
+def test_below_eight_epochs_columns_share_alpha_equally_by_t() -> None:
+    d = np.random.default_rng(2).normal(0.1, 1.0, (6, 2))
+    half = t.ppf(1 - 0.05 / 4, 5) * d[:, 0].std(ddof=1) / math.sqrt(6)
+    assert joint_flips(d)[0].interval.width == pytest.approx(2 * half)
+
+
+def test_columns_without_a_ratio_or_without_spread_disturb_no_other() -> None:
+    rng = np.random.default_rng(3)
+    sound = rng.normal(0.0, 1.0, 12)
+    lost = np.where(np.arange(12) == 4, -math.inf, 0.1)
+    constant = np.full(12, 0.25)
+    alone = joint_flips(sound[:, None])[0]
+    first, second, third = joint_flips(np.column_stack([sound, lost, constant]))
+    assert first == alone
+    assert (second.interval.low, second.p_value) == (-math.inf, 1.0)
+    assert (third.interval.low, third.interval.high, third.p_value) == (0.25, 0.25, 0.0)
+
+
+def test_named_columns_of_different_lengths_are_judged_in_their_own_groups() -> None:
+    rng = np.random.default_rng(4)
+    columns = {"a": list(rng.normal(0, 1, 12)), "b": list(rng.normal(0, 1, 9)), "c": [0.3]}
+    found = joint_intervals(columns)
+    assert list(found) == ["a", "b", "c"]
+    assert [one.count for one in found.values()] == [12, 9, 1]
+    assert found["c"].low == -math.inf
+    assert joint_intervals({}) == {}
+
+
+def test_a_secondary_contrast_shows_the_values_its_ratio_is_made_of() -> None:
+    control, arm = [10.0, 12.0, 11.0, 9.0], [11.0, 13.2, 12.1, 9.9]
+    wal, zero = secondary_contrasts({"wal": (control, arm), "fpi": ([0.0] * 4, [1.0] * 4)})
+    assert wal.arm_value / wal.control_value == pytest.approx(1.1)
+    assert wal.estimate.in_percent().value == pytest.approx(10.0)
+    assert zero.note
+    assert zero.arm_value == 1.0
+    assert math.isinf(zero.estimate.high)
+    with pytest.raises(ValueError, match="every epoch"):
+        secondary_contrasts({"a": ([1.0], [1.0, 2.0])})
+
+
+def test_a_quantile_without_ten_observations_beyond_it_is_left_out() -> None:
+    rng = np.random.default_rng(5)
+    control = np.exp(rng.normal(0, 0.01, (12, 3))) * [100.0, 300.0, 900.0]
+    found = quantile_contrasts((0.5, 0.99, 0.999), control, control * 1.05, 5_000)
+    assert [one.quantile for one in found] == [0.5, 0.99]
+    assert found[1].arm_ns / found[1].control_ns == pytest.approx(1.05)
+    assert found[1].estimate.low == pytest.approx(math.log(1.05))
+
+
+def test_the_t_interval_is_scipys_and_unbounded_where_there_is_none() -> None:
+    d = np.random.default_rng(6).normal(0, 1, 7)
+    oracle = ttest_1samp(d, 0).confidence_interval(0.95)
+    found = t_interval(d)
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high))
+    assert t_interval(d[:1]).low == -math.inf
+    assert t_interval(np.array([0.1, math.inf, 0.2])).high == math.inf
