@@ -6,6 +6,7 @@
 //! and comments stays text, and a variable that nothing defines is an error before the start.
 
 mod builtin;
+mod cursor;
 mod error;
 mod evaluate;
 mod expr;

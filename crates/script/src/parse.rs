@@ -1,7 +1,8 @@
 //! Parses a `\set` expression by precedence climbing; precedences are those of exprparse.y.
 
+use crate::cursor::{Fault, Lookup, Parser};
 use crate::expr::{find_function, Arity, Expr, Function};
-use crate::token::{token, Token};
+use crate::token::Token;
 use crate::value::Value;
 
 /// Bounds recursion, in parsing, evaluating and dropping, far below what a thread's stack holds.
@@ -19,29 +20,9 @@ const SUM: u8 = 7;
 const PRODUCT: u8 = 8;
 const UNARY: u8 = 9;
 
-/// An error at a byte offset of the expression's text.
-pub(crate) struct Fault {
-    pub offset: usize,
-    pub message: String,
-}
-
-/// Finds the slot of a variable that may be read here; `None` when nothing defines it.
-pub(crate) trait Lookup {
-    fn find(&mut self, name: &str) -> Option<usize>;
-}
-
 /// Parses the whole of `text`.
 pub(crate) fn expression(text: &str, lookup: &mut dyn Lookup) -> Result<Expr, Fault> {
-    let mut parser = Parser {
-        text,
-        next: Token::End,
-        start: 0,
-        end: 0,
-        depth: 0,
-        operators: 0,
-        lookup,
-    };
-    parser.advance()?;
+    let mut parser = Parser::new(text, lookup)?;
     let expr = parser.binary(OR)?;
     match parser.next {
         Token::End => Ok(expr),
@@ -49,87 +30,7 @@ pub(crate) fn expression(text: &str, lookup: &mut dyn Lookup) -> Result<Expr, Fa
     }
 }
 
-struct Parser<'a, 'b> {
-    text: &'a str,
-    next: Token<'a>,
-    /// Where `next` begins and ends.
-    start: usize,
-    end: usize,
-    depth: usize,
-    operators: usize,
-    lookup: &'b mut dyn Lookup,
-}
-
 impl<'a> Parser<'a, '_> {
-    fn advance(&mut self) -> Result<(), Fault> {
-        let rest = &self.text[self.end..];
-        let space = rest.len()
-            - rest
-                .trim_start_matches([' ', '\t', '\r', '\n', '\x0b', '\x0c'])
-                .len();
-        self.start = self.end + space;
-        match token(&self.text[self.start..]) {
-            Ok((next, length)) => {
-                self.next = next;
-                self.end = self.start + length;
-                Ok(())
-            }
-            Err(message) => Err(Fault {
-                offset: self.start,
-                message,
-            }),
-        }
-    }
-
-    fn fault<T>(&self, message: impl Into<String>) -> Result<T, Fault> {
-        Err(Fault {
-            offset: self.start,
-            message: message.into(),
-        })
-    }
-
-    fn syntax_error(&self) -> Fault {
-        let message = match self.next {
-            Token::End => "syntax error at the end of the expression".to_owned(),
-            _ => format!(
-                "syntax error at or near \"{}\"",
-                &self.text[self.start..self.end]
-            ),
-        };
-        Fault {
-            offset: self.start,
-            message,
-        }
-    }
-
-    fn is_word(&self, word: &str) -> bool {
-        matches!(self.next, Token::Word(found) if found.eq_ignore_ascii_case(word))
-    }
-
-    fn take_word(&mut self, word: &str) -> Result<bool, Fault> {
-        let found = self.is_word(word);
-        if found {
-            self.advance()?;
-        }
-        Ok(found)
-    }
-
-    fn expect_word(&mut self, word: &str) -> Result<(), Fault> {
-        if self.take_word(word)? {
-            Ok(())
-        } else {
-            Err(self.syntax_error())
-        }
-    }
-
-    fn take_symbol(&mut self, symbol: &str) -> Result<bool, Fault> {
-        let found = matches!(self.next, Token::Symbol(found) if found == symbol);
-        if found {
-            self.advance()?;
-        }
-        Ok(found)
-    }
-
     /// The binary operator `next` is: its precedence, its function, whether operands change sides.
     fn operator(&self) -> Option<(u8, Function, bool)> {
         let symbol = match self.next {
@@ -359,10 +260,13 @@ impl<'a> Parser<'a, '_> {
             Arity::Seeded(count) => arguments.len() == count || arguments.len() == count + 1,
         };
         if !fits {
-            let message = format!("unexpected number of arguments of function \"{name}\"");
+            let what = match arity {
+                Arity::AtLeastOne => "at least one argument expected",
+                _ => "unexpected number of arguments",
+            };
             return Err(Fault {
                 offset: at,
-                message,
+                message: format!("{what} of function \"{name}\""),
             });
         }
         if arity == Arity::Seeded(arguments.len()) {

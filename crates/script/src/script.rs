@@ -1,8 +1,9 @@
 //! A whole script: parsed, checked and compiled in one pass.
 
+use crate::cursor::Lookup;
 use crate::error::ScriptError;
 use crate::expr::Expr;
-use crate::parse::{self, expression, undefined};
+use crate::parse::{expression, undefined};
 use crate::scan::{next_part, Part};
 use crate::sql::{Sql, MAX_PARAMETERS};
 use crate::symbols::Symbols;
@@ -104,7 +105,7 @@ struct Known<'a> {
     known: Vec<String>,
 }
 
-impl parse::Lookup for Known<'_> {
+impl Lookup for Known<'_> {
     fn find(&mut self, name: &str) -> Option<usize> {
         let known = self.known.iter().any(|known| known == name);
         known.then(|| self.symbols.slot(name))
@@ -140,7 +141,7 @@ impl Compiler<'_> {
         let mut slots = Vec::with_capacity(variables.len());
         for &(from, to) in variables {
             let name = &self.text[from + 1..to];
-            let slot = parse::Lookup::find(&mut self.scope, name)
+            let slot = Lookup::find(&mut self.scope, name)
                 .ok_or_else(|| self.error(from, undefined(name)))?;
             slots.push((from - start, to - start, slot));
         }

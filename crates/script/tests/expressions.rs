@@ -61,13 +61,9 @@ fn arithmetic_precedence_and_types_are_pgbenchs() {
         ("3 >= 2 and 2 != 1 and 1 <> 0", "true"),
         ("case when 1 > 2 then 1 when 2 > 1 then 2 else 3 end", "2"),
         ("case when null then 1 end", "NULL"),
-        ("CASE WHEN 5 THEN 'x' END", "unexpected character \"'\""),
+        ("CASE WHEN 5 THEN 1.5 END", "1.5"),
     ] {
-        let found = printed(expression);
-        assert!(
-            found == expected || found.contains("unexpected character"),
-            "{expression}: {found}"
-        );
+        assert_eq!(printed(expression), expected, "{expression}");
     }
 }
 
@@ -91,14 +87,9 @@ fn functions_are_pgbenchs() {
         ("1e-7", "1e-07"),
         ("1 / 0.0", "inf"),
         ("debug(1 + 1)", "2"),
-        ("hash(10, 5432)", "-5656979675265237003"),
-        ("hash_fnv1a(10, 5432)", "-1785656150405632346"),
-        ("permute(0, 2, 5432)", "0"),
+        ("hash(10, 5432)", "-5817877081768721676"),
+        ("hash_fnv1a(10, 5432)", "-7793829335365542153"),
     ] {
-        if expression.starts_with("hash") || expression.starts_with("permute") {
-            assert!(value(expression).is_ok(), "{expression}");
-            continue;
-        }
         assert_eq!(printed(expression), expected, "{expression}");
     }
 }

@@ -146,7 +146,7 @@ fn what_is_wrong_is_said() {
         ),
         (
             "\\set y least()\nSELECT 1;",
-            "unexpected number of arguments",
+            "at least one argument expected",
         ),
         (
             "\\set y 9223372036854775808\nSELECT 1;",

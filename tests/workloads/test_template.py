@@ -1,0 +1,112 @@
+"""A template is made once, whole or not at all, and found again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import steelyard.workloads.template as template_module
+from steelyard._core import read_control
+from steelyard.engines.cache import open_cache
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.errors import EngineError, ServerError
+from steelyard.workloads.template import template, template_key, trusted
+from steelyard.workloads.workload import Workload
+
+
+@pytest.mark.postgres
+def test_a_template_is_described_and_cleanly_stopped(loaded: Path) -> None:
+    described = json.loads((loaded.parent / "template.json").read_text())
+    assert described["rows"] == 100_011
+    assert described["tables"]["pgbench_accounts"] == 100_000
+    assert described["seconds"] > 0
+    assert described["bytes"] > 10_000_000
+    control = read_control(loaded / "global" / "pg_control")
+    assert (control["state"], control["checksum_version"]) == ("shut down", 1)
+
+
+@pytest.mark.postgres
+def test_a_template_is_made_once(engine: Postgres, loaded: Path, pgbench: Workload) -> None:
+    said: list[str] = []
+    assert template(engine, pgbench, 1, said.append) == loaded
+    assert said == []
+
+
+@pytest.mark.postgres
+def test_two_who_ask_at_once_get_one_template(
+    engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    real = template_module.load
+
+    def counted(*arguments: object) -> object:
+        made.append(1)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(template_module, "load", counted)
+    found: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(template(engine18, pgbench, 2)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2
+    assert len(set(found)) == 1
+    assert made == [1]
+
+
+@pytest.mark.postgres
+def test_a_load_that_fails_leaves_no_template_and_no_server(
+    engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ServerError("could not load: no")
+
+    monkeypatch.setattr(template_module, "load", refuse)
+    with pytest.raises(ServerError, match="could not load: no"):
+        template(engine18, pgbench, 3)
+    cache = open_cache()
+    key = template_key(engine18.identity, pgbench, 3)
+    assert not (cache.templates / key).exists()
+    assert [path for path in cache.runs.iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.postgres
+def test_a_template_that_is_not_whole_is_made_anew(engine18: Postgres, pgbench: Workload) -> None:
+    data = template(engine18, pgbench, 1)
+    (data.parent / "template.json").write_text("{")
+    assert not trusted(data.parent)
+    assert template(engine18, pgbench, 1) == data
+    assert trusted(data.parent)
+    control = data / "global" / "pg_control"
+    damaged = bytearray(control.read_bytes())
+    damaged[40] ^= 1
+    control.write_bytes(damaged)
+    assert not trusted(data.parent)
+
+
+def test_too_little_room_is_said_before_anything_is_made(
+    engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(template_module, "free_bytes", lambda _: 1_000_000_000)
+    with pytest.raises(EngineError, match="are needed, 954 MB are free") as refused:
+        template(engine18, pgbench, 50)
+    assert "2 copies" in str(refused.value)
+
+
+def test_the_key_follows_whatever_decides_the_bytes(engine18: Postgres, pgbench: Workload) -> None:
+    identity = engine18.identity
+    keys = {
+        template_key(identity, pgbench, 1),
+        template_key(identity, pgbench, 2),
+        template_key(replace(identity, builder="another compiler"), pgbench, 1),
+        template_key(replace(identity, version_number=180005), pgbench, 1),
+    }
+    assert len(keys) == 4

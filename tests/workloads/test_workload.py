@@ -1,0 +1,120 @@
+"""A workload is a folder, and what is wrong with one is said by file and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.errors import StudyError, UsageError
+from steelyard.workloads.scripts import resolve_scripts
+from steelyard.workloads.workload import Workload, find_workload, known_workloads
+
+DESCRIPTION = """
+name = "mine"
+title = "a workload of one table"
+scale_is = "rows"
+bytes_per_scale = 100
+[[tables]]
+name = "things"
+[scripts.look]
+rows = 1
+writes = false
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "workload.toml").write_text(DESCRIPTION)
+    (tmp_path / "schema.sql").write_text("CREATE TABLE things (n int);\n")
+    (tmp_path / "load.sql").write_text("INSERT INTO things SELECT generate_series(1, :scale);\n")
+    (tmp_path / "scripts" / "look.sql").write_text("SELECT :scale;\n")
+    return tmp_path
+
+
+def test_a_folder_is_a_workload(folder: Path) -> None:
+    workload = find_workload(str(folder))
+    assert workload.statements("load.sql", 7) == [
+        "INSERT INTO things SELECT generate_series(1, 7);"
+    ]
+    assert workload.statements("keys.sql", 7) == []
+
+
+def test_every_built_in_workload_can_be_read() -> None:
+    assert "pgbench" in known_workloads()
+    for name in known_workloads():
+        workload = find_workload(name)
+        assert workload.statements("schema.sql", 1)
+        resolve_scripts(workload, dict.fromkeys(workload.scripts, 1), 1)
+
+
+def test_an_unknown_workload_suggests_the_near_one() -> None:
+    with pytest.raises(UsageError, match='unknown workload: "pgbnech"') as refused:
+        find_workload("pgbnech")
+    assert 'Did you mean "pgbench"?' in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('title = "a', 'titel = "a', 'key "title"'),
+        ("rows = 1", "rows = -1", 'key "scripts.look.rows"'),
+        ('name = "things"', 'name = "things; DROP"', 'key "tables.0.name"'),
+        ("[scripts.look]", "[scripts.other]", 'key "scripts.other": there is no'),
+        ('name = "mine"', "name = ", "could not read workload"),
+    ],
+)
+def test_a_wrong_description_names_file_and_key(
+    folder: Path, old: str, new: str, words: str
+) -> None:
+    (folder / "workload.toml").write_text(DESCRIPTION.replace(old, new))
+    with pytest.raises(UsageError, match=r"workload\.toml") as refused:
+        find_workload(str(folder))
+    assert words in str(refused.value)
+
+
+def test_the_digest_follows_the_files_that_decide_the_rows(folder: Path) -> None:
+    before = find_workload(str(folder)).digest()
+    (folder / "scripts" / "look.sql").write_text("SELECT 1;")
+    assert find_workload(str(folder)).digest() == before
+    (folder / "load.sql").write_text("SELECT 1;")
+    assert find_workload(str(folder)).digest() != before
+
+
+def test_built_in_scripts_resolve_with_their_weights(pgbench: Workload) -> None:
+    select, update = resolve_scripts(pgbench, {"select-only": 9, "simple-update": 1}, 50)
+    assert (select.weight, select.rows, select.writes) == (9, 1, False)
+    assert (update.weight, update.rows, update.writes) == (1, 1, True)
+    assert "random(1, 100000 * :scale)" in select.text
+
+
+def test_a_script_file_is_read_and_taken_to_write_where_its_words_do(
+    pgbench: Workload, tmp_path: Path
+) -> None:
+    for text, writes in (
+        ("SELECT 1;", False),
+        ("SELECT abalance FROM pgbench_accounts WHERE aid = 1 FOR UPDATE;", True),
+        ("BEGIN; insert into t values (1); END;", True),
+        ("SELECT :delta;", False),
+    ):
+        file = tmp_path / "mine.sql"
+        file.write_text(text)
+        [script] = resolve_scripts(pgbench, {str(file): 1}, 1, {"delta": 3})
+        assert (script.rows, script.writes) == (None, writes), text
+
+
+def test_a_wrong_script_names_file_line_and_column(pgbench: Workload, tmp_path: Path) -> None:
+    file = tmp_path / "mine.sql"
+    file.write_text("SELECT 1;\nSELECT :nope;\n")
+    with pytest.raises(StudyError) as refused:
+        resolve_scripts(pgbench, {str(file): 1}, 1)
+    assert f'{file}:2:8: undefined variable "nope"' in str(refused.value)
+
+
+def test_an_unknown_script_suggests_the_near_one(pgbench: Workload) -> None:
+    with pytest.raises(StudyError, match='unknown script: "selct-only"') as refused:
+        resolve_scripts(pgbench, {"selct-only": 1}, 1)
+    assert 'Did you mean "select-only"?' in str(refused.value)
+    with pytest.raises(StudyError, match="could not read script"):
+        resolve_scripts(pgbench, {"./nothing.sql": 1}, 1)
