@@ -119,6 +119,14 @@ class NoopInstance:
         self.checksums = True
         return 0
 
+    def move(self, directory: Path) -> None:
+        """Go by another name."""
+        self._require(running=False)
+        self._journal.write("move", self._directory, directory)
+        self._journal.stopped -= {self._directory}
+        self._journal.stopped.add(directory)
+        self._directory = directory
+
     def set_checksums(self, enabled: bool) -> None:
         """Switch verification."""
         self._require(running=False)

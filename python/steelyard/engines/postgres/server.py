@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -18,7 +18,7 @@ from steelyard.engines.postgres.build import Build
 from steelyard.engines.postgres.orphans import adopting_orphans, wait_for_orphans
 from steelyard.engines.postgres.pidfile import read_pid_file
 from steelyard.engines.postgres.processes import Sample, tree
-from steelyard.engines.postgres.shared_memory import posix_segments, remove_segments
+from steelyard.engines.postgres.shared_memory import remove_segments
 from steelyard.engines.postgres.stragglers import kill, kill_inside
 from steelyard.engines.postgres.words import log_since, quoted, reason
 from steelyard.engines.programs import launch
@@ -40,7 +40,6 @@ class Server:
     log: Path
     log_offset: int
     account: Account
-    segments: list[str] = field(default_factory=list)  # POSIX shared memory it began with
 
     @classmethod
     def start(
@@ -70,7 +69,6 @@ class Server:
         except BaseException:
             server.kill()
             raise
-        server.segments = posix_segments([process.pid], account)
         return server
 
     @property
@@ -115,14 +113,13 @@ class Server:
         if self.running:
             self.process.send_signal(signal.SIGSTOP)
             members = tree(self.pid)
-        segments = {*self.segments, *posix_segments((m.pid for m in members), self.account)}
         with adopting_orphans():
             for member in members:
                 kill(member.pid, signal.SIGKILL)
             self.process.wait()
             wait_for_orphans(member.pid for member in members[1:])
         kill_inside(self.directory, self.account)
-        remove_segments(self.directory, self.account, segments)
+        remove_segments(self.directory, self.account)
         return [member.pid for member in members]
 
     def _wait(self, patience_s: float) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from steelyard.engines.engine import Address
 from steelyard.errors import ServerError
 
@@ -13,12 +17,23 @@ def read_settings(address: Address) -> dict[str, str]:
     import psycopg  # not everything that finds an engine connects to one
 
     try:
-        # An empty "options" keeps PGOPTIONS of the caller out of the session.
-        with psycopg.connect(address.conninfo(), options="", autocommit=True) as connection:
-            rows = connection.execute(_SETTINGS).fetchall()
+        with _clean_environment(), psycopg.connect(address.conninfo(), autocommit=True) as session:
+            rows = session.execute(_SETTINGS).fetchall()
     except psycopg.Error as error:
         raise ServerError(
             f'could not read the settings of the server at "{address.host}"',
             detail=str(error).strip(),
         ) from error
     return {name: f"{value} {unit}" if unit else value for name, value, unit in rows}
+
+
+@contextmanager
+def _clean_environment() -> Iterator[None]:
+    """Without the caller's PG* variables: libpq makes session settings of PGTZ, PGOPTIONS, ..."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith("PG")}
+    for name in kept:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(kept)

@@ -1,0 +1,80 @@
+"""The account that servers run under, and acting as it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.account import PREFERRED, Account, choose_account
+from steelyard.errors import EngineError
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change to other accounts")
+
+
+@needs_root
+def test_root_hands_servers_to_the_first_preferred_account_that_exists() -> None:
+    existing = {entry.pw_name for entry in pwd.getpwall()}
+    assert choose_account().name == next(name for name in PREFERRED if name in existing)
+
+
+@needs_root
+def test_root_may_name_an_account() -> None:
+    assert choose_account("nobody").uid == pwd.getpwnam("nobody").pw_uid
+
+
+@needs_root
+def test_root_itself_is_refused() -> None:
+    with pytest.raises(EngineError, match="cannot run servers as account"):
+        choose_account("root")
+
+
+@needs_root
+def test_an_account_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(EngineError, match="not in passwd"):
+        choose_account("no-such-account")
+
+
+def test_an_ordinary_user_runs_servers_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = pwd.getpwnam("nobody")
+    monkeypatch.setattr(os, "geteuid", lambda: nobody.pw_uid)
+    assert choose_account() == Account("nobody", nobody.pw_uid, nobody.pw_gid)
+    assert choose_account("nobody").uid == nobody.pw_uid
+    with pytest.raises(EngineError, match="only root can change"):
+        choose_account("daemon")
+
+
+def test_a_user_id_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 3_999_999)
+    with pytest.raises(EngineError, match="3999999"):
+        choose_account()
+
+
+@needs_root
+def test_a_call_has_the_accounts_user_id_and_no_groups_of_ours() -> None:
+    account = choose_account("nobody")
+    uids, gid, groups = account.call(
+        lambda: [list(os.getresuid()), os.getegid(), os.getgroups()]
+    )  # fmt: skip
+    assert uids == [account.uid] * 3
+    assert gid == account.gid
+    assert groups == []
+    assert os.geteuid() == 0
+
+
+@needs_root
+def test_an_operating_system_error_of_a_call_is_raised_here(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("root's own")
+    secret.chmod(0o600)
+    with pytest.raises(PermissionError) as caught:
+        choose_account("nobody").call(secret.read_text)
+    assert caught.value.errno == errno.EACCES
+
+
+@needs_root
+def test_an_answer_may_be_longer_than_a_pipe_holds() -> None:
+    assert len(choose_account("nobody").call(lambda: list(range(100_000)))) == 100_000

@@ -1,0 +1,61 @@
+"""The cache root: where it is, who may enter, what clearing removes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.cache import Cache, cache_root, clear, entries, free_bytes, tree_bytes
+from steelyard.engines.cache import open_cache as open_it
+
+
+def test_root_has_its_cache_where_other_accounts_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STEELYARD_CACHE", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_root() == Path("/var/cache/steelyard")
+
+
+def test_an_ordinary_user_has_its_cache_where_the_desktop_standard_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("STEELYARD_CACHE", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_root() == Path("/somewhere/steelyard")
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    monkeypatch.setenv("HOME", "/elsewhere")
+    assert cache_root() == Path("/elsewhere/.cache/steelyard")
+
+
+def test_the_environment_decides_which_disk_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", "/another/disk")
+    assert cache_root() == Path("/another/disk")
+
+
+def test_an_account_may_pass_through_but_not_look_around(cache: Cache) -> None:
+    for directory in (cache.root, cache.templates, cache.runs):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o711
+    assert stat.S_IMODE(cache.binaries.stat().st_mode) == 0o755
+    assert open_it() == cache
+
+
+def test_free_space_is_asked_of_the_nearest_directory_that_exists(tmp_path: Path) -> None:
+    status = os.statvfs(tmp_path)
+    free = free_bytes(tmp_path / "not" / "made" / "yet")
+    assert 0 < free <= status.f_blocks * status.f_frsize
+
+
+def test_clearing_removes_what_is_kept_and_leaves_the_locks(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "file").write_bytes(b"x" * 100_000)
+    (tmp_path / ".half").mkdir()
+    (tmp_path / ".lock").touch()
+    assert [entry.name for entry in entries(tmp_path)] == ["one"]
+    occupied = tree_bytes(tmp_path / "one")
+    assert occupied >= 100_000
+    assert clear(tmp_path) == occupied
+    assert [entry.name for entry in tmp_path.iterdir()] == [".lock"]
