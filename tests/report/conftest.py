@@ -65,11 +65,11 @@ def make_record(
     (directory / "study.toml").write_text(_STUDY)
     speeds = _write_slices(directory, arms, truth, epochs, slices_per_epoch, spread, dice)
     with (directory / "telemetry.jsonl").open("w") as stream:
-        for epoch in range(1, epochs + 1):
+        for epoch in range(epochs):
             line = {
                 "type": "epoch",
                 "epoch": epoch,
-                "slots": slots[epoch - 1],
+                "slots": slots[epoch],
                 "start_order": list(arms),
                 "outcome": "complete",
                 "arms": {},
@@ -138,7 +138,7 @@ def _write_slices(
     """Write slices.jsonl; the throughput of every epoch by arm comes back."""
     now, speeds = 10**12, []
     with (directory / "slices.jsonl").open("w") as stream:
-        for epoch in range(1, epochs + 1):
+        for epoch in range(epochs):
             drift = dice.gauss(0, 0.02)
             luck = {arm: dice.gauss(truth[arm], spread) for arm in arms}
             sums = {arm: [0.0, 0.0] for arm in arms}
@@ -192,11 +192,12 @@ def _contrast(
         "details": {
             "d": d,
             "epochs": [
-                {"epoch": n, "slots": slots[n - 1], "order": [control, arm], "d": d[n - 1],
-                 "throughput": speeds[n - 1], "typical_d": d[n - 1] * 1.02}
-                for n in range(1, len(d) + 1)
+                {"epoch": n, "slots": slots[n], "order": [control, arm], "d": d[n],
+                 "throughput": speeds[n], "typical_d": d[n] * 1.02}
+                for n in range(len(d))
             ],
-            "settling": settling, "k": 18, "subsets": 924, "look": 2, "level": 0.04,
+            "settling": settling, "k": 18, "subsets": 924, "look": "last", "level": 0.96,
+            "method": "balanced sign flips",
             "t_interval_percent": [low, high], "equivalence_interval_percent": [low, high],
             "epoch_sd_percent": 0.61, "slot_effect_percent": 0.12,
             "typical_percent": middle * 1.02, "smallest_visible_percent": 0.62,

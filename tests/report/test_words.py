@@ -80,3 +80,27 @@ def test_amounts_have_four_figures_and_a_unit() -> None:
     assert tables.amount(24.3123, "µs") == "24.31 µs"
     assert tables.amount(1234567.8, "bytes") == "1 234 568 bytes"
     assert tables.amount(None, "µs") == "–"
+
+
+def test_the_method_is_told_with_the_bounds_that_were_taken() -> None:
+    details = {"method": "balanced sign flips", "k": 18, "subsets": 924, "level": 0.96}
+    said = words.interval_words(details)
+    assert "924 balanced subsets of epochs the 18th smallest and the 18th largest" in said
+    assert "Its own level is 96 %" in said
+    assert "e-process" in words.interval_words({"method": "e-process", "level": 0.99})
+    assert "t interval" in words.interval_words({"method": "t", "k": 0})
+
+
+def test_ordinals_are_written_as_people_write_them() -> None:
+    assert [words.ordinal(n) for n in (1, 2, 3, 11, 22, 113)] == [
+        "1st",
+        "2nd",
+        "3rd",
+        "11th",
+        "22nd",
+        "113th",
+    ]
+
+
+def test_a_sentence_does_not_repeat_the_word_beside_it() -> None:
+    assert words.told({"verdict": "invalid"}, "invalid: a b") == "a b."

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.cli.beam import beam_lines
 from steelyard.report.tables import amount, cause_rows
-from steelyard.report.words import MARKS, course, finite, full_stop, sentence
+from steelyard.report.words import MARKS, course, finite, sentence, told
 from steelyard.units import NS_PER_S, format_duration
 
 Facts = Mapping[str, Any]
@@ -36,7 +36,7 @@ def render_verdict(verdict: Facts, width: int) -> str:
 
 def _ruling(contrast: Facts, said: str, width: int) -> list[str]:
     word = str(contrast.get("verdict", "inconclusive"))
-    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *_wrapped(full_stop(said), width, "")]
+    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *_wrapped(told(contrast, said), width, "")]
     margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
     beam = beam_lines(contrast, margin, min(width - len(_INDENT), _MOST_BEAM))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in beam)]

@@ -26,6 +26,7 @@ from steelyard.report.source import (
     Source,
     core_counts,
     read_source,
+    shown_epoch,
 )
 
 _HERE = Path(__file__).parent
@@ -91,14 +92,21 @@ def _context(source: Source) -> dict[str, Any]:
         "contrasts": contrasts,
         "threats": _threats(source),
         "course": words.course(verdict, source.plan),
-        "lost_epochs": [e for e in source.epochs if e.get("outcome", "complete") != "complete"],
+        "lost_epochs": [
+            (shown_epoch(epoch), epoch["outcome"])
+            for epoch in source.epochs
+            if epoch.get("outcome", "complete") != "complete"
+        ],
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         "causes": _by_arm(source, "causes", tables.cause_rows),
         "pages": verdict.get("pages"),
         "differences": verdict.get("differences"),
         "compared": surroundings.settings_compared(source.environment, verdict),
-        "plan_rows": tables.plan_rows(source.plan),
+        "plan_rows": tables.plan_rows(source.plan) + surroundings.workload_rows(source.environment),
+        "interval_words": words.interval_words(contrasts[0].facts.get("details") or {})
+        if contrasts
+        else "",
         "machine_rows": surroundings.machine_rows(source.environment),
         "builds": surroundings.builds(source.environment),
         "hash_rows": surroundings.hash_rows(source.environment),
@@ -142,7 +150,7 @@ def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed
         arm_class=arm_class,
         word=word,
         mark=words.MARKS.get(word, "?"),
-        sentence=words.full_stop(str(said or words.sentence(facts))),
+        sentence=words.told(facts, str(said or words.sentence(facts))),
         scope=words.scope(facts),
         strip=_both(lambda width: draw_strip(facts, margin, arm_class, width), WIDE - 60),
         epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
@@ -188,7 +196,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
         for row in (contrast.get("details") or {}).get("epochs", []):
             for arm, level in row.get("throughput", {}).items():
                 if words.finite(level) is not None:
-                    levels.setdefault(str(arm), {})[int(row["epoch"])] = float(level)
+                    levels.setdefault(str(arm), {})[shown_epoch(row)] = float(level)
     return {
         "picture": _both(lambda width: draw_slices(source.dots, levels, classes, width), WIDE),
         "total": total,

@@ -27,7 +27,7 @@ _BATCH = 2_000
 class SliceDot:
     """One measured slice as a dot: when it began and how fast it was."""
 
-    epoch: int
+    epoch: int  # from 1, as people count
     start_ns: int
     end_ns: int
     throughput: float  # transactions a second; 0 where nothing was done
@@ -60,6 +60,11 @@ class Source:
     def contrasts(self) -> list[Json]:
         """The verdict's contrasts, none while there is no verdict."""
         return list(self.verdict.get("contrasts", [])) if self.verdict else []
+
+
+def shown_epoch(entry: Mapping[str, Any]) -> int:
+    """The epoch of a line of a record as people count: from 1, where the record counts from 0."""
+    return int(entry["epoch"]) + 1
 
 
 def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
@@ -135,7 +140,7 @@ def _read_slices(
 def _measured(slices: Iterable[Json], finished: Mapping[int, Json]) -> Iterator[Json]:
     """Slices that count: measured, by the attempt that finished their epoch (as in totals.py)."""
     for entry in slices:
-        epoch = finished.get(entry.get("epoch", 0))
+        epoch = finished.get(entry["epoch"])
         if epoch is None or entry.get("kind", "measured") != "measured":
             continue
         if entry.get("attempt", 1) == epoch.get("attempt", 1):
@@ -147,7 +152,7 @@ def _dot_of(entry: Json) -> SliceDot:
     busy_ns = slice_busy_ns(entry)
     done = entry.get("clients", 1) * entry.get("transactions", 0)
     return SliceDot(
-        epoch=int(entry.get("epoch", 0)),
+        epoch=shown_epoch(entry),
         start_ns=int(entry["start_ns"]),
         end_ns=int(entry["end_ns"]),
         throughput=done * 1e9 / busy_ns if busy_ns else 0.0,

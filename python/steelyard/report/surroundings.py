@@ -20,8 +20,18 @@ def machine_rows(environment: Facts) -> Rows:
     """Machine, disk and tool; what has its own place on the page (arms, files) is left out."""
     rows: Rows = []
     for key, value in environment.items():
-        if key not in ("arms", "files", "format"):
+        if key not in ("arms", "files", "format", "workload"):
             _flatten(rows, "" if key == "machine" else str(key), value)
+    return rows
+
+
+def workload_rows(environment: Facts) -> Rows:
+    """What was driven; what is unset or zero is left out."""
+    rows: Rows = []
+    workload = environment.get("workload")
+    for key, value in (workload if isinstance(workload, Mapping) else {}).items():
+        if value and key not in ("clients", "threads"):  # these two stand in the plan
+            _flatten(rows, "workload" if key == "name" else f"workload {key}", value)
     return rows
 
 

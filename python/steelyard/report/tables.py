@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.report.charts.effect import quantile_name
+from steelyard.report.source import shown_epoch
 from steelyard.report.words import finite, interval, reading
 from steelyard.units import NS_PER_US, format_duration, format_percent, percent_of_log
 
@@ -18,6 +19,8 @@ def amount(value: object, unit: str = "") -> str:
     if known is None:
         return "–"
     size = abs(known)
+    if 0 < size < 0.001:
+        return f"< 0.001 {unit}".strip()
     text = f"{known:,.0f}" if size >= 1000 else f"{known:.4g}"
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
@@ -73,7 +76,7 @@ def epoch_rows(contrast: Facts) -> list[dict[str, str]]:
         d, typical = finite(row.get("d")), finite(row.get("typical_d"))
         rows.append(
             {
-                "epoch": str(row.get("epoch")),
+                "epoch": str(shown_epoch(row)),
                 "slots": f"{control} {slots.get(control, '–')} · {arm} {slots.get(arm, '–')}",
                 "order": ", ".join(str(name) for name in row.get("order", [])),
                 "control": amount(speed.get(control)),

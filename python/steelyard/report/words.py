@@ -21,6 +21,7 @@ QUANTITIES = {
 }
 
 
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _DIGITS = ((100.0, 0), (10.0, 1), (0.05, 2), (0.0, 3))
 """Widths of an interval in percent, and how many decimals are shown from there on."""
 
@@ -55,6 +56,8 @@ def estimate(entry: Facts) -> str:
 
 def reading(entry: Facts) -> str:
     """Estimate and interval in one breath: `"−3.06 % [−3.51, −2.60]"`."""
+    if finite(entry.get("estimate_percent")) is None:
+        return "–"
     return f"{estimate(entry)} {interval(entry).removesuffix(' %')}"
 
 
@@ -88,6 +91,44 @@ def full_stop(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+def told(contrast: Facts, said: str) -> str:
+    """The sentence as it stands beside the verdict's word, which it need not repeat."""
+    return full_stop(said.removeprefix(f"{contrast.get('verdict')}: "))
+
+
+def interval_words(details: Facts) -> str:
+    """How the interval was made: the method, which of its bounds, and at which level."""
+    method = str(details.get("method", ""))
+    made = []
+    if "sign flips" in method:
+        k, subsets = int(details.get("k") or 0), int(details.get("subsets") or 0)
+        made.append(
+            "The interval is the set of effects that random changes of the epochs' signs cannot "
+            "reject (Hartigan 1969; Canay, Romano and Shaikh 2017): of the means of "
+            f"{_grouped(subsets)} {'balanced ' if 'balanced' in method else ''}subsets of epochs "
+            f"the {ordinal(k)} smallest and the {ordinal(k)} largest."
+        )
+    if "e-process" in method:
+        made.append(
+            "After every epoch the effects were cut off that an e-process of symmetric epochs "
+            "rejects (Vovk and Wang 2022), which stays valid while one watches."
+        )
+    if not made:
+        return "Too few epochs for a verdict: an interval shown is a t interval, for the eye."
+    level = finite(details.get("level"))
+    if level is not None:
+        made.append(f"Its own level is {level * 100:.3g} %.")
+    made.append("Looks were planned before the first slice; their error rates add up to 5 %.")
+    return " ".join(made)
+
+
+def ordinal(number: int) -> str:
+    """`"1st"`, `"5th"`, `"22nd"`."""
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    return f"{number}{_ORDINALS.get(number % 10, 'th')}"
+
+
 def scope(contrast: Facts) -> str:
     """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`."""
     parts = []
@@ -98,7 +139,7 @@ def scope(contrast: Facts) -> str:
     for name in ("epochs", "blocks"):
         if isinstance(contrast.get(name), int):
             count = contrast[name]
-            parts.append(f"{count:,} {name if count != 1 else name[:-1]}".replace(",", " "))
+            parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
     return ", ".join(parts)
 
 
@@ -108,8 +149,8 @@ def course(verdict: Facts, plan: Facts) -> str:
     if verdict.get("resumed"):
         said.append("It was interrupted and resumed: epochs torn in the middle were begun again.")
     if verdict.get("interrupted"):
-        told = next(iter(verdict.get("contrasts") or []), {}).get("epochs")
-        planned = plan.get("epochs")
+        contrasts = verdict.get("contrasts") or [{}]
+        told, planned = contrasts[0].get("epochs"), plan.get("epochs")
         part = f" on {told} of {planned} epochs" if told is not None and planned else ""
         said.append(f"It was ended before its planned end and judged{part}.")
     return " ".join(said)
@@ -120,6 +161,10 @@ def better_side(contrast: Facts) -> tuple[str, str]:
     if contrast.get("higher_is_better", True):
         return "slower", "faster"
     return "faster", "slower"
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
 
 
 def _end(value: float | None, digits: int, open_end: str) -> str:

@@ -116,7 +116,7 @@ def _draw_axes(
     digits = decimals_of(scaled)
     for tick, value in zip(ticks, scaled, strict=True):
         drawing.line(_LEFT, y(tick), width - 6, y(tick), "grid")
-        label = f"{value:.{digits}f}" + (" k" if thousands else "")
+        label = f"{value:.{digits}f}" + (" k" if thousands and value else "")
         drawing.text(_LEFT - 6, y(tick) + 4, label, "", "end")
     free = 0.0
     for epoch, (x, _) in panels.items():
