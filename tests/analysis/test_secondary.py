@@ -14,10 +14,10 @@ from steelyard.analysis.secondary import secondary_contrasts
 from steelyard.analysis.t_interval import t_interval
 
 
-@pytest.mark.parametrize("epochs", [8, 12, 18])
-def test_all_columns_hold_together_in_at_least_95_percent(epochs: int) -> None:
+@pytest.mark.parametrize(("epochs", "worlds"), [(8, 400), (12, 300), (14, 60)])
+def test_all_columns_hold_together_in_at_least_95_percent(epochs: int, worlds: int) -> None:
     rng = np.random.default_rng(epochs)
-    worlds, broken, alarms = 400, 0, 0
+    broken = alarms = 0
     for _ in range(worlds):
         common = rng.standard_normal((epochs, 1))
         d = 1.0 + 0.7 * common + 0.7 * rng.standard_normal((epochs, 5))

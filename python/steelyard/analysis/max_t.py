@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +124,7 @@ def _adjusted(signs: NDArray[np.float64], d: Floats, observed: Floats) -> Floats
     return np.asarray((1 + at_least) / (1 + len(null)), dtype=np.float64)
 
 
+@lru_cache(maxsize=32)
 def _signs(n: int) -> NDArray[np.float64]:
     """Rows of ±1, shape (flips, n): all but the identity up to 12 epochs, else a seeded sample."""
     if n <= LARGEST_ENUMERATED:
