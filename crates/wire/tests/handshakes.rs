@@ -1,0 +1,170 @@
+//! Handshakes: good ones, refused ones, and servers that pretend.
+
+use proptest::prelude::*;
+use steelyard_wire::{Credentials, Startup, WireError};
+
+fn credentials(password: Option<&str>) -> Credentials {
+    Credentials {
+        user: "alice".to_owned(),
+        database: "steelyard".to_owned(),
+        password: password.map(str::to_owned),
+        application_name: "tests".to_owned(),
+    }
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![kind];
+    bytes.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn authentication(request: u32, rest: &[u8]) -> Vec<u8> {
+    message(b'R', &[&request.to_be_bytes(), rest].concat())
+}
+
+fn welcome() -> Vec<u8> {
+    [
+        message(b'S', b"server_version\x0018.4\0"),
+        message(b'K', &[0, 0, 1, 0, 0, 0, 0, 7]),
+        message(b'Z', b"I"),
+    ]
+    .concat()
+}
+
+#[test]
+fn the_startup_message_names_user_and_database() {
+    let bytes = Startup::new(credentials(None)).begin().unwrap();
+    assert_eq!(&bytes[4..8], &[0, 3, 0, 0]);
+    assert_eq!(
+        u32::from_be_bytes(bytes[..4].try_into().unwrap()) as usize,
+        bytes.len()
+    );
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("user\0alice\0") && text.contains("database\0steelyard\0"));
+}
+
+#[test]
+fn trust_gives_a_session_byte_by_byte() {
+    let mut startup = Startup::new(credentials(None));
+    let bytes = [authentication(0, b""), welcome()].concat();
+    let (last, head) = bytes.split_last().unwrap();
+    let mut out = Vec::new();
+    for byte in head {
+        assert_eq!(startup.feed(&[*byte], &mut out).unwrap(), None);
+    }
+    let session = startup.feed(&[*last], &mut out).unwrap().unwrap();
+    assert_eq!((session.process_id, session.secret_key), (256, 7));
+    assert_eq!(session.parameters["server_version"], "18.4");
+    assert!(out.is_empty());
+}
+
+#[test]
+fn cleartext_and_md5_passwords_are_sent() {
+    // The hash of user alice, password secret, salt 1 2 3 4 by PostgreSQL's rule.
+    for (request, sent) in [
+        (authentication(3, b""), &b"secret\0"[..]),
+        (authentication(5, &[1, 2, 3, 4]), b"md5"),
+    ] {
+        let mut out = Vec::new();
+        let mut startup = Startup::new(credentials(Some("secret")));
+        startup.feed(&request, &mut out).unwrap();
+        assert_eq!(out[0], b'p');
+        assert!(out[5..].starts_with(sent));
+    }
+}
+
+#[test]
+fn a_missing_password_is_said() {
+    let mut startup = Startup::new(credentials(None));
+    let refused = startup
+        .feed(&authentication(3, b""), &mut Vec::new())
+        .unwrap_err();
+    assert!(refused.to_string().contains("asks for a password"));
+}
+
+#[test]
+fn a_refusal_keeps_the_servers_words() {
+    let report = message(b'E', b"SFATAL\0VFATAL\0C3D000\0Mno such database\0\0");
+    let refused = Startup::new(credentials(None))
+        .feed(&report, &mut Vec::new())
+        .unwrap_err();
+    assert_eq!(refused.sqlstate(), "3D000");
+    assert!(refused.to_string().contains("no such database"));
+}
+
+#[test]
+fn a_server_that_skips_its_own_scram_proof_is_not_believed() {
+    let mut startup = Startup::new(credentials(Some("secret")));
+    let mut out = Vec::new();
+    startup
+        .feed(&authentication(10, b"SCRAM-SHA-256\0\0"), &mut out)
+        .unwrap();
+    assert!(out.windows(13).any(|part| part == b"SCRAM-SHA-256"));
+    let refused = startup.feed(&authentication(0, b""), &mut out).unwrap_err();
+    assert!(matches!(refused, WireError::Authentication(_)));
+}
+
+#[test]
+fn a_session_without_authentication_is_a_violation() {
+    let refused = Startup::new(credentials(None))
+        .feed(&welcome(), &mut Vec::new())
+        .unwrap_err();
+    assert!(matches!(refused, WireError::Malformed(_)));
+}
+
+#[test]
+fn unsupported_methods_are_named_as_such() {
+    for request in [2, 6, 7, 9] {
+        let mut startup = Startup::new(credentials(Some("secret")));
+        assert!(startup
+            .feed(&authentication(request, &[0; 4]), &mut Vec::new())
+            .is_err());
+    }
+}
+
+#[test]
+fn an_endless_handshake_ends() {
+    let mut startup = Startup::new(credentials(None));
+    let mut out = Vec::new();
+    startup.feed(&authentication(0, b""), &mut out).unwrap();
+    let parameter = message(
+        b'S',
+        &[b"a\0".as_slice(), &vec![b'x'; 60_000], b"\0"].concat(),
+    );
+    let refused = (0..1000).find_map(|_| startup.feed(&parameter, &mut out).err());
+    assert!(matches!(refused, Some(WireError::Malformed(_))));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_end_in_a_session_or_an_error(
+        authenticated in any::<bool>(),
+        chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..6),
+    ) {
+        let mut startup = Startup::new(credentials(Some("secret")));
+        let mut out = Vec::new();
+        if authenticated {
+            startup.feed(&authentication(0, b""), &mut out).unwrap();
+        }
+        for chunk in chunks {
+            if startup.feed(&chunk, &mut out).is_err() {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn any_scram_step_is_answered_or_refused(
+        steps in prop::collection::vec((10u32..13, prop::collection::vec(any::<u8>(), 0..80)), 1..4),
+    ) {
+        let mut startup = Startup::new(credentials(Some("secret")));
+        let mut out = Vec::new();
+        startup.feed(&authentication(10, b"SCRAM-SHA-256\0\0"), &mut out).unwrap();
+        for (request, body) in steps {
+            if startup.feed(&authentication(request, &body), &mut out).is_err() {
+                break;
+            }
+        }
+    }
+}
