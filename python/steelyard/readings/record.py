@@ -22,6 +22,10 @@ FORMAT = 1
 """Version of the record's layout; raised when an older Steelyard could misread a record."""
 
 
+LONGEST_LOOK_BACK = 1 << 16
+"""Bytes that are read at a time in the search for the end of the last whole line."""
+
+
 class Record:
     """One record directory, open for appending."""
 
@@ -100,7 +104,7 @@ class Record:
         return value
 
     def lines(self, name: str) -> Iterator[Json]:
-        """The lines of a .jsonl file in order; a missing file has none, a torn last line is left out."""
+        """The lines of a .jsonl file in order: none of a missing file, nor a torn last one."""
         file = self.directory / name
         if not file.exists():
             return
@@ -148,6 +152,13 @@ def _drop_torn_line(file: Path) -> None:
     if not file.exists():
         return
     with file.open("rb+") as stream:
-        content = stream.read()
-        if content and not content.endswith(b"\n"):
-            stream.truncate(content.rfind(b"\n") + 1)
+        end = stream.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - LONGEST_LOOK_BACK)
+            stream.seek(start)
+            newline = stream.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                stream.truncate(start + newline + 1)
+                return
+            end = start
+        stream.truncate(0)

@@ -20,7 +20,7 @@ EPOCH_TARGET_NS = {"foreground": 6_500 * NS_PER_MS, "whole": 12 * NS_PER_S}
 
 SLICE_CANDIDATES_NS = {
     "foreground": tuple(NS_PER_MS * n for n in (50, 100, 200, 500, 1000, 2000, 5000, 10000)),
-    "whole": tuple(NS_PER_MS * n for n in (500, 1000, 2000, 5000, 10000)),
+    "whole": tuple(NS_PER_MS * n for n in (200, 500, 1000, 2000, 5000, 10000)),
 }
 
 
@@ -117,6 +117,7 @@ def slice_candidates(epoch_ns: int, cost: str) -> tuple[int, ...]:
     return tuple(length for length in every if length <= epoch_ns // 20) or every[:1]
 
 
-def block_count(epoch_ns: int, arms: int, slice_ns: int) -> int:
-    """Blocks that fill an epoch: each holds one slice of every arm; at least one."""
-    return max(1, round(epoch_ns / (arms * slice_ns)))
+def block_count(epoch_ns: int, arms: int, visit_ns: int) -> int:
+    """Blocks that fill an epoch: each holds one visit (a slice with its border and its debt) of
+    every arm; at least one."""
+    return max(1, round(epoch_ns / (arms * visit_ns)))

@@ -17,6 +17,7 @@ class Choices:
     cost_why: str
     slice_ns: int
     slice_why: str
+    visit_ns: int  # a slice with what belongs to it: the way back of its clients, and its debt
     placement: str  # "symmetric", "partition" or "free"
     placement_why: str
     warmup_ns: int  # load before the first measured slice, all arms together

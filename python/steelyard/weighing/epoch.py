@@ -68,6 +68,8 @@ class EpochRunner:
         except ServerError as failure:
             if head["outcome"] == "complete":
                 head |= {"outcome": f"could not start: {failure.primary}", "error": failure.lines()}
+        if head["outcome"] != "complete":
+            self._keep_logs(epoch)
         doubts = laboratory.host_doubts(host_before, laboratory.host())
         head["host"] = [list(doubt) for doubt in doubts]
         self._setup.record.append("telemetry.jsonl", head)
@@ -106,8 +108,8 @@ class EpochRunner:
 
     def _visits(self, epoch: int) -> tuple[list[Visit], list[Visit]]:
         choices, arms = self._choices, self._design.arms
-        warm_blocks = block_count(choices.warmup_ns, len(arms), choices.slice_ns)
-        blocks = block_count(self._design.epoch_ns, len(arms), choices.slice_ns)
+        warm_blocks = block_count(choices.warmup_ns, len(arms), choices.visit_ns)
+        blocks = block_count(self._design.epoch_ns, len(arms), choices.visit_ns)
         orders = self._design.blocks(epoch, warm_blocks + blocks)
         every = [
             Visit(
@@ -130,6 +132,11 @@ class EpochRunner:
             line = {**place, "slot": slots[answer["arm"]], **answer}
             self._setup.record.append("slices.jsonl", line)
             lines.append(line)
+
+    def _keep_logs(self, epoch: int) -> None:
+        """The servers' own words of an epoch that was lost, beside the record's other files."""
+        for slot, log in self._setup.laboratory.server_logs().items():
+            self._setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
 
     def _account(
         self,

@@ -55,8 +55,8 @@ class Laboratory(Protocol):
     def drive(self, plan: DrivePlan) -> LoadDriver:
         """A load driver connected to every arm of the plan."""
 
-    def pay_debt(self, instance: Instance) -> int:
-        """Make an arm pay for what it left to the background; nanoseconds it took."""
+    def creditor(self, instance: Instance) -> Creditor:
+        """Who makes an arm pay for what it left to the background."""
 
     def counters(self, instance: Instance) -> Mapping[str, float]:
         """The server's cumulative counters, once every load connection has closed."""
@@ -94,6 +94,16 @@ class Laboratory(Protocol):
 
     def build_profile(self) -> str:
         """ "release" or "debug": how the load driver was built."""
+
+
+class Creditor(Protocol):
+    """Collects the debt of one arm, on a connection that stays open between visits."""
+
+    def collect(self) -> int:
+        """Make the arm pay; nanoseconds it took."""
+
+    def close(self) -> None:
+        """Give the connection up; safe to call twice."""
 
 
 class WaitWatch(Protocol):

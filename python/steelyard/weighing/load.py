@@ -16,7 +16,7 @@ from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight,
 from steelyard.engines.engine import Freezable, Instance, Placeable
 from steelyard.errors import EngineError
 from steelyard.study.study import Study
-from steelyard.weighing.laboratory import Laboratory
+from steelyard.weighing.laboratory import Creditor, Laboratory
 from steelyard.workloads.scripts import Script
 
 DRAIN_CAP_NS = 5_000_000_000
@@ -48,7 +48,6 @@ class Load:
         placement: str,
         seed: int,
     ) -> None:
-        self._laboratory = laboratory
         self._standing = dict(standing)
         self._names = list(standing)
         self._whole = cost == "whole"
@@ -66,11 +65,13 @@ class Load:
             variables=dict(laboratory.variables(study)),
             arms=tuple(_drive_arm(study, name, standing[name]) for name in self._names),
         )
+        self._creditors: dict[str, Creditor] = {}
         self._driver = laboratory.drive(plan)
         try:
             self._place(placement, processors)
             if self._whole:
-                for instance in self._standing.values():
+                for name, instance in self._standing.items():
+                    self._creditors[name] = laboratory.creditor(instance)
                     _freezable(instance).freeze()
         except BaseException:
             self.close()
@@ -92,6 +93,8 @@ class Load:
         for instance in self._standing.values():
             if isinstance(instance, Freezable):
                 instance.thaw()
+        for creditor in self._creditors.values():
+            creditor.close()
         self._driver.close()
 
     def run(self, visits: Sequence[Visit]) -> Iterator[dict[str, Any]]:
@@ -110,7 +113,7 @@ class Load:
         freezable.thaw()
         try:
             [answer] = self._driver.run([self._request(visit)])
-            debt_ns = self._laboratory.pay_debt(instance) if instance.running else 0
+            debt_ns = self._creditors[visit.arm].collect() if instance.running else 0
         finally:
             if instance.running:
                 freezable.freeze()

@@ -77,12 +77,14 @@ class Pilot:
             setup.connect(standing, placement, seed(SECOND_PILOT)) as load,
         ):
             best, slice_why, trials = self._compare_slices(load, settling)
+        best_visit_ns = next(t["visit_ns"] for t in trials if t["length_ns"] == best.length_ns)
         upkeep, upkeep_why = self._upkeep()
         return Choices(
             cost=setup.cost,
             cost_why=setup.cost_why,
             slice_ns=best.length_ns,
             slice_why=slice_why,
+            visit_ns=best_visit_ns,
             placement=placement,
             placement_why=placement_why,
             warmup_ns=settling.warmup_ns,
@@ -149,7 +151,14 @@ class Pilot:
         best, why = choose_slice(trials)
         if self._study.budget.slice is not None:
             why = "the study says so"
-        shown = [{"length_ns": t.length_ns, "standard_error": t.standard_error} for t in trials]
+        shown = [
+            {
+                "length_ns": trial.length_ns,
+                "standard_error": trial.standard_error,
+                "visit_ns": _mean_visit_ns(rounds, trial.length_ns),
+            }
+            for trial in trials
+        ]
         return best, why, shown
 
     def _candidates(self, settling: _Settling) -> list[int]:
@@ -218,6 +227,13 @@ class Pilot:
 def _rate(line: Mapping[str, Any]) -> float:
     busy = slice_busy_ns(line)
     return line["transactions"] / busy if busy else 0.0
+
+
+def _mean_visit_ns(rounds: Sequence[Json], length_ns: int) -> int:
+    """Mean time a slice of this length takes, its border and its debt included."""
+    own = [line for line in rounds if line["candidate"] == length_ns]
+    taken = [int(line["end_ns"] - line["start_ns"] + line["debt_ns"]) for line in own]
+    return max(length_ns, sum(taken) // len(taken))
 
 
 def _batch(lines: Sequence[Json], arm: str, batch: int) -> tuple[int, int]:

@@ -50,7 +50,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "open_ended": study.decision.open_ended,
         "first_verdict": study.decision.first_verdict,
         "epoch_ns": design.epoch_ns,
-        "blocks_per_epoch": block_count(design.epoch_ns, len(design.arms), choices.slice_ns),
+        "blocks_per_epoch": block_count(design.epoch_ns, len(design.arms), choices.visit_ns),
         "threads": workload.threads or min(len(processors), workload.clients),
         "clients": workload.clients,
         "processors": processors,

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from steelyard import _core
 from steelyard.driver.client import Driver
@@ -34,6 +34,9 @@ from steelyard.workloads.checks import check
 from steelyard.workloads.scripts import Script, resolve_scripts
 from steelyard.workloads.template import template
 from steelyard.workloads.workload import DATABASE, Workload, find_workload
+
+if TYPE_CHECKING:
+    import psycopg
 
 WAL_RESERVE_BYTES = 1 << 30
 """Room each arm is given for its write-ahead log beside its copy of the data."""
@@ -108,12 +111,9 @@ class World:
         """A load driver in its own process, connected to every arm."""
         return Driver.start(plan)
 
-    def pay_debt(self, instance: Instance) -> int:
-        """CHECKPOINT: dirty pages and WAL reach the disk; nanoseconds it took."""
-        with connect(_database(instance)) as connection:
-            started = time.monotonic_ns()
-            connection.execute("CHECKPOINT")
-            return time.monotonic_ns() - started
+    def creditor(self, instance: Instance) -> Checkpointer:
+        """Who makes an arm pay for what it left to the background."""
+        return Checkpointer(connect(_database(instance)))
 
     def counters(self, instance: Instance) -> Mapping[str, float]:
         """The server's cumulative counters, once every load connection has closed."""
@@ -176,6 +176,28 @@ class World:
 
 LOG_TAIL = 20_000
 """Characters of a server's log that are kept."""
+
+
+class Checkpointer:
+    """Makes an arm pay by CHECKPOINT: its dirty pages and its WAL reach the disk."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def collect(self) -> int:
+        """Nanoseconds the checkpoint took; 0 when the server is gone, which others will say."""
+        import psycopg
+
+        started = time.monotonic_ns()
+        try:
+            self._connection.execute("CHECKPOINT")
+        except psycopg.OperationalError:
+            return 0
+        return time.monotonic_ns() - started
+
+    def close(self) -> None:
+        """Give the connection up."""
+        self._connection.close()
 
 
 class Watch:
