@@ -76,6 +76,7 @@ def _pages(pages: Facts | None, width: int) -> list[str]:
             f"; {amount(pages.get('nanoseconds_per_page'), 'ns')} a page"
             f" [{amount(pages['low'])}, {amount(pages['high'])}]"
         )
+        said += ", not told apart from zero" if pages["low"] <= 0 <= pages["high"] else ""
     return _wrapped(said, width, "")
 
 

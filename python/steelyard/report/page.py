@@ -199,6 +199,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
                     levels.setdefault(str(arm), {})[shown_epoch(row)] = float(level)
     return {
         "picture": _both(lambda width: draw_slices(source.dots, levels, classes, width), WIDE),
+        "levels": bool(levels),
         "total": total,
         "shown": min(total, MOST_DOTS),
         "outside": outside(source.dots),
