@@ -23,8 +23,3 @@ def equivalence_set(d: Floats, alpha: float, assignment: tuple[bool, ...] | None
 def equivalence_set_open(process: EProcess, alpha: float) -> Interval:
     """The same at any time, from the e-process: θ with max E₊ and max E₋ below 1/α."""
     return process.one_sided_set(alpha)
-
-
-def equivalent(interval: Interval, margins: tuple[float, float]) -> bool:
-    """Whether the set lies strictly between the margins (natural logs)."""
-    return interval.inside(*margins)
