@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
-from steelyard.analysis.max_t import joint_flips, joint_intervals
+from steelyard.analysis.max_t import joint_flips
 from steelyard.analysis.quantile_contrast import quantile_contrasts
 from steelyard.analysis.secondary import secondary_contrasts
 from steelyard.analysis.t_interval import t_interval
@@ -51,16 +51,6 @@ def test_columns_without_a_ratio_or_without_spread_disturb_no_other() -> None:
     assert first == alone
     assert (second.interval.low, second.p_value) == (-math.inf, 1.0)
     assert (third.interval.low, third.interval.high, third.p_value) == (0.25, 0.25, 0.0)
-
-
-def test_named_columns_of_different_lengths_are_judged_in_their_own_groups() -> None:
-    rng = np.random.default_rng(4)
-    columns = {"a": list(rng.normal(0, 1, 12)), "b": list(rng.normal(0, 1, 9)), "c": [0.3]}
-    found = joint_intervals(columns)
-    assert list(found) == ["a", "b", "c"]
-    assert [one.count for one in found.values()] == [12, 9, 1]
-    assert found["c"].low == -math.inf
-    assert joint_intervals({}) == {}
 
 
 def test_a_secondary_contrast_shows_the_values_its_ratio_is_made_of() -> None:

@@ -16,7 +16,6 @@ from steelyard.analysis.sign_flip import (
     SAMPLED_SUBSETS,
     balanced_subsets,
     confidence_set,
-    mean_interval,
     one_sided_set,
     p_value,
     plain_subsets,
@@ -173,14 +172,3 @@ def test_the_set_misses_the_truth_no_more_often_than_its_level(spread: str) -> N
     interval = binomtest(int(missed.sum()), worlds).proportion_ci(0.999, "exact")
     assert interval.low <= 0.04
     assert interval.high >= 0.03  # not so wide that it would never speak either
-
-
-def test_a_mean_interval_falls_back_to_t_where_no_set_is_bounded() -> None:
-    from scipy.stats import ttest_1samp
-
-    values = [3.0, 4.0, 5.0, 4.5]
-    found = mean_interval(values, "ns")
-    oracle = ttest_1samp(values, 0).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high))
-    assert (found.unit, found.count, found.value) == ("ns", 4, pytest.approx(4.125))
-    assert mean_interval([*values, 4.2, 4.1, 4.4], "ns").low >= 3.0

@@ -13,14 +13,13 @@ Sources: Westfall & Young, Resampling-Based Multiple Testing, Wiley 1993; Romano
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.estimate import LOG_RATIO, UNBOUNDED, Estimate, Interval
+from steelyard.analysis.estimate import UNBOUNDED, Interval
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.sign_flip import Floats
 
@@ -51,27 +50,6 @@ def joint_flips(d: Floats, alpha: float = ALPHA) -> tuple[JointResult, ...]:
     varied = [j for j in range(d.shape[1]) if _varies(d[:, j])]
     judged = dict(zip(varied, _judge(d[:, varied], alpha), strict=True))
     return tuple(judged[j] if j in judged else _without_spread(d[:, j]) for j in range(d.shape[1]))
-
-
-def joint_intervals(
-    columns: Mapping[str, Sequence[float]], alpha: float = ALPHA
-) -> dict[str, Estimate]:
-    """Joint estimates (log ratios) of named columns, one finite log ratio an epoch each.
-
-    Columns of different numbers of epochs cannot flip together: each such group gets its share of α
-    by its number of columns (Bonferroni). An estimate may be unbounded (a single epoch).
-    """
-    groups: dict[int, list[str]] = {}
-    for name, column in columns.items():
-        groups.setdefault(len(column), []).append(name)
-    estimates: dict[str, Estimate] = {}
-    for count, names in groups.items():
-        table = np.array([columns[name] for name in names], dtype=float).T
-        results = joint_flips(table.reshape(count, len(names)), alpha * len(names) / len(columns))
-        for name, result in zip(names, results, strict=True):
-            ends = result.interval.low, result.interval.high
-            estimates[name] = Estimate(result.value, *ends, count, LOG_RATIO, 1 - alpha)
-    return {name: estimates[name] for name in columns}
 
 
 def _varies(column: Floats) -> bool:

@@ -18,14 +18,13 @@ Phipson & Smyth, SAGMB 9 (2010) 39.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.estimate import Estimate, Interval
+from steelyard.analysis.estimate import Interval
 
 LARGEST_ENUMERATED = 16
 """Up to this many epochs all 2^n subsets are used; above, SAMPLED_SUBSETS of them."""
@@ -162,22 +161,6 @@ def p_value(d: Floats, theta: float = 0.0, assignment: tuple[bool, ...] | None =
     too_low = (1 + int((for_low <= theta).sum())) / group
     too_high = (1 + int((for_high >= theta).sum())) / group
     return min(1.0, 2 * min(too_low, too_high))
-
-
-def mean_interval(values: Sequence[float], unit: str, alpha: float = 0.05) -> Estimate:
-    """The mean of one finite number an epoch, shape (n,), with its plain sign-flip set.
-
-    For figures that are not log ratios and decide nothing; the t interval below 6 epochs, where no
-    sign-flip set at .05 is bounded.
-    """
-    from steelyard.analysis.t_interval import t_interval
-
-    numbers = np.asarray(values, dtype=float)
-    found = confidence_set(numbers, alpha)
-    interval = found.interval if found.k else t_interval(numbers, 1 - alpha)
-    return Estimate(
-        float(numbers.mean()), interval.low, interval.high, len(numbers), unit, 1 - alpha
-    )
 
 
 def _refuse_nan(d: Floats) -> None:
