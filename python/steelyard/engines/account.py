@@ -41,8 +41,12 @@ class Account:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def make_directory(self, path: Path, mode: int = 0o700) -> None:
-        """Make a directory (and its parents) that belongs to the account."""
-        path.mkdir(mode=mode, parents=True, exist_ok=True)
+        """Make a directory that belongs to the account, and parents that it may pass through."""
+        for parent in reversed(path.parents):
+            if not parent.exists():
+                parent.mkdir()
+                parent.chmod(0o711)  # whatever the umask
+        path.mkdir(exist_ok=True)
         path.chmod(mode)
         self.own(path)
 

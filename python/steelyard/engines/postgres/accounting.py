@@ -25,31 +25,28 @@ _TRIES = 5
 class TreeAccount:
     """The running account of one process tree; counts from the start of its root.
 
-    Living processes count what /proc/PID/schedstat says, in ns. Processes that ended are in the
-    root's cutime + cstime, which the kernel keeps in ns and prints in ticks: right to two ticks
-    (20 ms), and never less than what those processes were last seen with. A reading taken before
-    and one after load connections close therefore differ by up to 20 ms in all; read before they
-    close for ns. Nothing is counted twice: a process is either living (or a zombie) or waited for.
+    Living processes count what /proc/PID/schedstat says, in ns. Of those that ended, the kernel
+    keeps the sum in the root's cutime + cstime, in ns, but prints it in ticks, rounded down twice.
+    So what ended since the last reading counts at least what it was last seen with, and the sum
+    never falls below that: the total never shrinks and never exceeds the truth, by which it is
+    short at most 20 ms and what ended processes used after they were last seen. A difference is
+    exact to the ns when both readings are taken while the load connections are open. Nothing is
+    counted twice: a process is living (or a zombie), or it was waited for.
     """
 
     root: int
     account: Account
-    _seen: dict[tuple[int, int], int] = field(default_factory=dict)  # (pid, started) → ns
+    _seen: dict[tuple[int, int], int] = field(default_factory=dict)  # root's children → ns
     _kinds: dict[tuple[int, int], str] = field(default_factory=dict)
-    _ended_seen_ns: int = 0
+    _ended_ns: int = 0
 
     def use(self) -> TreeUse:
-        """What the tree used so far; zeros when the root has gone."""
+        """What the tree used so far; a process carries what its own dead children used."""
         members, times = self._consistent()
-        living = {(m.pid, m.started): t for m, t in zip(members, times, strict=True)}
-        self._ended_seen_ns += sum(t for key, t in self._seen.items() if key not in living)
-        self._seen = living
-        ended_ns = max(members[0].ended_ticks * NS_PER_TICK if members else 0, self._ended_seen_ns)
-        # A descendant's own dead children (archive_command) are not in the root's sum yet.
-        nested_ns = sum(m.ended_ticks * NS_PER_TICK for m in members[1:])
+        self._close(members, times)
         read, written = self._transferred([m.pid for m in members])
         return TreeUse(
-            cpu_ns=sum(times) + ended_ns + nested_ns,
+            cpu_ns=sum(times) + self._ended_ns,
             read_bytes=read,
             written_bytes=written,
             processes=tuple(
@@ -57,17 +54,32 @@ class TreeAccount:
             ),
         )
 
+    def _close(self, members: Sequence[Sample], times: Sequence[int]) -> None:
+        """Book what ended since the last reading."""
+        children = {
+            (m.pid, m.started): t
+            for m, t in zip(members, times, strict=True)
+            if m.parent == self.root
+        }
+        gone = sum(t for key, t in self._seen.items() if key not in children)
+        printed = members[0].ended_ticks * NS_PER_TICK if members else 0
+        self._ended_ns = max(printed, self._ended_ns + gone)
+        self._seen = children
+
     def _consistent(self) -> tuple[list[Sample], list[int]]:
         """Members and their times, with no process waited for while they were read."""
         members: list[Sample] = []
         times: list[int] = []
         for _ in range(_TRIES):
+            before = sample(self.root)
             members = tree(self.root)
-            times = [cpu_ns(m) for m in members]
+            times = [
+                # The dead children of a child (archive_command) are not in the root's sum yet.
+                cpu_ns(m) + (m.ended_ticks * NS_PER_TICK if m.pid != self.root else 0)
+                for m in members
+            ]
             after = sample(self.root)
-            unchanged = after is not None and after.ended_ticks == members[0].ended_ticks \
-                if members else True  # fmt: skip
-            if unchanged:
+            if before is None or after is None or before.ended_ticks == after.ended_ticks:
                 break
         return members, times
 

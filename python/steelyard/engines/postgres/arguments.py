@@ -56,6 +56,8 @@ def arguments(slot: Slot, settings: Settings) -> list[str]:
 def prepare_slot(slot: Slot, account: Account) -> Path:
     """Make the slot's directories; the path of its log, which every life appends to."""
     slot.path.mkdir(parents=True, exist_ok=True)
+    if account.switched:
+        slot.path.chmod(slot.path.stat().st_mode & 0o777 | 0o011)  # to its data directory
     account.make_directory(slot.socket_directory)
     socket = f".s.PGSQL.{slot.port}"
     for remains in (socket, f"{socket}.lock"):  # a killed server's; the slot is ours alone

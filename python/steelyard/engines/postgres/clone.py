@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.cache import free_bytes
 from steelyard.engines.postgres.copying import copy_file
 from steelyard.errors import EngineError
+from steelyard.units import format_bytes
 
 # Kernel timestamps come from a clock that ticks every 1 to 10 ms: a change within the tick of the
 # manifest would not show. The copy therefore ends only when that tick is over.
@@ -45,13 +47,17 @@ def clone(template: Path, directory: Path, account: Account) -> Manifest:
     """
     if directory.exists() and any(directory.iterdir()):
         raise EngineError(f'could not clone to "{directory}": the directory is not empty')
-    account.make_directory(directory)
-    for name, status in _contents(template):
-        source, target = template / name, directory / name
-        if stat.S_ISDIR(status.st_mode):
-            account.make_directory(target, stat.S_IMODE(status.st_mode))
-        else:
-            _put(source, target, status, account)
+    try:
+        account.make_directory(directory)
+        for name, status in _contents(template):
+            source, target = template / name, directory / name
+            if stat.S_ISDIR(status.st_mode):
+                account.make_directory(target, stat.S_IMODE(status.st_mode))
+            else:
+                _put(source, target, status, account)
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)  # half a clone is of no use
+        raise _failure("clone", template, directory, error) from error
     return _sealed(directory)
 
 
@@ -62,6 +68,14 @@ def restore(
 
     An empty manifest is right, too: every file is then copied.
     """
+    try:
+        copied = _restore(template, directory, account, manifest)
+    except OSError as error:
+        raise _failure("restore", template, directory, error) from error
+    return copied, _sealed(directory)
+
+
+def _restore(template: Path, directory: Path, account: Account, manifest: Manifest) -> int:
     wanted = dict(_contents(template))
     for name, status in reversed(list(_contents(directory))):
         known = wanted.get(name)
@@ -74,7 +88,15 @@ def restore(
             account.make_directory(target, stat.S_IMODE(status.st_mode))
         elif name not in manifest or _mark(target) != manifest[name]:
             copied += _put(template / name, target, status, account)
-    return copied, _sealed(directory)
+    return copied
+
+
+def _failure(action: str, template: Path, directory: Path, error: OSError) -> EngineError:
+    return EngineError(
+        f'could not {action} cluster "{template}" in "{directory}": {error.strerror}',
+        detail=f"{format_bytes(free_bytes(directory))} are free there.",
+        hint="STEELYARD_CACHE moves the cache, with its clones, to another disk.",
+    )
 
 
 def write_back(path: Path) -> None:

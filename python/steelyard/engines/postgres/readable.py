@@ -80,8 +80,15 @@ def _copy(build: Build, cache: Cache) -> Build:
         if not home.is_dir():
             half = cache.binaries / f".half-{mark}"
             shutil.rmtree(half, ignore_errors=True)
-            _fill(half, build)
-            half.rename(home)
+            try:
+                _fill(half, build)
+                half.rename(home)
+            except (OSError, shutil.Error) as error:
+                shutil.rmtree(half, ignore_errors=True)
+                raise EngineError(
+                    f'could not copy the programs of "{build.bindir}" to "{home}"',
+                    detail=str(error),
+                ) from error
     inside = home / _relative(build)
     # An absolute RPATH of a build under a private prefix leads where the account may not look.
     library_path = inside / "lib" if build.origin == "bindir" else None
@@ -105,4 +112,3 @@ def _fill(half: Path, build: Build) -> None:
             path = os.path.join(directory, name)
             if not os.path.islink(path):
                 os.chmod(path, (os.stat(path).st_mode & 0o777) | 0o444)
-    (half / _relative(build)).parent.mkdir(exist_ok=True)
