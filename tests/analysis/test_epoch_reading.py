@@ -121,6 +121,7 @@ def test_an_epoch_that_failed_by_nobodys_fault_is_missing() -> None:
         ("complete", set()),
         ("crashed: on, off", {"on", "off"}),
         ("could not start: off", {"off"}),
+        ("could not start: server refused: port is taken", set()),
         ("failed: whatever", set()),
     ],
 )

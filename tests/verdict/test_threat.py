@@ -135,6 +135,14 @@ def test_an_interrupted_weighing_of_few_epochs_says_so_and_a_running_one_does_no
     assert ThreatKind.TOO_FEW_EPOCHS.value in [threat.name for threat in stopped]
 
 
+def test_an_epoch_lost_by_no_arm_alone_is_named_too() -> None:
+    epochs = sound_epochs()
+    epochs[3] = dataclasses.replace(epochs[3], d=math.nan, outcome="failed: driver was lost")
+    (threat,) = doubts(epochs, Terms(12, 8))
+    assert threat.name == "an arm crashed"
+    assert threat.seen.endswith("have no reading; epoch 4: failed: driver was lost")
+
+
 def test_a_crash_is_named_with_its_arm_and_its_epochs() -> None:
     epochs, terms = broken(ThreatKind.ARM_CRASHED)
     seen = next(t.seen for t in doubts(epochs, terms) if t.name == ThreatKind.ARM_CRASHED.value)

@@ -88,10 +88,12 @@ def read_epoch(
 
 
 def blamed(outcome: str) -> frozenset[str]:
-    """The arms that an outcome says could not start or survive; empty for any other outcome."""
+    """The arms that an outcome says could not start or survive; empty for any other outcome, and
+    for one that names no arm: `crashed: on, off` and `could not start: off` do."""
     for words in BLAMING:
         if outcome.startswith(words):
-            return frozenset(name.strip() for name in outcome.removeprefix(words).split(","))
+            names = [name.strip() for name in outcome.removeprefix(words).split(",")]
+            return frozenset(names if not any(" " in name for name in names) else ())
     return frozenset()
 
 

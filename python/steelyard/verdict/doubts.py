@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from steelyard.analysis.drops import unequal
-from steelyard.analysis.epoch_reading import EpochReading, blamed
+from steelyard.analysis.epoch_reading import COMPLETE, EpochReading, blamed
 from steelyard.analysis.littles_law import held_up, impossible
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.skew import skewed_side
@@ -98,6 +98,15 @@ def _crashes(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator
                 ThreatKind.ARM_CRASHED,
                 f"{name} did not complete {len(lost)} of {len(epochs)} epochs: {listed}",
             )
+
+    unblamed = [one for one in epochs if one.outcome != COMPLETE and not blamed(one.outcome)]
+    if unblamed:
+        first = unblamed[0]
+        yield raise_threat(
+            ThreatKind.ARM_CRASHED,
+            f"{len(unblamed)} of {len(epochs)} epochs were lost and have no reading; "
+            f"epoch {first.epoch + 1}: {first.outcome}",
+        )
 
 
 def _what(outcome: str) -> str:
