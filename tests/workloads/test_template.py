@@ -80,10 +80,10 @@ def test_a_load_that_fails_leaves_no_template_and_no_server(
 
 @pytest.mark.postgres
 def test_a_template_that_is_not_whole_is_made_anew(engine18: Postgres, pgbench: Workload) -> None:
-    data = template(engine18, pgbench, 1)
+    data = template(engine18, pgbench, 4)
     (data.parent / "template.json").write_text("{")
     assert not trusted(data.parent)
-    assert template(engine18, pgbench, 1) == data
+    assert template(engine18, pgbench, 4) == data
     assert trusted(data.parent)
     control = data / "global" / "pg_control"
     damaged = bytearray(control.read_bytes())

@@ -109,7 +109,9 @@ proptest! {
     }
 
     #[test]
-    fn uniform_integers_stay_in_range(lo in any::<i64>(), hi in any::<i64>(), seed in any::<u64>()) {
+    fn uniform_integers_stay_in_range(
+        (lo, hi, seed) in any::<(i64, i64, u64)>()
+    ) {
         let found = Random::new(seed).uniform_int(lo, hi);
         prop_assert!(found >= lo && found <= hi.max(lo));
     }

@@ -51,7 +51,8 @@ LOAD_SETTINGS: Mapping[str, str] = {
     "checkpoint_timeout": "1d",
     "shared_buffers": "128MB",
     "maintenance_work_mem": "512MB",
-    "max_parallel_maintenance_workers": "2",
+    # Rows arrive in the order of their keys: workers made the keys no faster, on 28 % more CPU.
+    "max_parallel_maintenance_workers": "0",
     # One log segment is enough to start from, and every clone copies what stands there.
     "min_wal_size": "32MB",
 }

@@ -1,0 +1,107 @@
+"""Time until two arms stand ready, against two `pgbench -i`, measured side by side.
+
+Ours: initdb, load, vacuum, keys, checkpoint, clean stop, written to disk, and two clones. pgbench:
+`pgbench -i` into each of two running clusters with default settings but for checksums (their initdb
+and start are not counted). Rounds alternate which goes first; the ratio is that of the medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+BOUND = 0.6
+
+
+def main() -> int:
+    """Print the times and their ratio; status 1 when it is above the bound."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--version", default="18")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    times: dict[str, list[float]] = {"ours": [], "pgbench": []}
+    measures = {"ours": measure_ours, "pgbench": measure_pgbench}
+    for number in range(chosen.rounds):
+        for name in sorted(measures, reverse=number % 2 == 1):
+            times[name].append(in_new_cache(measures[name], chosen.version, chosen.scale))
+            print(f"{name:8} {times[name][-1]:6.2f} s", file=sys.stderr)
+    ours, pgbench = (statistics.median(times[name]) for name in ("ours", "pgbench"))
+    ratio = ours / pgbench
+    if chosen.json:
+        print(json.dumps({"scale": chosen.scale, "seconds": times, "ratio": ratio, "bound": BOUND}))
+    else:
+        print(
+            f"two arms ready at scale {chosen.scale}: {ours:.2f} s; "
+            f"two pgbench -i: {pgbench:.2f} s; ratio {ratio:.2f} (bound {BOUND})"
+        )
+    return 0 if ratio <= BOUND else 1
+
+
+def in_new_cache(measure: Callable[[str, int], float], version: str, scale: int) -> float:
+    """Seconds of one measure, in a cache of its own that is removed and written back after."""
+    root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
+    root.chmod(0o711)
+    os.environ["STEELYARD_CACHE"] = str(root)
+    try:
+        return measure(version, scale)
+    finally:
+        shutil.rmtree(root)
+        os.sync()  # what one side left unwritten is not paid for by the other
+
+
+def measure_ours(version: str, scale: int) -> float:
+    """Seconds until a template and two clones of it stand."""
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.find import find_postgres
+    from steelyard.workloads.template import template
+    from steelyard.workloads.workload import find_workload
+
+    engine, workload = find_postgres(version), find_workload("pgbench")
+    room = open_cache().runs
+    started = time.monotonic()
+    made = engine.open(template(engine, workload, scale))
+    for arm in ("control", "arm"):
+        made.clone(room / arm)
+    return time.monotonic() - started
+
+
+def measure_pgbench(version: str, scale: int) -> float:
+    """Seconds of two `pgbench -i`, one after the other, each into its own running cluster."""
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.engine import Slot
+    from steelyard.engines.find import find_postgres
+    from steelyard.engines.programs import run
+    from steelyard.engines.registry import open_run
+
+    engine = find_postgres(version)
+    seconds = 0.0
+    with open_run(open_cache(), engine.account) as place:
+        for number in range(2):
+            slot = Slot(number, place.directory / f"slot{number}", place.sockets, 5432 + number)
+            cluster = engine.create(slot.path / "data", checksums=True)
+            cluster.start(slot, {})
+            target = [f"--host={slot.socket_directory}", f"--port={slot.port}"]
+            command = [f"{engine.identity.bindir}/pgbench", "-i", "-q", f"--scale={scale}"]
+            started = time.monotonic()
+            status, words = run(
+                engine.account, [*command, *target, "--username=postgres", "postgres"]
+            )
+            seconds += time.monotonic() - started
+            if status != 0:
+                raise SystemExit(words)
+            cluster.crash()
+    return seconds
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
