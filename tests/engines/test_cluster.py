@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -86,7 +87,7 @@ def test_nothing_of_the_callers_environment_reaches_a_cluster(
         ).fetchone()
     assert row == ("C", "C", "UTF8")
     cluster.stop()
-    cluster.remove()
+    shutil.rmtree(cluster.directory)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ class Journal:
     calls: list[Call] = field(default_factory=list)
     failures: dict[str, list[SteelyardError]] = field(default_factory=dict)
     stopped: set[Path] = field(default_factory=set)  # directories that hold a stopped cluster
+    serving: dict[int, NoopInstance] = field(default_factory=dict)  # by port, the last to start
 
     def write(self, action: str, directory: Path, *arguments: object) -> None:
         """Note a call, then fail if a failure was laid for it."""
@@ -89,6 +90,7 @@ class NoopInstance:
         self._require(running=False)
         self._journal.write("start", self._directory, slot.number, dict(settings))
         self._slot, self._settings, self._running = slot, dict(settings), True
+        self._journal.serving[slot.port] = self
         self._readings = 0
 
     def stop(self) -> None:

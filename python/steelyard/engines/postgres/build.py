@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -83,11 +83,6 @@ def identify(build: Build, account: Account) -> Identity:
         bindir=str(build.bindir),
         assertions=_assertions(build, account),
     )
-
-
-def relocated(identity: Identity, build: Build) -> Identity:
-    """The identity of a copy: the same build at another place."""
-    return replace(identity, bindir=str(build.bindir))
 
 
 def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:

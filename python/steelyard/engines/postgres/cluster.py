@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -135,11 +134,6 @@ class Cluster:
         directory.parent.mkdir(parents=True, exist_ok=True)
         self._directory.rename(directory)
         self._directory = directory
-
-    def remove(self) -> None:
-        """Remove this stopped cluster's directory."""
-        self._require_stopped("remove")
-        shutil.rmtree(self._directory)
 
     def set_checksums(self, enabled: bool) -> None:
         """Switch verification by the control file alone; the pages must carry checksums."""
