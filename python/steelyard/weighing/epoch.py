@@ -17,6 +17,7 @@ from steelyard.readings.totals import epoch_totals
 from steelyard.study.plan import block_count
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.load import Visit
+from steelyard.weighing.losses import ArmLostError
 from steelyard.weighing.setup import Setup
 
 Json = dict[str, Any]
@@ -65,9 +66,11 @@ class EpochRunner:
                     self._measure(epoch, attempt, slots, standing, lines, head)
                 except (ServerError, DriverError) as failure:
                     head |= {"outcome": _blame(standing, failure), "error": failure.lines()}
-        except ServerError as failure:
+        except ArmLostError as failure:
+            head |= {"outcome": failure.outcome, "error": failure.lines()}
+        except ServerError as failure:  # it did its work and would not stop
             if head["outcome"] == "complete":
-                head |= {"outcome": f"could not start: {failure.primary}", "error": failure.lines()}
+                head |= {"outcome": f"failed: {failure.primary}", "error": failure.lines()}
         if head["outcome"] != "complete":
             self._keep_logs(epoch)
         doubts = laboratory.host_doubts(host_before, laboratory.host())
@@ -94,9 +97,6 @@ class EpochRunner:
             start = _uses(standing)
             self._keep(load.run(measured), place, slots, lines)
             end = _uses(standing)
-        dead = [arm for arm, instance in standing.items() if not instance.running]
-        if dead:
-            raise ServerError(f"arm {' and '.join(dead)} crashed: server is gone")
         head["arms"] = {
             arm: self._account(arm, standing[arm], before[arm], start, end, lines)
             for arm in standing
@@ -132,6 +132,8 @@ class EpochRunner:
             line = {**place, "slot": slots[answer["arm"]], **answer}
             self._setup.record.append("slices.jsonl", line)
             lines.append(line)
+            if answer.get("lost"):
+                raise ArmLostError.in_slice(answer["arm"], answer["errors"])
 
     def _keep_logs(self, epoch: int) -> None:
         """The servers' own words of an epoch that was lost, beside the record's other files."""
@@ -161,8 +163,11 @@ class EpochRunner:
 
 
 def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
-    dead = [arm for arm, instance in standing.items() if not instance.running]
-    return f"crashed: {', '.join(dead)}" if dead else f"failed: {failure.primary}"
+    """Which arms did not survive; a failure that is no arm's is named by its own words."""
+    dead = {arm for arm, instance in standing.items() if not instance.running}
+    if isinstance(failure, ArmLostError):
+        dead.add(failure.arm)
+    return f"crashed: {', '.join(sorted(dead))}" if dead else f"failed: {failure.primary}"
 
 
 def _uses(standing: Mapping[str, Instance]) -> dict[str, TreeUse]:

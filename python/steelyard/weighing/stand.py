@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.engines.engine import Clonable, Engine, Freezable, Instance, Slot
-from steelyard.errors import EngineError
+from steelyard.errors import EngineError, ServerError
 from steelyard.study.study import Arm
+from steelyard.weighing.losses import ArmLostError
 
 Upkeep = Literal["restore", "exchange", "carry"]
 """restore: slots' copies are put back to the template before every epoch;
@@ -56,7 +57,10 @@ class Stand:
         laid = {arm: self._lay(arm, slots[arm], upkeep) for arm in order}
         for place, arm in enumerate(order):
             slot = replace(self.slot(slots[arm]), start_order=place)
-            laid[arm].start(slot, self.arms[arm].settings)
+            try:
+                laid[arm].start(slot, self.arms[arm].settings)
+            except ServerError as failure:
+                raise ArmLostError.at_start(arm, failure) from failure
             self.standing[arm] = laid[arm]
         return dict(self.standing)
 

@@ -1,0 +1,213 @@
+"""A laboratory in memory: the no-op engine, a driver that follows a script, a clock that is moved.
+
+Time passes only when a slice is driven or a debt is paid, so a whole weighing takes milliseconds
+and comes out the same every time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.noop import NoopEngine, NoopInstance
+from steelyard.study.study import Arm, Study
+from steelyard.workloads.scripts import Script
+
+Speed = Callable[[str, int], float]
+"""Arm name and number of the driver's life → transactions per second under load."""
+
+EMPTY_HISTOGRAM = ""
+"""An empty text is an empty histogram."""
+
+
+@dataclass
+class Clock:
+    """Nanoseconds since the world began."""
+
+    now: int = 0
+
+
+@dataclass
+class ScriptedDriver:
+    """Answers slices by a speed for each arm; may lose an arm, or be interrupted, on the way."""
+
+    world: ScriptedWorld
+    plan: DrivePlan
+    life: int
+    closed: bool = False
+
+    @property
+    def connected(self) -> Mapping[str, Sequence[int]]:
+        return {
+            arm.name: [1000 * (number + 1) + client for client in range(arm.clients)]
+            for number, arm in enumerate(self.plan.arms)
+        }
+
+    def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
+        for request in slices:
+            yield self._slice(self.plan.arms[request.arm].name, request.length_ns or 0)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _slice(self, arm: str, length_ns: int) -> dict[str, Any]:
+        world, clients = self.world, self.plan.arms[0].clients
+        world.slices += 1
+        for event in world.events.pop(world.slices, []):
+            event()
+        lost = not world.alive(arm)
+        noise = 1 + world.noise * world.draw.gauss(0, 1)
+        done = 0 if lost else round(world.speed(arm, self.life) * noise * length_ns / 1e9)
+        started, world.clock.now = world.clock.now, world.clock.now + length_ns
+        busy = clients * length_ns
+        scripts = [{"name": "scripted", "transactions": done, "latency": world.histogram}]
+        return {
+            "arm": arm,
+            "tag": None,
+            "start_ns": started,
+            "end_ns": world.clock.now,
+            "length_ns": length_ns,
+            "clients": clients,
+            "transactions": done,
+            "busy_ns": busy,
+            "latency_sum_ns": busy if done else 0,
+            "failed": clients if lost else 0,
+            "errors": {"57P01": clients} if lost else {},
+            "wrong_rows": world.wrong_rows.get(arm, 0),
+            "capped": 0,
+            "retries": 0,
+            "late_starts": 0,
+            "lost": clients if lost else 0,
+            "driver_cpu_ns": length_ns // 10,
+            "scripts": scripts,
+        }
+
+
+class NoWaits:
+    """Saw no backend wait."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def stop(self) -> float:
+        return self.share
+
+
+class ScriptedCreditor:
+    """Takes a fixed time to collect."""
+
+    def __init__(self, world: ScriptedWorld, instance: NoopInstance) -> None:
+        self.world = world
+        self.instance = instance
+
+    def collect(self) -> int:
+        assert not self.instance.frozen, "an arm pays its debt while it is thawed"
+        self.world.clock.now += self.world.debt_ns
+        return self.world.debt_ns
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class ScriptedWorld:
+    """A Laboratory in memory."""
+
+    directory: Path
+    speed: Speed = lambda arm, life: 4000.0
+    noise: float = 0.05
+    writes: bool = False
+    waiting_share: float = 0.0
+    debt_ns: int = 50_000_000
+    profile: str = "release"
+    host_seen: Sequence[tuple[str, str]] = ()
+    wrong_rows: dict[str, int] = field(default_factory=dict)
+    broken: dict[str, list[str]] = field(default_factory=dict)
+    plans_by_port: dict[int, str] = field(default_factory=dict)
+    events: dict[int, list[Callable[[], None]]] = field(default_factory=dict)
+    """Number of a slice (from 1) → what happens before it is driven."""
+    histogram: str = EMPTY_HISTOGRAM
+    clock: Clock = field(default_factory=Clock)
+    noop: NoopEngine = field(default_factory=NoopEngine)
+    slices: int = 0
+    lives: int = 0
+    plans_driven: list[DrivePlan] = field(default_factory=list)
+    standing: dict[str, NoopInstance] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(7)
+        self.template_directory = self.directory / "template"
+        self.noop.create(self.template_directory, checksums=True)
+
+    def alive(self, arm: str) -> bool:
+        return self.standing[arm].running
+
+    def engine(self, arm: Arm) -> Engine:
+        return self.noop
+
+    def scripts(self, study: Study) -> tuple[Script, ...]:
+        return (Script("scripted", "SELECT 1;", 1, 1, self.writes),)
+
+    def template(self, engine: Engine, study: Study, say: Callable[[str], None]) -> Path:
+        say("load nothing")
+        return self.template_directory
+
+    def slot(self, number: int) -> Slot:
+        return Slot(number, self.directory / f"slot{number}", self.directory, 54320 + number)
+
+    def variables(self, study: Study) -> Mapping[str, str | int | float]:
+        return {"scale": study.workload.scale}
+
+    def drive(self, plan: DrivePlan) -> ScriptedDriver:
+        self.lives += 1
+        self.standing = {arm.name: self.noop.journal.serving[arm.port] for arm in plan.arms}
+        self.plans_driven.append(plan)
+        return ScriptedDriver(self, plan, self.lives)
+
+    def creditor(self, instance: Instance) -> ScriptedCreditor:
+        assert isinstance(instance, NoopInstance)
+        return ScriptedCreditor(self, instance)
+
+    def counters(self, instance: Instance) -> Mapping[str, float]:
+        return {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices}
+
+    def wal_flush_share(self, instances: Sequence[Instance]) -> NoWaits:
+        return NoWaits(self.waiting_share)
+
+    def violations(
+        self, instance: Instance, study: Study, scripts: Sequence[Script]
+    ) -> Sequence[str]:
+        names = [arm for arm, stands in self.standing.items() if stands is instance]
+        return self.broken.get(names[0], []) if names else []
+
+    def environment(
+        self, standing: Mapping[str, Instance], study: Study, scripts: Sequence[Script]
+    ) -> Mapping[str, Any]:
+        return {"machine": {"hostname": "scripted"}}
+
+    def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
+        port = instance.address.port
+        return {"SELECT 1": self.plans_by_port.get(port, "Result")}
+
+    def processors(self) -> Sequence[int]:
+        return [0, 1]
+
+    def host(self) -> int:
+        return self.clock.now
+
+    def host_doubts(self, before: int, after: int) -> Sequence[tuple[str, str]]:
+        return self.host_seen
+
+    def now_ns(self) -> int:
+        return self.clock.now
+
+    def server_logs(self) -> Mapping[str, str]:
+        return {"slot0": "LOG:  scripted"}
+
+    def build_profile(self) -> str:
+        return self.profile

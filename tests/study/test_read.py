@@ -1,0 +1,128 @@
+"""Studies are read with every default, changed by overrides, and refused with file and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.errors import StudyError
+from steelyard.study.read import builtin_studies, read_study, write_study
+
+MINIMAL = """
+title = "t"
+question = "q"
+[control]
+name = "a"
+[arm]
+name = "b"
+"""
+
+
+@pytest.fixture
+def minimal(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.toml"
+    file.write_text(MINIMAL)
+    return file
+
+
+@pytest.mark.parametrize("name", sorted(builtin_studies()))
+def test_a_written_study_reads_back_unchanged(name: str, tmp_path: Path) -> None:
+    study = read_study(name, ["arm.settings.work_mem=4MB", 'control.settings.my.setting=a"b'])
+    file = tmp_path / "study.toml"
+    file.write_text(write_study(study))
+    assert read_study(str(file)) == study
+
+
+def test_the_built_in_studies_are_those_that_are_promised() -> None:
+    assert set(builtin_studies()) == {"aa", "checksums", "checksums-rw", "settings"}
+
+
+def test_checksums_compares_on_with_off_where_pages_are_really_read() -> None:
+    study = read_study("checksums")
+    assert (study.control.checksums, study.arms[0].checksums) == (True, False)
+    assert study.settings["shared_buffers"] == "128MB"
+    assert study.workload.scale == 50
+    assert study.budget.measuring == 120 * 10**9
+
+
+def test_overrides_reach_every_table(minimal: Path) -> None:
+    study = read_study(
+        str(minimal),
+        [
+            "workload.scale=7",
+            "arm.settings.wal_compression=pglz",
+            "arm.settings.jit=false",
+            "settings.pg_stat_statements.max=100",
+            "budget.measuring=45s",
+            "decision.margin=2%",
+        ],
+    )
+    assert study.workload.scale == 7
+    assert study.arms[0].settings == {"wal_compression": "pglz", "jit": "off"}
+    assert study.settings == {"pg_stat_statements.max": "100"}
+    assert study.budget.measuring == 45 * 10**9
+    assert study.decision.margin == 0.02
+
+
+def test_an_override_names_its_arm_where_there_are_several(tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text(MINIMAL.replace("[arm]", "[[arm]]") + '[[arm]]\nname = "c"\n')
+    study = read_study(str(file), ["arm.c.settings.jit=off"])
+    assert [arm.settings for arm in study.arms] == [{}, {"jit": "off"}]
+    with pytest.raises(StudyError, match="does not say which arm"):
+        read_study(str(file), ["arm.settings.jit=off"])
+
+
+def test_a_record_directory_can_be_named_in_place_of_its_study(minimal: Path) -> None:
+    (minimal.parent / "study.toml").write_text(MINIMAL)
+    assert read_study(str(minimal.parent)).control.name == "a"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["workload.scal=3"], ['mine.toml: unrecognized key: "workload.scal"', '"scale"']),
+        (["arm.setings.jit=off"], ['unrecognized key: "arm.setings"', '"settings"']),
+        (["workload.scale=0"], ['invalid value for "workload.scale"']),
+        (["budget.measuring=soon"], ['invalid value for "budget.measuring"', "accepted: 50ms"]),
+        (["budget.measuring=5s"], ['invalid value for "budget.measuring"']),
+        (["decision.margin=60%"], ['invalid value for "decision.margin"']),
+        (["arm.name=a"], ["two arms have one name"]),
+        (["placement=everywhere"], ['invalid value for "placement"']),
+        (["workload.scale"], ["invalid override"]),
+        (["title.x=1"], ['"title" in override "title.x=1" is not a table']),
+    ],
+)
+def test_a_bad_value_names_file_and_key(
+    minimal: Path, overrides: list[str], expected: list[str]
+) -> None:
+    with pytest.raises(StudyError) as failure:
+        read_study(str(minimal), overrides)
+    assert failure.value.exit_status == 2
+    for words in expected:
+        assert words in str(failure.value)
+
+
+def test_an_unknown_study_suggests_the_near_one() -> None:
+    with pytest.raises(StudyError, match='unrecognized study: "chksums"') as failure:
+        read_study("chksums")
+    assert failure.value.hint == 'Perhaps you meant "checksums".'
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"title = ", "cannot parse study"),
+        (b"\xff\xfe", "could not read study"),
+        (b'title = "t"\nquestion = "q"\n[arm]\nname = "b"\n', 'missing key: "control"'),
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_name(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_bytes(content)
+    with pytest.raises(StudyError, match=words) as failure:
+        read_study(str(file))
+    assert "bad.toml" in failure.value.primary
