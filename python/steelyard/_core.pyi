@@ -23,25 +23,40 @@ class Control(TypedDict):
     checksum_version: int
     crc_ok: bool
 
-def read_control(path: str | PathLike[str]) -> Control: ...
-def set_checksum_version(
-    path: str | PathLike[str], version: int, time: int | None = None
-) -> None: ...
-def page_checksum(page: bytes, block: int) -> int: ...
+def read_control(path: str | PathLike[str]) -> Control:
+    """What stands in global/pg_control; OSError, or ValueError when it is of no known version."""
+
+def set_checksum_version(path: str | PathLike[str], version: int, time: int | None = None) -> None:
+    """Switch page verification (0 off, 1 on) of a stopped cluster in place, and sync the file.
+
+    `time` also sets when the file was last written, as pg_checksums does. ValueError, and the
+    file as it was: wrong CRC, unknown version, or a cluster that was not shut down.
+    """
+
+def page_checksum(page: bytes, block: int) -> int:
+    """The checksum an 8192-byte page should carry as this block of its relation fork."""
 
 # datagen
 
 COPY_HEADER: bytes
 COPY_TRAILER: bytes
 
-def pgbench_rows(table: str, scale: int, first: int, count: int) -> bytes: ...
+def pgbench_rows(table: str, scale: int, first: int, count: int) -> bytes:
+    """Rows `first` .. `first + count` (from 0) of a pgbench table as tuples of binary COPY."""
 
 # script
 
-def builtin_script(name: str) -> str | None: ...
+def builtin_script(name: str) -> str | None:
+    """The text of a built-in script; None when there is none of that name."""
+
 def script_statements(
     name: str, text: str, variables: dict[str, str], seed: int = 0, count: int = 1
-) -> list[str]: ...
+) -> list[str]:
+    """The statements of `count` executions, variables filled in as the simple mode sends them.
+
+    ValueError: the script is wrong (file:line:column: reason, the line, a caret), or an
+    expression has no result.
+    """
 
 # driver
 
