@@ -242,9 +242,10 @@ impl Client {
         Ok(())
     }
 
-    /// Receives once (more only for long replies) and follows the reply.
+    /// Receives once (more only for long replies) and follows the reply. `closing`: the stream is
+    /// known to end, and no further event will say so; it is read to its end.
     #[inline]
-    pub fn receive(&mut self, buffer: &mut [u8]) -> Result<Received, Loss> {
+    pub fn receive(&mut self, buffer: &mut [u8], closing: bool) -> Result<Received, Loss> {
         let Some(socket) = &self.socket else {
             return Ok(Received::Pending);
         };
@@ -259,7 +260,7 @@ impl Client {
             };
             match self.scanner.scan(&buffer[..received]) {
                 Ok(true) => return Ok(Received::Whole),
-                Ok(false) if received < buffer.len() => return Ok(Received::Pending),
+                Ok(false) if received < buffer.len() && !closing => return Ok(Received::Pending),
                 Ok(false) => {}
                 Err(error) => {
                     let sqlstate = error.sqlstate().to_owned();
@@ -277,7 +278,7 @@ impl Client {
     fn last_words(&mut self, reason: &str) -> Loss {
         let mut buffer = [0; 4096];
         for _ in 0..RECEIVES_PER_EVENT {
-            match self.receive(&mut buffer) {
+            match self.receive(&mut buffer, true) {
                 Ok(Received::Pending) => break,
                 Ok(_) => {}
                 Err(loss) => return loss,

@@ -95,7 +95,7 @@ impl Run<'_> {
             }
             let before_ns = self.now_ns;
             for event in events.iter() {
-                self.attend(event.token().0)?;
+                self.attend(event.token().0, event.is_read_closed())?;
             }
             if self.now_ns == before_ns {
                 self.now_ns = now_ns();
@@ -108,9 +108,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Bytes have come for a client.
+    /// Bytes have come for a client; `closing`: they are its last ones.
     #[inline]
-    fn attend(&mut self, place: usize) -> io::Result<()> {
+    fn attend(&mut self, place: usize, closing: bool) -> io::Result<()> {
         let client = &mut self.clients[place];
         if !client.is_busy() {
             self.attend_idle(place);
@@ -120,7 +120,7 @@ impl Run<'_> {
             self.finish_sending(place)?;
         }
         let client = &mut self.clients[place];
-        let requested = match client.receive(self.buffer) {
+        let requested = match client.receive(self.buffer, closing) {
             Ok(Received::Pending) => return Ok(()),
             Ok(Received::Endless) => return listen(self.poll, client, Interest::READABLE),
             Err(loss) => Err(loss),
@@ -176,7 +176,7 @@ impl Run<'_> {
     #[cold]
     fn attend_idle(&mut self, place: usize) {
         let client = &mut self.clients[place];
-        if let Err(Loss::Connection { sqlstate, message }) = client.receive(self.buffer) {
+        if let Err(Loss::Connection { sqlstate, message }) = client.receive(self.buffer, true) {
             self.tally.count_error(&sqlstate, &message);
             client.detach();
         }

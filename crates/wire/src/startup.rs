@@ -16,6 +16,9 @@ use crate::frame::Frame;
 /// Most bytes a server may send before its first ReadyForQuery.
 const LONGEST_HANDSHAKE: usize = 4 << 20;
 
+/// Most SCRAM iterations that are worked through: some seconds. PostgreSQL's default is 4096.
+const MOST_ITERATIONS: u32 = 5_000_000;
+
 /// Who connects, to what.
 #[derive(Clone)]
 pub struct Credentials {
@@ -173,6 +176,7 @@ impl Startup {
             Message::AuthenticationSasl(request) => self.begin_scram(&request, out),
             Message::AuthenticationSaslContinue(request) => {
                 let scram = self.scram.as_mut().ok_or_else(unasked_scram)?;
+                require_few_iterations(request.data())?;
                 scram.update(request.data()).map_err(refused_scram)?;
                 let data = scram.message().to_vec();
                 send(out, |buffer| frontend::sasl_response(&data, buffer))
@@ -239,6 +243,20 @@ fn send(
 
 fn unsendable(error: std::io::Error) -> WireError {
     WireError::Authentication(format!("a name or password cannot be sent: {error}"))
+}
+
+/// A server may ask for 2³² rounds of hashing, and a client would not come back from them.
+fn require_few_iterations(data: &[u8]) -> Result<(), WireError> {
+    let asked = data
+        .split(|&byte| byte == b',')
+        .find_map(|word| word.strip_prefix(b"i="));
+    let digits = asked.and_then(|digits| std::str::from_utf8(digits).ok());
+    match digits.and_then(|digits| digits.parse::<u32>().ok()) {
+        Some(iterations) if iterations <= MOST_ITERATIONS => Ok(()),
+        _ => Err(WireError::Authentication(format!(
+            "the server asks for no number of SCRAM iterations up to {MOST_ITERATIONS}"
+        ))),
+    }
 }
 
 fn unasked_scram() -> WireError {

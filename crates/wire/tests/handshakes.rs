@@ -106,6 +106,20 @@ fn a_server_that_skips_its_own_scram_proof_is_not_believed() {
 }
 
 #[test]
+fn a_server_cannot_ask_for_endless_hashing() {
+    let mut startup = Startup::new(credentials(Some("secret")));
+    let mut out = Vec::new();
+    startup
+        .feed(&authentication(10, b"SCRAM-SHA-256\0\0"), &mut out)
+        .unwrap();
+    let text = String::from_utf8_lossy(&out);
+    let nonce = text.split("r=").nth(1).unwrap().to_owned();
+    let step = format!("r={nonce}x,s=c2FsdA==,i=4294967295");
+    let refused = startup.feed(&authentication(11, step.as_bytes()), &mut out);
+    assert!(matches!(refused, Err(WireError::Authentication(_))));
+}
+
+#[test]
 fn a_session_without_authentication_is_a_violation() {
     let refused = Startup::new(credentials(None))
         .feed(&welcome(), &mut Vec::new())
