@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STUDY ?= checksums
 ARGS ?=
-SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql') Cargo.toml Cargo.lock
 
 .PHONY: help weigh test test-long build check bench tools clean
 

@@ -136,6 +136,7 @@ class ScriptedWorld:
     noop: NoopEngine = field(default_factory=NoopEngine)
     slices: int = 0
     lives: int = 0
+    written_back: int = 0
     plans_driven: list[DrivePlan] = field(default_factory=list)
     standing: dict[str, NoopInstance] = field(default_factory=dict)
 
@@ -185,8 +186,15 @@ class ScriptedWorld:
         names = [arm for arm, stands in self.standing.items() if stands is instance]
         return self.broken.get(names[0], []) if names else []
 
+    def write_back(self) -> None:
+        self.written_back += 1
+
     def environment(
-        self, standing: Mapping[str, Instance], study: Study, scripts: Sequence[Script]
+        self,
+        standing: Mapping[str, Instance],
+        study: Study,
+        scripts: Sequence[Script],
+        template: Path,
     ) -> Mapping[str, Any]:
         return {"machine": {"hostname": "scripted"}}
 

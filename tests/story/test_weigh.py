@@ -57,6 +57,7 @@ def test_files_are_put_back_and_only_the_arm_without_checksums_is_switched(
     assert actions.count("restore") == starts - 2  # the first two were cloned just before
     assert actions.count("set_checksums") == starts // 2
     assert actions.count("stop") == starts
+    assert world.written_back == 1  # after the clones; what was put back is next to nothing
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another(

@@ -21,6 +21,7 @@ app = typer.Typer(
     help="A laboratory for databases: weighs settings, versions and page verification.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

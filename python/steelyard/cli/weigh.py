@@ -27,7 +27,7 @@ def weigh(
         str | None, typer.Argument(help="A built-in study, a TOML file, or a record's study.toml.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Load in all epochs together: 20s to hours.")
+        str | None, typer.Option(help="How long to load the arms, in all: 20s to hours.")
     ] = None,
     overrides: Annotated[
         list[str] | None,

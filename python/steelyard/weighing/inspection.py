@@ -32,7 +32,8 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     progress.stage("compare the arms")
     laboratory = setup.laboratory
     with setup.standing(0, "restore") as standing:
-        seen = laboratory.environment(standing, setup.study, setup.scripts)
+        template = setup.stand.arms[setup.study.control.name].template
+        seen = laboratory.environment(standing, setup.study, setup.scripts, template)
         settings = {arm: _settings(instance) for arm, instance in standing.items()}
         plans = {arm: laboratory.plans(i, setup.scripts) for arm, i in standing.items()}
         identities = {arm: instance.identity for arm, instance in standing.items()}

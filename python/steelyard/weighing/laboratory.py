@@ -49,6 +49,9 @@ class Laboratory(Protocol):
     def slot(self, number: int) -> Slot:
         """The slot of a number, in a private place that is removed when the weighing ends."""
 
+    def write_back(self) -> None:
+        """Wait until copied files are on disk, so that nobody's slice pays for writing them."""
+
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` among them."""
 
@@ -70,7 +73,11 @@ class Laboratory(Protocol):
         """What the workload's own checks find wrong with the work that was done."""
 
     def environment(
-        self, standing: Mapping[str, Instance], study: Study, scripts: Sequence[Script]
+        self,
+        standing: Mapping[str, Instance],
+        study: Study,
+        scripts: Sequence[Script],
+        template: Path,
     ) -> Mapping[str, Any]:
         """Where this weighing takes place: machine, builds, settings, hashes of files."""
 

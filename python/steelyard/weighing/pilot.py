@@ -32,6 +32,8 @@ Json = dict[str, Any]
 BATCHES = 10
 FIRST_PILOT = -2
 SECOND_PILOT = -1
+ALWAYS_WORTH_NS = NS_PER_S
+"""Putting the files back is never given up for less: restarting alone takes most of a second."""
 LONGEST_TRIAL_NS = 12 * NS_PER_S
 """Load that the comparison of slice lengths may take, or a tenth of the budget if that is more."""
 WARMUP_CAP_NS = {"foreground": 10 * NS_PER_S, "whole": 6 * NS_PER_S}
@@ -217,7 +219,7 @@ class Pilot:
             pass
         took_ns = self._setup.laboratory.now_ns() - started
         took = format_duration(took_ns)
-        if took_ns <= self._design.epoch_ns / 3:
+        if took_ns <= max(self._design.epoch_ns / 3, ALWAYS_WORTH_NS):
             return "restore", f"putting the files back and restarting takes {took} an epoch"
         if self._setup.stand.exchangeable():
             return "exchange", f"putting the files back takes {took}; any arm may use any copy"

@@ -26,7 +26,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         engine = laboratory.engine(arm)
         template = laboratory.template(engine, study, progress.stage)
         arms.append(Prepared(arm, engine, template, study.settings_of(arm)))
-    stand = Stand(arms, laboratory.slot)
+    stand = Stand(arms, laboratory.slot, laboratory.write_back)
     try:
         yield Setup(
             laboratory=laboratory,

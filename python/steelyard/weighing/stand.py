@@ -24,6 +24,11 @@ exchange: they stay as the last epoch left them, and any arm may get any of them
 carry: each copy follows its arm from slot to slot."""
 
 
+MOST_DIRTY_BYTES = 64 << 20
+"""Copied bytes that may wait in memory: more is written back before anybody is measured, since the
+kernel would do it half a minute later, in somebody's slice."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """An arm with all that it needs to stand up."""
@@ -42,9 +47,16 @@ class Prepared:
 class Stand:
     """The slots of one weighing, and the servers that stand in them."""
 
-    def __init__(self, arms: Sequence[Prepared], slot: Callable[[int], Slot]) -> None:
+    def __init__(
+        self,
+        arms: Sequence[Prepared],
+        slot: Callable[[int], Slot],
+        write_back: Callable[[], None],
+    ) -> None:
         self.arms = {prepared.arm.name: prepared for prepared in arms}
         self.slot = slot
+        self._write_back = write_back
+        self._copied_bytes = 0
         self._clones: dict[tuple[int, Path], Instance] = {}
         self._carried: dict[str, Instance] = {}
         self.standing: dict[str, Instance] = {}
@@ -55,6 +67,9 @@ class Stand:
         """Stop what stands, lay the arms into their slots, start them in order; arm → server."""
         self.take_down()
         laid = {arm: self._lay(arm, slots[arm], upkeep) for arm in order}
+        if self._copied_bytes > MOST_DIRTY_BYTES:
+            self._write_back()
+            self._copied_bytes = 0
         for place, arm in enumerate(order):
             slot = replace(self.slot(slots[arm]), start_order=place)
             try:
@@ -91,7 +106,7 @@ class Stand:
             known = self._clone(prepared, self._directory(number, prepared.template))
             self._clones[(number, prepared.template)] = known
         elif upkeep == "restore":
-            _clonable(known).restore(prepared.template)
+            self._copied_bytes += _clonable(known).restore(prepared.template)
         if upkeep == "restore" and not prepared.arm.checksums:
             _clonable(known).set_checksums(False)
         return known
@@ -103,17 +118,29 @@ class Stand:
         for other, instance in self._carried.items():
             if instance.directory == target and other != arm:
                 _clonable(instance).move(target.with_name(f"parked-{other}"))
+        found = self._clones.pop((number, prepared.template), None)  # stood here for the pilot
         if arm not in self._carried:
-            self._carried[arm] = self._clone(prepared, target)
-            if not prepared.arm.checksums:
-                _clonable(self._carried[arm]).set_checksums(False)
-        elif self._carried[arm].directory != target:
+            self._carried[arm] = self._first_copy(prepared, found, target)
+            return self._carried[arm]
+        if found is not None:
+            _clonable(found).move(target.with_name(f"spare-{target.name}"))
+        if self._carried[arm].directory != target:
             _clonable(self._carried[arm]).move(target)
         return self._carried[arm]
+
+    def _first_copy(self, prepared: Prepared, found: Instance | None, target: Path) -> Instance:
+        """The copy that an arm keeps from now on: the one that stands there, put back, or new."""
+        copy = found or self._clone(prepared, target)
+        if found is not None:
+            self._copied_bytes += _clonable(copy).restore(prepared.template)
+        if not prepared.arm.checksums:
+            _clonable(copy).set_checksums(False)
+        return copy
 
     def _clone(self, prepared: Prepared, directory: Path) -> Instance:
         directory.parent.mkdir(parents=True, exist_ok=True)
         template = prepared.engine.open(prepared.template)
+        self._copied_bytes += MOST_DIRTY_BYTES + 1  # a whole copy: written back in any case
         return _clonable(template).clone(directory)
 
     def _directory(self, number: int, template: Path) -> Path:

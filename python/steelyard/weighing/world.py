@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +18,7 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.cache import free_bytes, open_cache
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.clone import write_back
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run, open_run
 from steelyard.errors import EngineError, UsageError
@@ -76,7 +78,7 @@ class World:
         resolved = resolve_scripts(workload, choice.scripts, choice.scale, choice.variables)
         return tuple(resolved)
 
-    def template(self, engine: Engine, study: Study, say: SaysStage) -> Any:
+    def template(self, engine: Engine, study: Study, say: SaysStage) -> Path:
         """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
         if not isinstance(engine, Postgres):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
@@ -101,6 +103,10 @@ class World:
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
         return self._run.slot(number)
+
+    def write_back(self) -> None:
+        """syncfs(2) of the file system the slots stand on."""
+        write_back(self._run.directory)
 
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` among them."""
@@ -139,11 +145,16 @@ class World:
         return read_plans(_database(instance), {script.name: script.text for script in scripts})
 
     def environment(
-        self, standing: Mapping[str, Instance], study: Study, scripts: Sequence[Script]
+        self,
+        standing: Mapping[str, Instance],
+        study: Study,
+        scripts: Sequence[Script],
+        template: Path,
     ) -> Mapping[str, Any]:
         """Machine, builds, settings as the servers report them, hashes of files."""
         texts = {script.name: script.text for script in scripts}
-        seen = environment(standing, scripts=texts, directory=self._run.directory)
+        place = self._run.directory
+        seen = environment(standing, scripts=texts, directory=place, template=template)
         return {**seen, "workload": study.workload.model_dump(mode="json")}
 
     def processors(self) -> Sequence[int]:

@@ -109,9 +109,14 @@ def _fill(connection: psycopg.Connection, table: Table, scale: int, told: Progre
     if table.generator is None or not table.rows_per_scale:
         return
     rows = table.rows_per_scale * scale
+    tenths_told = 0
 
     def so_far(done: int) -> None:
-        told(f"{table.name}: {done:,} of {rows:,} rows")
+        nonlocal tenths_told
+        tenths = 10 * done // rows
+        if tenths > tenths_told:
+            tenths_told = tenths
+            told(f"load {table.name}: {done:,} of {rows:,} rows")
 
     copy_rows(connection, table.generator, table.name, scale, rows, so_far)
 

@@ -1,0 +1,48 @@
+"""Prints docs/reference/commands.md: the help of every command, as the program gives it."""
+
+from __future__ import annotations
+
+import os
+
+import typer
+from typer.testing import CliRunner
+
+from steelyard.cli.app import app
+
+WIDTH = 100
+HEAD = """# Commands
+
+Every command with its options, as `steelyard COMMAND --help` prints them. This page is generated
+by `.venv/bin/python .ci/reference.py > docs/reference/commands.md`, and a test holds it to the
+program. What each command reads, writes and loads is in [SAFETY.md](../../SAFETY.md).
+
+Exit status: 0 the command did its work, whatever the verdict; 1 a `--fail-if` condition holds;
+2 wrong usage or a wrong study; 3 it could not be completed; 130 interrupted.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    os.environ.update({"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1"})
+    parts = [HEAD]
+    for words in sorted(commands()):
+        said = CliRunner().invoke(app, [*words, "--help"], prog_name="steelyard")
+        parts.append(f"## steelyard {' '.join(words)}\n\n```\n{said.stdout.strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Every command by its words, subcommands after their groups."""
+    return _below(typer.main.get_command(app), ())
+
+
+def _below(command: object, words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    inner = getattr(command, "commands", {})
+    found = [words] if words else []
+    for name, each in inner.items():
+        found += _below(each, (*words, name))
+    return found
+
+
+if __name__ == "__main__":
+    print(reference(), end="")
