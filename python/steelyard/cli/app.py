@@ -1,18 +1,24 @@
 """Puts the commands together and turns errors into exit statuses.
 
 0 the command did its work, 1 a `--fail-if` condition holds, 2 wrong usage or a wrong study,
-3 the weighing could not be completed, 130 interrupted.
+3 the weighing could not be completed, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
 
+import difflib
+import io
+import re
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 import typer
 
 from steelyard import __version__
 from steelyard.cli import drive, engines, report, studies, weigh
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, UsageError
 
 INTERRUPTED = 130
 
@@ -48,11 +54,44 @@ for command in (weigh, drive, engines, studies, report):
 
 def main() -> None:
     """The `steelyard` program."""
+    signal.signal(signal.SIGTERM, _end)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no "µ" gets a "?"
     try:
-        app(standalone_mode=True)
+        status = app(standalone_mode=False)
     except SteelyardError as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(error.exit_status) from None
-    except KeyboardInterrupt:
+        raise SystemExit(_say(error)) from None
+    except typer.TyperException as error:  # what the command line's parser refuses
+        if len(sys.argv) == 1:
+            print(error.format_message(), file=sys.stderr)  # nothing was asked: the help
+            raise SystemExit(UsageError.exit_status) from None
+        raise SystemExit(_say(usage_error(error.format_message()))) from None
+    if status == INTERRUPTED:
         print("interrupted", file=sys.stderr)
-        raise SystemExit(INTERRUPTED) from None
+    raise SystemExit(status)
+
+
+def _say(error: SteelyardError) -> int:
+    print(error, file=sys.stderr)
+    return error.exit_status
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """Asked to end: everything that cleans up after itself does so on the way out."""
+    raise SystemExit(128 + number)
+
+
+def usage_error(message: str) -> UsageError:
+    """What the parser says, as every other error is said: its first sentence, then the advice."""
+    primary, _, advice = message.rstrip(".").replace("'", '"').partition(". ")
+    near = _NO_COMMAND.match(primary)
+    if near and not advice:
+        found = difflib.get_close_matches(near[1], [c.name or "" for c in app.registered_commands])
+        advice = f'Perhaps you meant "{found[0]}".' if found else ""
+    return UsageError(
+        primary[:1].lower() + primary[1:], hint=advice or "Try `steelyard -h`, or -h of a command."
+    )
+
+
+_NO_COMMAND = re.compile(r'No such command "(.*)"')

@@ -162,8 +162,10 @@ def _weighted(asked: str) -> tuple[str, int]:
 def _read(path: str, variables: dict[str, Any]) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f'could not read script "{path}": {error}') from error
+    except OSError as error:
+        raise UsageError(f'could not read script "{path}": {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f'cannot drive script "{path}": it is not UTF-8 text') from error
     automatic = dict.fromkeys(("client_id", "random_seed", "default_seed"), "0")
     try:
         _core.script_statements(path, text, {**automatic, **variables}, count=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 
 import typer
@@ -23,7 +24,12 @@ def studies(
     known = builtin_studies()
     if name is not None:
         if name not in known:
-            raise StudyError(f'unrecognized study: "{name}"', hint=f"There are {', '.join(known)}.")
+            near = difflib.get_close_matches(name, known, n=1)
+            raise StudyError(
+                f'unrecognized study: "{name}"',
+                detail=f"The built-in studies are {', '.join(known)}.",
+                hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            )
         typer.echo(known[name].read_text(encoding="utf-8"), nl=False)
         return
     read = [read_study(each) for each in known]

@@ -56,6 +56,13 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
+    changes = list(overrides or ())
+    changes += [f"budget.measuring={budget}"] if budget else []
+    changes += ["decision.first_verdict=true"] if first_verdict else []
+    changes += [f"workload.name={json.dumps(str(workload))}"] if workload else []
+    changes += [f"workload.scripts={_scripts(file)}"] if file else []
+    asked = _study(study, resume, changes)
+
     from steelyard.cli.live import open_view
     from steelyard.cli.summary import render_verdict
     from steelyard.verdict.rule import FailCondition
@@ -64,13 +71,8 @@ def weigh(
     from steelyard.weighing.world import World
 
     conditions = [FailCondition.parse(text) for text in fail_if or ()]
-    changes = list(overrides or ())
-    changes += [f"budget.measuring={budget}"] if budget else []
-    changes += ["decision.first_verdict=true"] if first_verdict else []
-    changes += [f"workload.name={json.dumps(str(workload))}"] if workload else []
-    changes += [f"workload.scripts={_scripts(file)}"] if file else []
     question = Question(
-        study=_study(study, resume, changes),
+        study=asked,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         record=record,
         resume=resume,
@@ -91,6 +93,11 @@ def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
             raise UsageError(
                 "cannot change the study of a record that is gone on with",
                 hint="Name only the record: steelyard weigh --resume DIR",
+            )
+        if not (resume / "plan.json").is_file():
+            raise UsageError(
+                f'cannot go on with "{resume}": it is not the record of a planned weighing',
+                detail="There is no plan.json in it.",
             )
         return read_study(str(resume / "study.toml"))
     if name is None:

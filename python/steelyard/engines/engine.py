@@ -107,6 +107,14 @@ class Engine(Protocol):
 
 
 @runtime_checkable
+class Choosy(Protocol):
+    """An engine that can tell, before anything is made, which settings it would refuse."""
+
+    def refuse(self, settings: Settings) -> None:
+        """UsageError for an unknown name, ServerError in its own words for a bad value."""
+
+
+@runtime_checkable
 class Clonable(Protocol):
     """Can be copied, and put back cheaply to what the template is."""
 

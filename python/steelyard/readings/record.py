@@ -20,8 +20,7 @@ from steelyard.errors import RecordError
 Json = dict[str, Any]
 FORMAT = 1
 """Version of the record's layout; raised when an older Steelyard could misread a record."""
-
-
+STUDY_FILE = "study.toml"
 LONGEST_LOOK_BACK = 1 << 16
 """Bytes that are read at a time in the search for the end of the last whole line."""
 
@@ -119,6 +118,21 @@ class Record:
                         ) from reason
                     return
                 yield value
+
+    def discard_if_bare(self) -> None:
+        """Remove the record if it holds no more than its question: nothing was measured or seen."""
+        if {file.name for file in self.directory.iterdir()} != {STUDY_FILE}:
+            return
+        (self.directory / STUDY_FILE).unlink()
+        self.directory.rmdir()
+        link = self.directory.parent / "latest"
+        if link.is_symlink() and link.readlink().name == self.directory.name:
+            link.unlink()
+            earlier = sorted(p for p in self.directory.parent.iterdir() if p.is_dir())
+            if earlier:
+                _point_latest(earlier[-1])
+            else:
+                self.directory.parent.rmdir()
 
     def close(self) -> None:
         """Close the streams; the record stays."""

@@ -86,7 +86,7 @@ def _override(table: Table, override: str, file: Path) -> None:
         if not isinstance(inner, dict):
             raise StudyError(f'{file.name}: "{part}" in override "{override}" is not a table')
         target = inner
-    target[path[-1]] = _value(text)
+    target[path[-1]] = _value(text, keeps_its_letters=path[-1] == "version")
 
 
 def _arm_of(table: Table, path: list[str], override: str, file: Path) -> tuple[Table, list[str]]:
@@ -105,11 +105,13 @@ def _arm_of(table: Table, path: list[str], override: str, file: Path) -> tuple[T
     )
 
 
-def _value(text: str) -> object:
+def _value(text: str, *, keeps_its_letters: bool) -> object:
+    """A TOML value, else the text itself; version 18.10 is not the number 18.1."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    return text if keeps_its_letters and not isinstance(value, str) else value
 
 
 def _validate(table: Table, file: Path) -> Study:

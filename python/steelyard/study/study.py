@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from steelyard.units import parse_duration, parse_percent
+from steelyard.units import format_duration, parse_duration, parse_percent
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
@@ -29,6 +29,22 @@ def _settings(value: object) -> object:
         return value
     words = {True: "on", False: "off"}
     return {key: words[v] if isinstance(v, bool) else str(v) for key, v in value.items()}
+
+
+def _version(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
+def at_least(duration: str) -> AfterValidator:
+    """A bound in people's units, said in people's units."""
+    bound_ns = parse_duration(duration)
+
+    def check(value: int) -> int:
+        if value < bound_ns:
+            raise ValueError(f"must be at least {format_duration(bound_ns)}")
+        return value
+
+    return AfterValidator(check)
 
 
 Nanoseconds = Annotated[int, BeforeValidator(_duration)]
@@ -54,7 +70,7 @@ class Arm(_Model):
     """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
-    version: str = "18"
+    version: Annotated[str, BeforeValidator(_version)] = "18"
     bindir: str | None = None
     checksums: bool = True
     settings: Settings = {}
@@ -89,10 +105,10 @@ class Decision(_Model):
 class Budget(_Model):
     """How long may be measured, and how it is cut into epochs."""
 
-    measuring: Annotated[Nanoseconds, Field(ge=20_000_000_000)] = 120_000_000_000
+    measuring: Annotated[Nanoseconds, at_least("20s")] = 120_000_000_000
     epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
     """None: chosen from the budget, even, at least 10."""
-    slice: Annotated[Nanoseconds, Field(ge=50_000_000)] | None = None
+    slice: Annotated[Nanoseconds, at_least("50ms")] | None = None
     """None: chosen by the pilot."""
 
 

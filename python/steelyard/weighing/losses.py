@@ -26,9 +26,7 @@ class ArmLostError(ServerError):
     @classmethod
     def at_start(cls, arm: str, failure: EngineError) -> Self:
         """The arm's server refused to start; its own words stay in DETAIL."""
-        lost = cls(arm, "could not start", f'arm "{arm}": {failure.primary}', failure.detail)
-        lost.hint = failure.hint
-        return lost
+        return cls(arm, "could not start", f'arm "{arm}": {failure.primary}', failure.detail)
 
     @classmethod
     def in_slice(cls, arm: str, errors: Mapping[str, int]) -> Self:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from steelyard.engines.engine import Choosy
+from steelyard.errors import ServerError
 from steelyard.readings.progress import Progress
 from steelyard.study.plan import draw_design
 from steelyard.study.study import Study
@@ -17,18 +19,17 @@ from steelyard.workloads.scripts import Script
 
 @contextmanager
 def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
-    """A weighing made ready; whatever stands is stopped when it is left."""
+    """A weighing made ready; whatever stands is stopped when it is left.
+
+    A weighing that ends before anything was measured leaves no record, but the servers' logs where
+    one of them would not start.
+    """
     study = kept.question.study
-    scripts = laboratory.scripts(study)
-    cost, cost_why = which_cost(study, scripts)
-    arms = []
-    for arm in study.every_arm:
-        engine = laboratory.engine(arm)
-        template = laboratory.template(engine, study, progress.stage)
-        arms.append(Prepared(arm, engine, template, study.settings_of(arm)))
-    stand = Stand(arms, laboratory.slot, laboratory.write_back)
     try:
-        yield Setup(
+        scripts = laboratory.scripts(study)
+        stand = Stand(_arms(study, laboratory, progress), laboratory.slot, laboratory.write_back)
+        cost, cost_why = which_cost(study, scripts)
+        setup = Setup(
             laboratory=laboratory,
             study=study,
             design=draw_design(study, kept.question.seed, cost),
@@ -38,8 +39,41 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             scripts=scripts,
             record=kept.record,
         )
-    finally:
-        stand.take_down()
+        try:
+            yield setup
+        except ServerError as failure:
+            _keep_logs(setup, failure)
+            raise
+        finally:
+            stand.take_down()
+    except BaseException:
+        kept.record.discard_if_bare()
+        raise
+
+
+def _arms(study: Study, laboratory: Laboratory, progress: Progress) -> list[Prepared]:
+    """Every arm with its engine and its data; what is wrong is said before data is loaded."""
+    engines = {arm.name: laboratory.engine(arm) for arm in study.every_arm}
+    for arm in study.every_arm:
+        engine = engines[arm.name]
+        if isinstance(engine, Choosy):
+            engine.refuse(study.settings_of(arm))
+    return [
+        Prepared(
+            arm=arm,
+            engine=engines[arm.name],
+            template=laboratory.template(engines[arm.name], study, progress.stage),
+            settings=study.settings_of(arm),
+        )
+        for arm in study.every_arm
+    ]
+
+
+def _keep_logs(setup: Setup, failure: ServerError) -> None:
+    """The servers' own words go into the record: their directories are about to be removed."""
+    for slot, log in setup.laboratory.server_logs().items():
+        setup.record.write(f"server-{slot}.log", log)
+    failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
 
 
 def which_cost(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from steelyard.errors import RecordError
+from steelyard.errors import UsageError
 from steelyard.readings.record import Record
 from steelyard.readings.totals import epochs_of
 from steelyard.study.read import write_study
@@ -34,7 +34,7 @@ def open_record(question: Question) -> Kept:
     plan = record.read("plan.json")
     epochs = finished_epochs(record)
     if len(epochs) >= plan["epochs"] and not plan["open_ended"]:
-        raise RecordError(
+        raise UsageError(
             f'weighing is complete already: "{question.resume}"',
             hint="Its verdict is in verdict.json; `steelyard report` makes its page again.",
         )

@@ -28,14 +28,19 @@ _DEFAULTS = {
 }
 
 
-def arguments(slot: Slot, settings: Settings) -> list[str]:
-    """The server's command line after -D; EngineError for a setting that the slot owns."""
+def refuse_slot_settings(settings: Settings) -> None:
+    """EngineError for a setting that the slot owns."""
     for name in settings:
         if name.lower() in SLOT_SETTINGS:
             raise EngineError(
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
                 hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",
             )
+
+
+def arguments(slot: Slot, settings: Settings) -> list[str]:
+    """The server's command line after -D; EngineError for a setting that the slot owns."""
+    refuse_slot_settings(settings)
     socket = slot.socket_directory / f".s.PGSQL.{slot.port}"
     if len(str(socket).encode()) > SOCKET_PATH_LIMIT:
         raise EngineError(

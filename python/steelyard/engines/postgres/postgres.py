@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Identity
+from steelyard.engines.engine import Identity, Settings
 from steelyard.engines.postgres.build import Build
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.initdb import make_cluster
 from steelyard.engines.postgres.server import serving_pid
+from steelyard.engines.postgres.settings import refuse_settings
 from steelyard.errors import EngineError
 
 
@@ -29,6 +30,11 @@ class Postgres:
     def account(self) -> Account:
         """The account that its servers run under."""
         return self._account
+
+    def refuse(self, settings: Settings) -> None:
+        """UsageError for an unknown setting, ServerError for a value this build does not take."""
+        name = f"PostgreSQL {self._identity.version}"
+        refuse_settings(name, self._build, self._account, settings)
 
     def create(self, directory: Path, *, checksums: bool) -> Cluster:
         """Make a new cluster in `directory`: locale C, UTF8, superuser `postgres`, trust."""
