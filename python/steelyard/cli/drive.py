@@ -68,9 +68,9 @@ def drive(
     found = read_target(target)
     variables = _definitions(define or [])
     uses_builtin = bool(builtin) or not file
+    scripts = _scripts(file or [], builtin or [], {"scale": "1", **variables})
     if "scale" not in variables:
         variables["scale"] = str(scale or (_scale_of(found) if uses_builtin else 1))
-    scripts = _scripts(file or [], builtin or [], variables)
     plan = DrivePlan(
         arms=(
             DriveArm(

@@ -8,6 +8,7 @@ writing; a torn last line is dropped when a record is read.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -133,6 +134,8 @@ class Record:
                 _point_latest(earlier[-1])
             else:
                 self.directory.parent.rmdir()
+                with contextlib.suppress(OSError):  # of other studies
+                    self.directory.parent.parent.rmdir()
 
     def close(self) -> None:
         """Close the streams; the record stays."""

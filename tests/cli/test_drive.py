@@ -1,0 +1,46 @@
+"""`steelyard drive`: what is wrong is said before anything is driven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Refused = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["-f", "none.sql"], 'could not read script "none.sql": No such file or directory'),
+        (["-f", "none.sql@x"], 'invalid weight of script "none.sql": "x"'),
+        (["-b", "select-olny"], 'unrecognized built-in script: "select-olny"'),
+        (["-M", "fast", "-b", "select-only"], 'unrecognized protocol: "fast"'),
+        (["-D", "scale", "-b", "select-only"], 'invalid variable definition: "scale"'),
+        (["-T", "0", "-b", "select-only"], 'invalid value for "-T"'),
+        (["-c", "0", "-b", "select-only"], 'invalid value for "-c"'),
+    ],
+)
+def test_wrong_usage_is_refused_with_what_is_accepted(
+    refused: Refused, arguments: list[str], expected: str
+) -> None:
+    assert expected in refused("drive", *arguments)
+
+
+def test_a_wrong_script_is_shown_with_its_place(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "wrong.sql").write_text("SELECT 1;\n\\set x 1 +\nSELECT :x;\n")
+    said = refused("drive", "-f", "wrong.sql")
+    assert "wrong.sql:2:" in said
+    assert said.splitlines()[-1].strip() == "^"
+
+
+def test_a_script_that_is_no_text_is_refused(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "binary.sql").write_bytes(b"SELECT '\xff';\n")
+    assert "it is not UTF-8 text" in refused("drive", "-f", "binary.sql")
+
+
+def test_a_server_that_is_not_there_is_named(refused: Refused) -> None:
+    said = refused("drive", "host=/nowhere port=5999", "-b", "select-only", status=3)
+    assert "could not connect" in said
+    assert "/nowhere/.s.PGSQL.5999" in said

@@ -1,0 +1,39 @@
+"""`steelyard studies`: lists what can be weighed, and prints what can be copied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from steelyard.study.read import builtin_studies, read_study
+
+Steelyard = Callable[..., Any]
+
+
+def test_every_built_in_study_has_its_line(steelyard: Steelyard) -> None:
+    lines = steelyard("studies").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(builtin_studies())
+    assert all(line.endswith("?") for line in lines)
+
+
+def test_json_is_one_object(steelyard: Steelyard) -> None:
+    said = json.loads(steelyard("studies", "--json").stdout)
+    assert [study["name"] for study in said["studies"]] == list(builtin_studies())
+    assert all(set(study) == {"name", "title", "question"} for study in said["studies"])
+
+
+def test_a_printed_study_can_be_copied_changed_and_weighed(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    copy = tmp_path / "mine.toml"
+    copy.write_text(steelyard("studies", "checksums").stdout)
+    own, built_in = read_study(str(copy)), read_study("checksums")
+    assert own.model_copy(update={"name": "checksums"}) == built_in
+
+
+def test_a_near_study_is_suggested(refused: Callable[..., str]) -> None:
+    said = refused("studies", "cheksums")
+    assert 'unrecognized study: "cheksums"' in said
+    assert 'Perhaps you meant "checksums".' in said
