@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Watcher, study_of
-from scripted import ScriptedWorld
 
 from steelyard.errors import ServerError, WeighingError
 from steelyard.readings.record import Record
+from story.asked import Watcher, study_of
+from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]

@@ -118,7 +118,7 @@ class Study(_Model):
     name: str
     title: str
     question: str
-    engine: Literal["postgres", "noop"] = "postgres"
+    engine: Literal["postgres"] = "postgres"
     control: Arm
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
     settings: Settings = {}

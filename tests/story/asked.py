@@ -1,0 +1,43 @@
+"""What the story's tests ask, and who watches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.readings.progress import Silent
+from steelyard.study.study import Study
+
+Facts = dict[str, Any]
+
+
+@dataclass
+class Watcher(Silent):
+    """Writes down what a weighing says."""
+
+    stages: list[str] = field(default_factory=list)
+    epochs: list[int] = field(default_factory=list)
+    threats: list[str] = field(default_factory=list)
+
+    def stage(self, text: str) -> None:
+        self.stages.append(text)
+
+    def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+        self.epochs.append(n)
+
+    def threat(self, threat: Any) -> None:
+        self.threats.append(threat["name"])
+
+
+def study_of(**changes: Any) -> Study:
+    """A study of two arms that differ in checksums; keys may be changed."""
+    facts: Facts = {
+        "name": "scripted",
+        "title": "Does the story hold?",
+        "question": "Is every stage done in order?",
+        "control": {"name": "on", "checksums": True},
+        "arms": [{"name": "off", "checksums": False}],
+        "workload": {"clients": 4},
+        "budget": {"measuring": "30s"},
+    }
+    return Study.model_validate({**facts, **changes})
