@@ -71,15 +71,14 @@ impl Course {
             .saturating_add(self.cap_ns)
     }
 
-    /// How long a thread may sleep at `now_ns`: by count, another thread may ring the bell.
-    #[inline]
-    pub fn patience_ns(&self, start_ns: u64, now_ns: u64) -> u64 {
+    /// When a thread that began at `start_ns` must look at the clock whatever happens, and how
+    /// often then: by count, another thread may ring the bell.
+    pub fn alarm_ns(&self, start_ns: u64) -> (u64, u64) {
         const LOOK_AGAIN_NS: u64 = 50_000_000;
-        let left = self.deadline_ns(start_ns).saturating_sub(now_ns);
         if self.tickets.is_some() {
-            left.min(LOOK_AGAIN_NS)
+            (start_ns + LOOK_AGAIN_NS, LOOK_AGAIN_NS)
         } else {
-            left
+            (self.deadline_ns(start_ns), LOOK_AGAIN_NS)
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
+use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::Client;
 use crate::connect::{connect, send_cancel, ConnectError};
@@ -22,6 +23,8 @@ pub struct Crew {
     pub arm: Arc<Arm>,
     pub poll: Poll,
     pub events: Events,
+    /// Wakes `poll` at the cap; its token belongs to no client.
+    pub alarm: Alarm,
     pub clients: Vec<Client>,
     /// The server did not take a connection back: it is not asked again.
     pub gone: bool,
@@ -41,11 +44,17 @@ impl Crew {
             .enumerate()
             .map(|(place, number)| Client::new(number, place, seed, programs))
             .collect();
+        let poll = Poll::new()?;
+        let alarm = Alarm::new()?;
+        let fd = alarm.as_raw_fd();
+        poll.registry()
+            .register(&mut SourceFd(&fd), Token(usize::MAX), Interest::READABLE)?;
         let events = Events::with_capacity(EVENTS);
         Ok(Crew {
             arm,
-            poll: Poll::new()?,
+            poll,
             events,
+            alarm,
             clients,
             gone: false,
         })

@@ -5,11 +5,11 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
-use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
+use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::{Client, Loss, Received, Turn};
 use crate::clock::now_ns;
@@ -30,16 +30,20 @@ pub fn run_slice(
         arm,
         poll,
         events,
+        alarm,
         clients,
         ..
     } = crew;
     let start_ns = now_ns();
+    let (alarm_ns, again_ns) = course.alarm_ns(start_ns);
+    alarm.set(alarm_ns, again_ns)?;
     let bell_ns = start_ns.saturating_add(course.length_ns);
     let mut run = Run {
         arm,
         programs,
         course,
         poll,
+        alarm,
         clients,
         buffer,
         tally,
@@ -49,7 +53,8 @@ pub fn run_slice(
         active: 0,
     };
     run.begin_all()?;
-    run.until_all_are_back(events)
+    run.until_all_are_back(events)?;
+    alarm.silence()
 }
 
 /// One slice on one thread.
@@ -58,6 +63,7 @@ struct Run<'a> {
     programs: &'a Programs,
     course: &'a Course,
     poll: &'a mut Poll,
+    alarm: &'a Alarm,
     clients: &'a mut [Client],
     buffer: &'a mut [u8],
     tally: &'a mut Tally,
@@ -88,8 +94,8 @@ impl Run<'_> {
 
     fn until_all_are_back(&mut self, events: &mut Events) -> io::Result<()> {
         while self.active > 0 && self.tally.broken.is_none() {
-            let patience = self.course.patience_ns(self.start_ns, self.now_ns);
-            match self.poll.poll(events, Some(Duration::from_nanos(patience))) {
+            // The alarm ends the wait at the cap.
+            match self.poll.poll(events, None) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
@@ -111,7 +117,10 @@ impl Run<'_> {
     /// Bytes have come for a client; `closing`: they are its last ones.
     #[inline]
     fn attend(&mut self, place: usize, closing: bool) -> io::Result<()> {
-        let client = &mut self.clients[place];
+        let Some(client) = self.clients.get_mut(place) else {
+            self.alarm.hear();
+            return Ok(());
+        };
         if !client.is_busy() {
             self.attend_idle(place);
             return Ok(());

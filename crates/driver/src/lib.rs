@@ -3,6 +3,7 @@
 //! [`session::drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON
 //! lines. Threads hold connections to every arm at once; a slice is one arm under load.
 
+mod alarm;
 mod answer;
 mod arm;
 pub mod ask;
