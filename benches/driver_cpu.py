@@ -49,7 +49,7 @@ def server(scale: int) -> Iterator[tuple[Address, Path]]:
         place = Path(home)
         place.chmod(0o711)
         instance = engine.create(place / "data", checksums=True)
-        instance.start(Slot(0, place / "data", place / "socket", 54321), SETTINGS)
+        instance.start(Slot(0, place, place / "socket", 54321), SETTINGS)
         try:
             address = instance.address
             fill = ["-i", "-q", "-s", str(scale), *libpq_options(address)]

@@ -1,0 +1,43 @@
+"""The server that the tests of the driver drive, and how they ask it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from steelyard.driver.plan import DriveArm
+from steelyard.engines.engine import Address
+
+PASSWORD = "a 'quoted' pässword"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server; its database postgres holds pgbench tables of scale 1."""
+
+    address: Address
+
+    @property
+    def conninfo(self) -> str:
+        return self.address.conninfo()
+
+    def connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.conninfo, autocommit=True)
+
+    def one(self, query: str) -> Any:
+        with self.connect() as connection:
+            row = connection.execute(query).fetchone()
+        assert row is not None
+        return row[0]
+
+    def arm(self, name: str = "arm", *, clients: int = 2, **changes: Any) -> DriveArm:
+        """An arm at this server's Unix socket."""
+        where = {
+            "host": self.address.host,
+            "port": self.address.port,
+            "user": self.address.user,
+            "database": self.address.database,
+        }
+        return DriveArm(name=name, clients=clients, **{**where, **changes})

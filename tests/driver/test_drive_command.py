@@ -1,0 +1,65 @@
+"""`steelyard drive` as a person or a script calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from driver.served import Server
+
+START = "from steelyard.cli.app import main; main()"
+
+
+def _drive(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", START, "drive", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.postgres
+def test_json_is_one_object_with_what_scripts_depend_on(server: Server) -> None:
+    load = ["-b", "select-only@3", "-b", "simple-update", "-c", "2", "-T", "0.3", "--json"]
+    done = _drive(server.conninfo, *load)
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads(done.stdout)
+    assert set(summary["latency_us"]) == {"mean", "p50", "p95", "p99", "p999", "max"}
+    assert summary["errors"] == {}
+    assert summary["retries"] == summary["late_starts"] == 0
+    assert summary["throughput"] == pytest.approx(
+        summary["transactions"] / summary["seconds"], rel=0.5
+    )
+    counted = {script["name"]: script["transactions"] for script in summary["scripts"]}
+    assert sum(counted.values()) == summary["transactions"]
+    assert counted["select-only"] > counted["simple-update"] > 0
+
+
+@pytest.mark.postgres
+def test_a_script_file_with_variables_is_driven(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "mine.sql"
+    script.write_text("\\set x :top - 1\nSELECT :x::int + :client_id::int;\n")
+    done = _drive(
+        server.conninfo, "-f", f"{script}@2", "-D", "top=5", "-T", "0.1", "-M", "extended"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "throughput" in done.stdout
+    assert "failed         0" in done.stdout
+
+
+@pytest.mark.postgres
+def test_pgbench_tables_that_are_not_there_are_said(server: Server) -> None:
+    done = _drive(server.conninfo + " dbname=template1", "-T", "0.1")
+    assert done.returncode == 3
+    assert "holds no pgbench tables" in done.stderr
+    assert "HINT" in done.stderr
+
+
+def test_driving_imports_neither_numpy_nor_scipy_nor_psycopg() -> None:
+    code = (
+        "import sys, runpy; from steelyard.cli import drive; import steelyard.driver.process; "
+        "print([m for m in ('numpy', 'scipy', 'psycopg', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,27 @@
+"""Plans as the driver reads them."""
+
+from __future__ import annotations
+
+import json
+
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+
+ARM = DriveArm("on", "/tmp/x", 5432, "u", "d", clients=8, password="secret")
+
+
+def test_a_plan_is_plain_json() -> None:
+    plan = DrivePlan(arms=(ARM,), scripts=(DriveScript("s", "SELECT 1;"),), processors=(0, 1))
+    read = json.loads(json.dumps(plan.to_json()))
+    assert read["processors"] == [0, 1]
+    assert read["arms"][0]["weight"] == {"twice": 0.0, "stall": 0.0, "stall_ns": 0}
+    assert read["scripts"][0] == {"name": "s", "text": "SELECT 1;", "weight": 1, "rows": None}
+
+
+def test_a_password_is_not_shown() -> None:
+    assert "secret" not in repr(DrivePlan(arms=(ARM,), scripts=()))
+
+
+def test_a_slice_names_only_what_is_asked() -> None:
+    assert SliceRequest(arm=1, length_ns=5).to_json() == {"arm": 1, "length_ns": 5, "tag": None}
+    asked = SliceRequest(arm=0, count=3, tag={"block": 1})
+    assert asked.to_json() == {"arm": 0, "count": 3, "tag": {"block": 1}}

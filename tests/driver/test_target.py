@@ -1,0 +1,60 @@
+"""Connection strings as libpq reads them."""
+
+from __future__ import annotations
+
+import getpass
+
+import pytest
+
+from steelyard.driver.target import Target, read_target
+from steelyard.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOST", "HOSTADDR", "PORT", "USER", "DATABASE", "PASSWORD", "SERVICE"):
+        monkeypatch.delenv(f"PG{name}", raising=False)
+
+
+@pytest.mark.parametrize(
+    "conninfo",
+    [
+        "host=/tmp/x port=6000 user=u dbname=d password=p",
+        "host='/tmp/x' port=6000 user=u dbname=d password=p",
+        "postgresql://u:p@%2Ftmp%2Fx:6000/d",
+        "postgresql:///d?host=/tmp/x&port=6000&user=u&password=p",
+    ],
+)
+def test_every_way_of_writing_gives_the_same_target(conninfo: str) -> None:
+    assert read_target(conninfo) == Target("/tmp/x", 6000, "u", "d", "p")
+
+
+@pytest.mark.parametrize("conninfo", ["host=h", "host='h'", "postgresql://h"])
+def test_what_is_not_said_is_as_libpq_has_it(conninfo: str) -> None:
+    user = getpass.getuser()
+    assert read_target(conninfo) == Target("h", 5432, user, user)
+
+
+@pytest.mark.parametrize("conninfo", ["host=h", "host='h'"])
+def test_the_environment_is_heeded(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("PGPORT", "7000"), ("PGUSER", "u"), ("PGDATABASE", "d")):
+        monkeypatch.setenv(name, value)
+    assert read_target(conninfo) == Target("h", 7000, "u", "d")
+
+
+def test_an_empty_target_is_the_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_target("").host.startswith("/")
+    monkeypatch.setenv("PGHOST", "elsewhere")
+    assert read_target("").host == "elsewhere"
+
+
+@pytest.mark.parametrize(
+    "conninfo", ["nonsense", "host=a,b", "host=h port=0", "host=h sslmode=require", "hoost=h"]
+)
+def test_what_cannot_be_driven_is_wrong_usage(conninfo: str) -> None:
+    with pytest.raises(UsageError):
+        read_target(conninfo)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert "secret" not in repr(read_target("host=h password=secret"))
