@@ -50,6 +50,11 @@ class Journal:
         if self.failures.get(action):
             raise self.failures[action].pop(0)
 
+    def require_free(self, directory: Path) -> None:
+        """EngineError when a cluster stands there."""
+        if directory in self.stopped:
+            raise EngineError(f'a cluster stands in "{directory}" already')
+
 
 class NoopInstance:
     """A cluster that exists only as a name; its use grows by `step` with every reading."""
@@ -108,8 +113,9 @@ class NoopInstance:
         self._running = self.frozen = False
 
     def clone(self, directory: Path) -> NoopInstance:
-        """Copy this stopped cluster."""
+        """Copy this stopped cluster; EngineError where one stands already."""
         self._require(running=False)
+        self._journal.require_free(directory)
         self._journal.write("clone", self._directory, directory)
         self._journal.stopped.add(directory)
         return NoopInstance(self._journal, directory, checksums=self.checksums)
@@ -122,8 +128,9 @@ class NoopInstance:
         return 0
 
     def move(self, directory: Path) -> None:
-        """Go by another name."""
+        """Go by another name; EngineError where a cluster has it already."""
         self._require(running=False)
+        self._journal.require_free(directory)
         self._journal.write("move", self._directory, directory)
         self._journal.stopped -= {self._directory}
         self._journal.stopped.add(directory)

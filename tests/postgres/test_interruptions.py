@@ -1,0 +1,138 @@
+"""A weighing that is interrupted, killed or starved keeps what it measured and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from underway import QUICK, Underway, until
+
+from steelyard.readings.record import Record
+
+pytestmark = pytest.mark.postgres
+
+Start = Callable[..., Underway]
+TWO_EPOCHS = (*QUICK, "--set", "budget.epochs=2")
+
+
+def outcomes(record: Path) -> list[str]:
+    lines = Record(record).lines("telemetry.jsonl")
+    return [x["outcome"] for x in lines if x["type"] == "epoch"]
+
+
+def test_ctrl_c_after_the_death_of_a_server_judges_what_there_is(start: Start) -> None:
+    """Two promises on one weighing: a death is an outcome; Ctrl-C keeps the record, status 130."""
+    weighing = start("record", "aa", *QUICK, "--seed", "3")
+    weighing.in_the_middle_of(1)
+    os.kill(weighing.postmasters()[0], signal.SIGKILL)
+    weighing.wait_for("epoch +1/")
+    assert "lost" in weighing.lines[-1]
+    [outcome] = outcomes(weighing.record)
+    head = next(Record(weighing.record).lines("telemetry.jsonl"))
+    dead = next(arm for arm, slot in head["slots"].items() if slot == 0)
+    assert outcome == f"crashed: {dead}"
+    assert (weighing.record / "server-epoch1-slot0.log").is_file()
+
+    weighing.in_the_middle_of(3)
+    traces = weighing.traces()
+    weighing.process.send_signal(signal.SIGINT)
+    assert weighing.end() == 130
+    assert traces.left == []
+    assert outcomes(weighing.record) == [outcome, "complete"]
+    answer = weighing.verdict
+    assert answer["interrupted"] is True
+    [contrast] = answer["contrasts"]
+    assert contrast["epochs"] == 2, "a lost epoch counts: it was run"
+    seen = [threat["seen"] for threat in contrast["threats"] if threat["name"] == "an arm crashed"]
+    assert len(seen) == 1
+    assert f"{dead} did not complete 1 of 2 epochs" in seen[0]
+    assert contrast["verdict"] in ("inconclusive", "invalid")
+    assert (weighing.record / "report.html").is_file()
+
+
+def test_ctrl_c_before_anything_is_decided_leaves_nothing_either(start: Start) -> None:
+    weighing = start("record", "aa", *QUICK)
+    weighing.wait_for("pilot: watch")
+    until(lambda: len(weighing.postmasters()) == 2, "servers in their slots")
+    traces = weighing.traces()
+    weighing.process.send_signal(signal.SIGINT)
+    assert weighing.end() == 130
+    assert weighing.lines[-1] == "interrupted"
+    assert "Traceback" not in weighing.said
+    assert weighing.answer == ""
+    assert traces.left == []
+
+
+def test_killed_it_is_cleaned_up_at_the_next_start_and_completed(start: Start) -> None:
+    killed = start("record", "aa", *TWO_EPOCHS, "--seed", "4")
+    killed.in_the_middle_of(2)
+    traces = killed.traces()
+    killed.process.kill()
+    killed.end()
+    plan = (killed.record / "plan.json").read_bytes()
+    first = [line for line in Record(killed.record).lines("slices.jsonl") if line["epoch"] == 0]
+    assert traces.left, "kill -9 leaves servers and directories behind"
+
+    resumed = start("record", "--resume", str(killed.record))
+    resumed.wait_for("compare the arms")
+    until(lambda: traces.left == [], "the next start to clean up")
+    assert resumed.end() == 0, resumed.said
+    answer = resumed.verdict
+    assert answer["resumed"] is True
+    assert (answer["seed"], answer["contrasts"][0]["epochs"]) == (4, 2)
+    assert outcomes(killed.record) == ["complete", "complete"]
+    assert (killed.record / "plan.json").read_bytes() == plan
+    lines = list(Record(killed.record).lines("slices.jsonl"))
+    assert [line for line in lines if line["epoch"] == 0] == first
+    assert {line["attempt"] for line in lines if line["epoch"] == 1} == {1, 2}
+    assert "resumed" in (killed.record / "report.html").read_text(encoding="utf-8").lower()
+
+
+def test_two_side_by_side_never_meet_and_one_that_is_terminated_leaves_nothing(
+    start: Start,
+) -> None:
+    one, other = start("one", "aa", *QUICK), start("other", "aa", *QUICK)
+    one.in_the_middle_of(1)
+    other.in_the_middle_of(1)
+    traces, others = one.traces(), other.traces()
+    assert not set(traces.directories) & set(others.directories)
+    assert not traces.processes & others.processes
+    one.process.terminate()
+    assert one.end() == 128 + signal.SIGTERM
+    assert "Traceback" not in one.said
+    assert traces.left == []
+    assert len(others.left) >= 4, "the other one's servers and directories are its own"
+    assert len(one.slices(1)) >= 4
+
+    before = len(other.slices(1)) + len(other.slices(2))
+    until(lambda: len(other.slices(1)) + len(other.slices(2)) > before, "the other one to go on")
+    others = other.traces()
+    other.process.terminate()
+    assert other.end() == 128 + signal.SIGTERM
+    assert others.left == []
+
+
+def test_a_full_disk_ends_it_with_one_clear_error_and_what_was_written_is_kept(
+    start: Start,
+) -> None:
+    weighing = start("record", "aa", *QUICK)
+    weighing.in_the_middle_of(1)
+    traces = weighing.traces()
+    size = (weighing.record / "slices.jsonl").stat().st_size
+    # The kernel refuses to make a file longer, as it does on a full disk; servers that run already
+    # are not limited.
+    resource.prlimit(weighing.process.pid, resource.RLIMIT_FSIZE, (size + 5000, size + 5000))
+    assert weighing.end() == 3
+    errors = [line for line in weighing.lines if line.startswith("error: ")]
+    assert len(errors) == 1, weighing.said
+    assert "could not append to" in errors[0]
+    assert "slices.jsonl" in errors[0]
+    assert "--resume" in weighing.said
+    assert "Traceback" not in weighing.said
+    assert weighing.answer == ""
+    assert traces.left == []
+    assert len(weighing.slices(1)) >= 4

@@ -1,0 +1,111 @@
+"""Every built-in study is weighed from its start to its end, on both bundled versions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from underway import QUICK, Underway
+
+import steelyard
+
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
+
+Start = Callable[..., Underway]
+OLDER = ("--set", "control.version=16", "--set", "arm.version=16")
+
+
+def weigh(start: Start, *arguments: str) -> dict[str, Any]:
+    """The verdict of a weighing that must end well and leave nothing."""
+    weighing = start("record", *arguments, *QUICK)
+    weighing.in_the_middle_of(1)
+    traces = weighing.traces()
+    assert weighing.end() == 0, weighing.said
+    assert traces.left == []
+    return weighing.verdict
+
+
+def test_writing_work_is_charged_with_what_it_leaves_behind(start: Start) -> None:
+    verdict = weigh(start, "checksums-rw")
+    [contrast] = verdict["contrasts"]
+    assert contrast["epochs"] >= 8
+    assert contrast["verdict"] != "invalid", contrast["threats"]
+    wal = next(x for x in verdict["causes"] if x["metric"] == "wal_bytes_per_transaction")
+    assert wal["control_value"] > 100
+    slices = Path(verdict["record"], "slices.jsonl").read_text()
+    assert '"debt_ns":0' not in slices.rpartition('"kind":"pilot"')[2], "each visit pays its debt"
+
+
+def test_two_settings_are_compared(start: Start) -> None:
+    changed = ("--set", "arm.settings.wal_compression=pglz")
+    verdict = weigh(start, "settings", *changed)
+    assert ["wal_compression", "off", "pglz"] in verdict["differences"]["declared"]
+    assert verdict["differences"]["undeclared"] == []
+
+
+def test_the_older_version_is_weighed_too(start: Start) -> None:
+    verdict = weigh(start, "checksums", *OLDER)
+    assert verdict["differences"]["declared"] == [["data_checksums", "on", "off"]]
+
+
+@pytest.fixture
+def interpreter() -> Iterator[Path]:
+    """A directory with a Python, its packages and ours, which every account can read."""
+    home = Path(tempfile.mkdtemp(prefix="sytest"))
+    home.chmod(0o755)
+    library = Path(sysconfig.get_path("stdlib"))
+    base = Path(sys.base_prefix)
+    skipped = shutil.ignore_patterns("test", "site-packages", "__pycache__", "idlelib", "tkinter")
+    shutil.copytree(library, home / "lib" / library.name, ignore=skipped, symlinks=True)
+    for shared in (base / "lib").glob("libpython*"):
+        shutil.copy2(shared, home / "lib")
+    packages = home / "lib" / library.name / "site-packages"
+    shutil.copytree(
+        sysconfig.get_path("purelib"), packages, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    if not (packages / "steelyard").exists():
+        shutil.copytree(Path(steelyard.__file__).parent, packages / "steelyard", ignore=skipped)
+    (home / "bin").mkdir()
+    shutil.copy2(Path(sys.executable).resolve(), home / "bin" / "python")
+    subprocess.run(["chmod", "-R", "a+rX", str(home)], check=True)
+    yield home
+    shutil.rmtree(home)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can weigh as somebody else")
+def test_an_ordinary_user_weighs_with_a_home_of_its_own(interpreter: Path) -> None:
+    home = Path(tempfile.mkdtemp(prefix="sytest"))
+    os.chown(home, 65534, 65534)
+    environment = {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "LD_LIBRARY_PATH": str(interpreter / "lib"),
+        "PATH": "/usr/bin:/bin",
+    }
+    command = [str(interpreter / "bin" / "python"), "-m", "steelyard", "weigh", "checksums"]
+    try:
+        done = subprocess.run(
+            [*command, *QUICK, "--set", "budget.epochs=2"],
+            cwd=home,
+            env=environment,
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert (home / "records" / "checksums" / "latest" / "report.html").is_file()
+        assert list((home / "cache" / "steelyard" / "run").glob("*/")) == []
+    finally:
+        shutil.rmtree(home)

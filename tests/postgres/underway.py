@@ -1,0 +1,176 @@
+"""A weighing under way in a process of its own: what it says, what it holds, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.engines.account import choose_account
+from steelyard.engines.postgres.pidfile import read_pid_file
+from steelyard.engines.postgres.shared_memory import segments_of
+from steelyard.readings.record import Record
+
+PATIENCE_S = 240.0
+"""Longest wait for anything: long enough never to be met but by a hang."""
+QUICK = ("--set", "workload.scale=1", "--budget", "20s", "--set", "budget.slice=50ms")
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for a condition; AssertionError when it never comes."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        time.sleep(0.01)
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What a weighing has on the machine outside its record."""
+
+    directories: tuple[Path, ...]
+    processes: frozenset[tuple[int, float]]  # id and start, so that a new owner is no trace
+    posix: frozenset[str]
+    system_v: frozenset[int]
+
+    @property
+    def left(self) -> list[str]:
+        """Those that are still there; zombies count."""
+        rows = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
+        return [
+            *(str(path) for path in self.directories if path.exists()),
+            *(f"process {pid}" for pid, began in self.processes if _began(pid) == began),
+            *(path for path in self.posix if os.path.exists(path)),
+            *(f"segment {n}" for n in self.system_v & {int(row[1]) for row in rows}),
+        ]
+
+
+@dataclass
+class Underway:
+    """One `steelyard weigh` that was started; `lines` is what it said on standard error so far."""
+
+    process: subprocess.Popen[str]
+    record: Path
+    cache: Path
+    lines: list[str] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, cache: Path, record: Path, *arguments: str, study: str = "") -> Underway:
+        """Weigh with `arguments`; `study` is written to the file that they name first."""
+        if study:
+            (record.parent / arguments[0]).write_text(study)
+        command = [sys.executable, "-m", "steelyard", "weigh", *arguments, "--json"]
+        if "--resume" not in arguments:
+            command += ["--record", str(record)]
+        process = subprocess.Popen(
+            command,
+            cwd=record.parent,
+            env={**os.environ, "STEELYARD_CACHE": str(cache)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return cls(process, record, cache)
+
+    def wait_for(self, words: str) -> None:
+        """Read on until a line matches `words`, a regular expression."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip())
+            if re.search(words, line):
+                return
+        raise AssertionError(f"it ended before saying {words!r}:\n" + "\n".join(self.lines))
+
+    def in_the_middle_of(self, epoch: int) -> None:
+        """Wait until slices of an epoch (from 1) are in the record and that epoch is not over."""
+        self.wait_for("plan: " if epoch == 1 else rf"epoch +{epoch - 1}/")
+        until(lambda: len(self.slices(epoch)) >= 4, f"slices of epoch {epoch}")
+
+    def slices(self, epoch: int) -> list[dict[str, Any]]:
+        """The measured slices of an epoch (from 1) that are in the record by now."""
+        lines = Record(self.record).lines("slices.jsonl")
+        return [x for x in lines if x["epoch"] == epoch - 1 and x["kind"] == "measured"]
+
+    def end(self) -> int:
+        """Read to the end; the exit status. `answer` has standard output afterwards."""
+        self.answer, rest = self.process.communicate(timeout=PATIENCE_S)
+        self.lines += rest.splitlines()
+        return self.process.returncode
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """Standard output as the one JSON object that it is; NaN and Infinity are not JSON."""
+
+        def refuse(word: str) -> None:
+            raise AssertionError(f"{word} is not JSON")
+
+        found: dict[str, Any] = json.loads(self.answer, parse_constant=refuse)
+        return found
+
+    @property
+    def said(self) -> str:
+        """Everything on standard error so far."""
+        return "\n".join(self.lines)
+
+    def directories(self) -> list[Path]:
+        """Its places in the cache and for sockets."""
+        owners = [
+            owner
+            for owner in (self.cache / "run").glob("*/owner.json")
+            if json.loads(owner.read_text())["pid"] == self.process.pid
+        ]
+        return [p for o in owners for p in (o.parent, Path(json.loads(o.read_text())["sockets"]))]
+
+    def postmasters(self) -> dict[int, int]:
+        """Slot number → process id of the server that stands there."""
+        found = {}
+        for file in self.directories()[0].glob("slot*/*/postmaster.pid"):
+            lock = read_pid_file(file.parent)
+            if lock is not None:
+                found[int(file.parts[-3].removeprefix("slot"))] = lock.pid
+        return found
+
+    def traces(self) -> Traces:
+        """What it has on the machine now."""
+        directories = self.directories()
+        data = [file.parent for file in directories[0].glob("slot*/*/postmaster.pid")]
+        locks = [lock for lock in map(read_pid_file, data) if lock is not None]
+        roots = {self.process.pid, *(lock.pid for lock in locks)}
+        return Traces(
+            directories=tuple(directories),
+            processes=frozenset((pid, _began(pid)) for pid in _descendants(roots)),
+            posix=frozenset(name for d in data for name in segments_of(d, choose_account())),
+            system_v=frozenset(x.shared_memory_id for x in locks if x.shared_memory_id),
+        )
+
+
+def _began(pid: int) -> float:
+    try:
+        return float(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (FileNotFoundError, ProcessLookupError):
+        return -1.0
+
+
+def _descendants(roots: set[int]) -> Iterator[int]:
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    for pid in parents:
+        ancestor = pid
+        while ancestor > 1 and ancestor not in roots:
+            ancestor = parents.get(ancestor, 0)
+        if ancestor in roots:
+            yield pid
