@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STUDY ?= checksums
 ARGS ?=
-SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql') Cargo.toml Cargo.lock
+SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql')
+SOURCES += Cargo.toml Cargo.lock
 
 .PHONY: help weigh test test-long build check bench tools clean
 
@@ -36,10 +37,12 @@ clean: ## remove what the build made
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "error: Python 3.11 or newer is needed: \"$(PYTHON)\" is not" >&2; \
-	    echo "HINT:  Install python3 (Debian: apt-get install python3 python3-venv), or call make PYTHON=/path/to/python3.12" >&2; exit 2; }
+	    echo "HINT:  Install it (Debian: apt-get install python3 python3-venv)," \
+	      "or call make PYTHON=/path/to/python3.12" >&2; exit 2; }
 	@command -v cargo >/dev/null || \
 	  { echo "error: a Rust toolchain is needed: cargo was not found in PATH" >&2; \
-	    echo "HINT:  Install Rust 1.80 or newer (rustup, or Debian: apt-get install cargo)" >&2; exit 2; }
+	    echo "HINT:  Install Rust 1.80 or newer (rustup, or Debian: apt-get install cargo)" >&2; \
+	    exit 2; }
 	@command -v cc >/dev/null || \
 	  { echo "error: a C compiler is needed to link: cc was not found in PATH" >&2; \
 	    echo "HINT:  Debian: apt-get install gcc libc6-dev" >&2; exit 2; }

@@ -213,7 +213,8 @@ def _interval(d: list[float]) -> tuple[float | None, float, float | None]:
         return None, math.expm1(mean) * 100, None
     sd = math.sqrt(sum((x - mean) ** 2 for x in d) / (len(d) - 1))
     half = (3.4 if len(d) < 12 else 2.3) * sd / math.sqrt(len(d))
-    return tuple(math.expm1(mean + side * half) * 100 for side in (-1, 0, 1))  # type: ignore[return-value]
+    low, middle, high = (math.expm1(mean + side * half) * 100 for side in (-1, 0, 1))
+    return low, middle, high
 
 
 def _verdict(contrasts: list[Json], causes: bool, directory: Path) -> Json:
