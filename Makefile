@@ -55,6 +55,7 @@ $(VENV)/.installed: pyproject.toml | tools
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
-	@echo "building the release extension"
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release -q
+	@echo "building the release extension (a minute or two the first time)"
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release \
+	  > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
