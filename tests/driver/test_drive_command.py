@@ -49,6 +49,24 @@ def test_a_script_file_with_variables_is_driven(server: Server, tmp_path: Path) 
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("load", "placement"),
+    [
+        (["-b", "select-only", "--placement", "symmetric"], "symmetric"),
+        (["-b", "select-only", "--placement", "free"], "free"),
+        (["-b", "select-only", "-c", "64", "-j", "64"], "symmetric"),
+        (["-b", "tpcb-like", "-c", "64", "-j", "64"], "free"),
+    ],
+)
+def test_reading_is_placed_symmetrically_unless_told_otherwise(
+    server: Server, load: list[str], placement: str
+) -> None:
+    done = _drive(server.conninfo, *load, "-T", "0.1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["placement"] == placement
+
+
+@pytest.mark.postgres
 def test_pgbench_tables_that_are_not_there_are_said(server: Server) -> None:
     done = _drive(server.conninfo + " dbname=template1", "-T", "0.1")
     assert done.returncode == 3

@@ -99,7 +99,7 @@ impl Crew {
             if self.gone {
                 return;
             }
-            if self.clients[place].socket().is_some() {
+            if self.clients[place].link.socket().is_some() {
                 continue;
             }
             match self.connect_client(place) {
@@ -118,13 +118,13 @@ impl Crew {
     pub fn settle(&mut self, tally: &mut Tally) {
         for client in &mut self.clients {
             if client.is_busy() {
-                let session = client.session();
+                let session = client.link.session();
                 let (process_id, secret_key) = (session.process_id, session.secret_key);
                 if let Err(error) = send_cancel(&self.arm.target, process_id, secret_key) {
                     tally.count_error("08001", &format!("could not cancel: {error}"));
                 }
                 client.detach();
-            } else if client.socket().is_none() {
+            } else if client.link.socket().is_none() {
                 tally.lost += 1;
             }
         }

@@ -11,10 +11,11 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::alarm::Alarm;
 use crate::arm::Arm;
-use crate::client::{Client, Loss, Received, Turn};
+use crate::client::{Client, Turn};
 use crate::clock::now_ns;
 use crate::course::Course;
 use crate::crew::Crew;
+use crate::link::{Loss, Received};
 use crate::program::Programs;
 use crate::tally::Tally;
 
@@ -80,7 +81,7 @@ impl Run<'_> {
         self.tally.start_ns = self.start_ns;
         for place in 0..self.clients.len() {
             let client = &mut self.clients[place];
-            if client.socket().is_none() {
+            if client.link.socket().is_none() {
                 self.charge_absence();
             } else if self.course.admits(self.start_ns) {
                 let begun = client.begin(self.arm, self.programs, self.start_ns);
@@ -125,11 +126,11 @@ impl Run<'_> {
             self.attend_idle(place);
             return Ok(());
         }
-        if client.has_unsent() {
+        if client.link.has_unsent() {
             self.finish_sending(place)?;
         }
         let client = &mut self.clients[place];
-        let requested = match client.receive(self.buffer, closing) {
+        let requested = match client.link.receive(self.buffer, closing) {
             Ok(Received::Pending) => return Ok(()),
             Ok(Received::Endless) => return listen(self.poll, client, Interest::READABLE),
             Err(loss) => Err(loss),
@@ -161,7 +162,7 @@ impl Run<'_> {
     fn settle_request(&mut self, place: usize, requested: Result<(), Loss>) -> io::Result<()> {
         let client = &self.clients[place];
         match requested {
-            Ok(()) if !client.has_unsent() => Ok(()),
+            Ok(()) if !client.link.has_unsent() => Ok(()),
             Ok(()) => listen(self.poll, client, Interest::READABLE | Interest::WRITABLE),
             Err(loss) => {
                 self.lose(place, loss);
@@ -173,9 +174,9 @@ impl Run<'_> {
     #[cold]
     fn finish_sending(&mut self, place: usize) -> io::Result<()> {
         let client = &mut self.clients[place];
-        match client.flush() {
+        match client.link.flush() {
             Err(loss) => self.lose(place, loss),
-            Ok(()) if client.has_unsent() => {}
+            Ok(()) if client.link.has_unsent() => {}
             Ok(()) => listen(self.poll, client, Interest::READABLE)?,
         }
         Ok(())
@@ -185,7 +186,8 @@ impl Run<'_> {
     #[cold]
     fn attend_idle(&mut self, place: usize) {
         let client = &mut self.clients[place];
-        if let Err(Loss::Connection { sqlstate, message }) = client.receive(self.buffer, true) {
+        if let Err(Loss::Connection { sqlstate, message }) = client.link.receive(self.buffer, true)
+        {
             self.tally.count_error(&sqlstate, &message);
             client.detach();
         }
@@ -231,7 +233,7 @@ impl Run<'_> {
 /// (Re)arms a client's events; also what makes an edge-triggered socket report again.
 #[cold]
 fn listen(poll: &Poll, client: &Client, interest: Interest) -> io::Result<()> {
-    let Some(socket) = client.socket() else {
+    let Some(socket) = client.link.socket() else {
         return Ok(());
     };
     let fd = socket.as_raw_fd();

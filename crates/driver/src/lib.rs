@@ -15,11 +15,13 @@ mod crew;
 mod error;
 mod hot;
 pub mod latency;
+mod link;
 mod pin;
 mod plan;
 mod program;
 pub mod session;
 mod socket;
+mod streams;
 mod tally;
 mod worker;
 

@@ -170,7 +170,10 @@ proptest! {
 
     #[test]
     fn any_scram_step_is_answered_or_refused(
-        steps in prop::collection::vec((10u32..13, prop::collection::vec(any::<u8>(), 0..80)), 1..4),
+        steps in prop::collection::vec(
+            (10u32..13, prop::collection::vec(any::<u8>(), 0..80)),
+            1..4,
+        ),
     ) {
         let mut startup = Startup::new(credentials(Some("secret")));
         let mut out = Vec::new();

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import io
 import re
 import signal
@@ -17,7 +18,6 @@ from typing import NoReturn
 import typer
 
 from steelyard import __version__
-from steelyard.cli import drive, engines, report, studies, weigh
 from steelyard.errors import SteelyardError, UsageError
 
 INTERRUPTED = 130
@@ -48,8 +48,20 @@ def _options(
     """A laboratory for databases: weighs settings, versions and page verification."""
 
 
-for command in (weigh, drive, engines, studies, report):
-    command.register(app)
+COMMANDS = ("weigh", "drive", "engines", "studies", "report")
+
+
+def _wanted(arguments: list[str]) -> tuple[str, ...]:
+    """The command that is asked for; all of them where it is not that clear.
+
+    Importing them all takes twice the time of one, and `drive` is measured from its start.
+    """
+    asked = tuple(arguments[1:2])
+    return asked if asked and asked[0] in COMMANDS else COMMANDS
+
+
+for _name in _wanted(sys.argv):
+    importlib.import_module(f"steelyard.cli.{_name}").register(app)
 
 
 def main() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,12 +16,47 @@ from steelyard.driver.answer import summarize
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, QueryMode, SliceRequest
 from steelyard.driver.target import Target, read_target
-from steelyard.errors import DriverError, UsageError
+from steelyard.errors import DriverError, EngineError, UsageError
 from steelyard.units import NS_PER_S
 
 MODES = ("simple", "extended", "prepared")
+PLACEMENTS = ("auto", "symmetric", "free")
 BUILTIN_NAMES = ("tpcb-like", "simple-update", "select-only")
+AUTOMATIC = {"client_id": "0", "random_seed": "0", "default_seed": "0"}
 BUILTIN_ROWS = {"tpcb-like": 1, "simple-update": 1, "select-only": 1}
+
+
+TargetText = Annotated[
+    str, typer.Argument(help="libpq connection string or URI; empty: its environment.")
+]
+Files = Annotated[
+    list[str] | None, typer.Option("-f", "--file", help="Script file, as PATH or PATH@WEIGHT.")
+]
+Builtins = Annotated[
+    list[str] | None,
+    typer.Option("-b", "--builtin", help=f"{', '.join(BUILTIN_NAMES)}, or NAME@WEIGHT."),
+]
+Clients = Annotated[int, typer.Option("-c", "--client", min=1, help="Connections.")]
+Threads = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Driver threads.")]
+Seconds = Annotated[float, typer.Option("-T", "--time", min=0.05, help="How long, in seconds.")]
+Mode = Annotated[str, typer.Option("-M", "--protocol", help="simple, extended or prepared.")]
+Definitions = Annotated[
+    list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
+]
+Scale = Annotated[
+    int | None,
+    typer.Option("-s", "--scale", min=1, help="Of pgbench's tables; read from them without."),
+]
+Placement = Annotated[
+    str,
+    typer.Option(
+        help="symmetric: each backend on the processor of its driver thread; free; or auto: "
+        "symmetric for scripts that only read, on a server of this machine, with a thread for "
+        "every processor."
+    ),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Of all random keys.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -29,35 +65,18 @@ def register(app: typer.Typer) -> None:
 
 
 def drive(
-    target: Annotated[
-        str, typer.Argument(help="libpq connection string or URI; empty: its environment.")
-    ] = "",
-    file: Annotated[
-        list[str] | None, typer.Option("-f", "--file", help="Script file, as PATH or PATH@WEIGHT.")
-    ] = None,
-    builtin: Annotated[
-        list[str] | None,
-        typer.Option("-b", "--builtin", help=f"{', '.join(BUILTIN_NAMES)}, or NAME@WEIGHT."),
-    ] = None,
-    clients: Annotated[int, typer.Option("-c", "--client", min=1, help="Connections.")] = 1,
-    threads: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Driver threads.")] = 1,
-    seconds: Annotated[
-        float, typer.Option("-T", "--time", min=0.05, help="How long, in seconds.")
-    ] = 10.0,
-    mode: Annotated[
-        str, typer.Option("-M", "--protocol", help="simple, extended or prepared.")
-    ] = "simple",
-    define: Annotated[
-        list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
-    ] = None,
-    scale: Annotated[
-        int | None,
-        typer.Option("-s", "--scale", min=1, help="Of pgbench's tables; read from them without."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of all random keys.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output.")
-    ] = False,
+    target: TargetText = "",
+    file: Files = None,
+    builtin: Builtins = None,
+    clients: Clients = 1,
+    threads: Threads = 1,
+    seconds: Seconds = 10.0,
+    mode: Mode = "simple",
+    define: Definitions = None,
+    scale: Scale = None,
+    placement: Placement = "auto",
+    seed: Seed = None,
+    as_json: AsJson = False,
 ) -> None:
     """Put one server under load, as pgbench does, and show throughput and percentiles.
 
@@ -65,6 +84,9 @@ def drive(
     """
     if mode not in MODES:
         raise UsageError(f'unrecognized protocol: "{mode}"', hint=f"Accepted: {', '.join(MODES)}.")
+    if placement not in PLACEMENTS:
+        hint = f"Accepted: {', '.join(PLACEMENTS)}."
+        raise UsageError(f'unrecognized placement: "{placement}"', hint=hint)
     found = read_target(target)
     variables = _definitions(define or [])
     uses_builtin = bool(builtin) or not file
@@ -72,31 +94,72 @@ def drive(
     if "scale" not in variables:
         variables["scale"] = str(scale or (_scale_of(found) if uses_builtin else 1))
     plan = DrivePlan(
-        arms=(
-            DriveArm(
-                name="target",
-                host=found.host,
-                port=found.port,
-                user=found.user,
-                database=found.database,
-                password=found.password,
-                clients=clients,
-            ),
-        ),
+        arms=(_arm(found, clients),),
         scripts=scripts,
         threads=min(threads, clients),
-        seed=secrets.randbits(32) if seed is None else seed,
+        seed=int.from_bytes(os.urandom(4), "big") if seed is None else seed,
         mode=cast(QueryMode, mode),
         variables=variables,
     )
-    with Driver.start(plan) as driver:
+    driver, placed = _start(plan, found, placement)
+    with driver:
         slices = list(driver.run([SliceRequest(arm=0, length_ns=round(seconds * NS_PER_S))]))
-    summary = {**summarize(slices), "clients": clients, "threads": plan.threads, "seed": plan.seed}
-    summary["mode"] = mode
+    summary = {
+        **summarize(slices),
+        "clients": clients,
+        "threads": plan.threads,
+        "mode": mode,
+        "placement": placed,
+        "seed": plan.seed,
+    }
     if as_json:
         sys.stdout.write(json.dumps(summary) + "\n")
     else:
         sys.stdout.write("\n".join(_readable(summary)) + "\n")
+
+
+def _arm(target: Target, clients: int) -> DriveArm:
+    return DriveArm(
+        name="target",
+        host=target.host,
+        port=target.port,
+        user=target.user,
+        database=target.database,
+        password=target.password,
+        clients=clients,
+    )
+
+
+def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str]:
+    """A connected driver, and the placement that it really has."""
+    from steelyard.driver.beside import allowed_processors, place_beside
+
+    processors = allowed_processors()
+    symmetric = placement == "symmetric" or (
+        placement == "auto"
+        and target.host.startswith("/")
+        and plan.threads >= len(processors)
+        and all(_only_reads(script, plan) for script in plan.scripts)
+    )
+    if symmetric:
+        driver = Driver.start(replace(plan, processors=processors))
+        try:
+            place_beside(target, driver.connected["target"], plan.threads, processors)
+            return driver, "symmetric"
+        except (DriverError, EngineError):
+            driver.close()
+            if placement == "symmetric":
+                raise
+    return Driver.start(plan), "free"
+
+
+def _only_reads(script: DriveScript, plan: DrivePlan) -> bool:
+    variables = {name: str(value) for name, value in plan.variables.items()}
+    try:
+        sent = _core.script_statements(script.name, script.text, {**AUTOMATIC, **variables})
+    except ValueError:
+        return False  # an expression without a result: the driver will say so
+    return all(statement.lstrip().lower().startswith("select") for statement in sent)
 
 
 def _definitions(defined: list[str]) -> dict[str, Any]:
@@ -166,9 +229,8 @@ def _read(path: str, variables: dict[str, Any]) -> str:
         raise UsageError(f'could not read script "{path}": {error.strerror}') from error
     except UnicodeDecodeError as error:
         raise UsageError(f'cannot drive script "{path}": it is not UTF-8 text') from error
-    automatic = dict.fromkeys(("client_id", "random_seed", "default_seed"), "0")
     try:
-        _core.script_statements(path, text, {**automatic, **variables}, count=0)
+        _core.script_statements(path, text, {**AUTOMATIC, **variables}, count=0)
     except ValueError as error:
         raise UsageError(f'cannot drive script "{path}"', detail=str(error)) from error
     return text
@@ -179,7 +241,7 @@ def _readable(summary: dict[str, Any]) -> list[str]:
     lines = [
         f"transactions   {summary['transactions']} in {summary['seconds']:.2f} s "
         f"({summary['clients']} clients, {summary['threads']} threads, {summary['mode']}, "
-        f"seed {summary['seed']})",
+        f"placement {summary['placement']}, seed {summary['seed']})",
         f"throughput     {summary['throughput']:.1f} per second",
     ]
     if latency["mean"] is not None:

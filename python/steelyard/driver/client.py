@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
@@ -35,7 +35,7 @@ class Driver:
     @classmethod
     def start(cls, plan: DrivePlan) -> Self:
         """Start the process and connect every client; DriverError when that cannot be done."""
-        stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in close() and kill()
+        stderr = open(os.memfd_create("steelyard-driver"), "w+b")  # noqa: SIM115  closed in kill()
         process = subprocess.Popen(
             [sys.executable, "-I", "-m", "steelyard.driver.process"],
             stdin=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 from collections.abc import Mapping
@@ -69,7 +68,7 @@ def _target(words: Mapping[str, str]) -> Target:
     port = words.get("port") or "5432"
     if "," in host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise UsageError(f'cannot drive host "{host}", port "{port}": one server is driven at once')
-    user = words.get("user") or getpass.getuser()
+    user = words.get("user") or _login_name()
     return Target(
         host=host,
         port=int(port),
@@ -77,3 +76,9 @@ def _target(words: Mapping[str, str]) -> Target:
         database=words.get("dbname") or user,
         password=words.get("password"),
     )
+
+
+def _login_name() -> str:
+    import getpass
+
+    return getpass.getuser()

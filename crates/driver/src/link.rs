@@ -1,0 +1,172 @@
+//! A client's connection while it is driven: one request out, one reply in, without blocking.
+
+use std::io;
+
+use steelyard_wire::{Reply, Scanner, ServerError, Session};
+
+use crate::socket::Socket;
+
+/// Most receives for one event, so that one endless reply cannot starve the others.
+const RECEIVES_PER_EVENT: usize = 64;
+/// Not a SQLSTATE of the server: the connection ended (connection_failure).
+const CONNECTION_FAILURE: &str = "08006";
+
+/// How a connection or a script came to its end.
+#[derive(Debug)]
+pub enum Loss {
+    /// The connection is of no use any more.
+    Connection { sqlstate: String, message: String },
+    /// The script itself cannot go on.
+    Script(String),
+}
+
+/// What bytes from the server led to.
+pub enum Received {
+    /// The reply goes on.
+    Pending,
+    /// The reply goes on, and more of it is already here.
+    Endless,
+    /// The reply is complete.
+    Whole,
+}
+
+/// A connection, or the place of one that is lost.
+#[derive(Default)]
+pub struct Link {
+    socket: Option<Socket>,
+    session: Session,
+    scanner: Scanner,
+    /// The request that goes out; its memory is used again.
+    out: Vec<u8>,
+    sent: usize,
+}
+
+impl Link {
+    /// Takes a connection that is ready for a query.
+    pub fn attach(&mut self, socket: Socket, session: Session) {
+        *self = Link {
+            socket: Some(socket),
+            session,
+            ..Link::default()
+        };
+    }
+
+    /// Gives the connection away; it is closed when nobody keeps it.
+    pub fn detach(&mut self) -> Option<Socket> {
+        self.socket.take()
+    }
+
+    pub fn socket(&self) -> Option<&Socket> {
+        self.socket.as_ref()
+    }
+
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What the last reply holds.
+    #[inline]
+    pub fn reply(&self) -> &Reply {
+        self.scanner.reply()
+    }
+
+    /// Takes the error out of the last reply.
+    pub fn take_error(&mut self) -> Option<Box<ServerError>> {
+        self.scanner.take_error()
+    }
+
+    /// Where the next request is written.
+    #[inline]
+    pub fn request(&mut self) -> &mut Vec<u8> {
+        self.out.clear();
+        self.sent = 0;
+        &mut self.out
+    }
+
+    /// Whether part of a request waits for room in the socket.
+    #[inline]
+    pub fn has_unsent(&self) -> bool {
+        self.sent < self.out.len()
+    }
+
+    /// Sends the request: one call, unless the socket is full.
+    #[inline]
+    pub fn send(&mut self) -> Result<(), Loss> {
+        self.scanner.expect_reply();
+        self.flush()
+    }
+
+    /// Sends the rest of a request.
+    #[inline]
+    pub fn flush(&mut self) -> Result<(), Loss> {
+        let Some(socket) = &self.socket else {
+            return Ok(());
+        };
+        match socket.send(&self.out[self.sent..]) {
+            Ok(sent) => self.sent += sent,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // What the server said before it closed is still to be read.
+            Err(error) => return Err(self.last_words(&error.to_string())),
+        }
+        Ok(())
+    }
+
+    /// Receives once (more only for long replies) and follows the reply. `closing`: the stream is
+    /// known to end, and no further event will say so; it is read to its end.
+    #[inline]
+    pub fn receive(&mut self, buffer: &mut [u8], closing: bool) -> Result<Received, Loss> {
+        let Some(socket) = &self.socket else {
+            return Ok(Received::Pending);
+        };
+        for _ in 0..RECEIVES_PER_EVENT {
+            let received = match socket.receive(buffer) {
+                Ok(0) => return Err(self.end_of_stream("the server closed the connection")),
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Received::Pending)
+                }
+                Err(error) => return Err(self.end_of_stream(&error.to_string())),
+            };
+            match self.scanner.scan(&buffer[..received]) {
+                Ok(true) => return Ok(Received::Whole),
+                Ok(false) if received < buffer.len() && !closing => return Ok(Received::Pending),
+                Ok(false) => {}
+                Err(error) => {
+                    let sqlstate = error.sqlstate().to_owned();
+                    return Err(Loss::Connection {
+                        sqlstate,
+                        message: error.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(Received::Endless)
+    }
+
+    #[cold]
+    fn last_words(&mut self, reason: &str) -> Loss {
+        let mut buffer = [0; 4096];
+        for _ in 0..RECEIVES_PER_EVENT {
+            match self.receive(&mut buffer, true) {
+                Ok(Received::Pending) => break,
+                Ok(_) => {}
+                Err(loss) => return loss,
+            }
+        }
+        self.end_of_stream(reason)
+    }
+
+    #[cold]
+    fn end_of_stream(&mut self, reason: &str) -> Loss {
+        match self.scanner.take_error() {
+            Some(error) if error.is_fatal() => Loss::Connection {
+                sqlstate: error.sqlstate.clone(),
+                message: error.message,
+            },
+            _ => Loss::Connection {
+                sqlstate: CONNECTION_FAILURE.to_owned(),
+                message: reason.to_owned(),
+            },
+        }
+    }
+}
