@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -216,3 +219,21 @@ def test_a_driver_left_in_the_middle_of_slices_leaves_nothing_running(server: Se
         next(slices)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_load_ends_when_nobody_listens_any_more(server: Server) -> None:
+    plan = _plan(server.arm(), scripts=(SELECT_ONE,))
+    load = [{"plan": plan.to_json()}, {"slices": [{"arm": 0, "length_ns": 3_600_000 * MS}]}]
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-m", "steelyard.driver.process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("".join(json.dumps(line) + "\n" for line in load).encode())
+    process.stdin.flush()
+    assert b"connected" in process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    process.stdin.close()

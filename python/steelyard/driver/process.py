@@ -1,13 +1,17 @@
 """The driver's own process: `python -I -m steelyard.driver.process`, JSON lines in and out.
 
 Nothing of Python runs while the load runs: the extension holds the process, without the
-interpreter lock, until it is told to end. Whoever started it decides about interrupts.
+interpreter lock, until it is told to end. Whoever started it decides about interrupts, and takes
+the load along when it dies.
 """
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
+import threading
 
 from steelyard import _core
 
@@ -15,7 +19,16 @@ from steelyard import _core
 def main() -> int:
     """Drive until told to end; 1 after an error, which is the last line of the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_listener, daemon=True).start()
     return 0 if _core.drive(sys.stdin.fileno(), sys.stdout.fileno()) else 1
+
+
+def _end_with_the_listener() -> None:
+    """Sleep until nobody reads the answers any more, and end at once: a slice may last long."""
+    answers = select.poll()
+    answers.register(sys.stdout.fileno(), 0)  # a closed pipe is always reported
+    if any(happened & select.POLLERR for _, happened in answers.poll()):
+        os._exit(1)
 
 
 if __name__ == "__main__":
