@@ -24,6 +24,10 @@ DRIFTING_SHARE = 0.5
 FEW_BLOCKS_READ = 0.1
 """Blocks read per transaction that a working set larger than shared buffers must exceed, and one
 that fits must stay below."""
+WORKING_SET_WORDS = {
+    "exceeds": "do not fit into shared buffers",
+    "fits": "fit into shared buffers",
+}
 
 Plan = Mapping[str, Any]
 
@@ -74,12 +78,15 @@ def _working_set(
     wanted = study.workload.working_set
     if wanted == "any":
         return
+    unlike = []
     for arm in both:
         done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
         read = sum(e.totals.counters.get(arm, {}).get("blocks_read", 0) for e in epochs)
         if done and (read / done > FEW_BLOCKS_READ) != (wanted == "exceeds"):
-            seen = f"{arm} read {read / done:.2g} blocks a transaction; the study says: {wanted}"
-            yield raise_threat(ThreatKind.WORKING_SET, seen)
+            unlike.append(f"{arm} read {read / done:.2g} blocks a transaction")
+    if unlike:
+        seen = f"{' and '.join(unlike)}; the study says that its data {WORKING_SET_WORDS[wanted]}"
+        yield raise_threat(ThreatKind.WORKING_SET, seen)
 
 
 def _driver(epochs: Sequence[RanEpoch]) -> Iterator[Threat]:
