@@ -29,7 +29,8 @@ check: build ## format, lint, types, unit and tidy tests: under a minute
 	@bash .ci/check
 
 bench: build ## speeds, as ratios measured side by side; needs an otherwise idle machine
-	@for bench in benches/*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+	@status=0; for bench in benches/*.py; do echo "== $$bench"; \
+	  $(BIN)/python $$bench || status=1; done; exit $$status
 
 clean: ## remove what the build made
 	rm -rf $(VENV) target build dist

@@ -79,3 +79,6 @@ def histogram_quantiles(latencies: list[str], quantiles: list[float]) -> Quantil
 
 def histogram_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
     """How many latencies lie in each bin [edge, next edge); one fewer than edges; DriverError."""
+
+def histogram_merge(latencies: list[str]) -> str:
+    """Encoded histograms as one encoded histogram; empty for none; DriverError."""

@@ -15,7 +15,7 @@ def line(**changes: Any) -> Facts:
     facts: Facts = {
         "epoch": 0, "attempt": 1, "kind": "measured", "arm": "on", "block": 0, "position": 0,
         "clients": 4, "transactions": 100, "busy_ns": 400_000_000, "latency_sum_ns": 400_000_000,
-        "scripts": [{"name": "s", "latency": "h"}],
+        "scripts": [{"name": "s", "latency": ""}],
     }  # fmt: skip
     return {**facts, **changes}
 

@@ -9,12 +9,16 @@ from steelyard.weighing.load import backend_processors, driver_processors
 
 def test_symmetric_puts_backend_k_beside_the_thread_of_client_k() -> None:
     assert driver_processors([4, 6], "symmetric") == (4, 6)
-    assert backend_processors([10, 11, 12], [4, 6], "symmetric") == {10: [4], 11: [6], 12: [4]}
+    assert backend_processors({0: 10, 1: 11, 2: 12}, [4, 6], "symmetric") == {
+        10: [4],
+        11: [6],
+        12: [4],
+    }
 
 
 def test_partition_keeps_driver_and_servers_apart() -> None:
     driver = driver_processors(list(range(8)), "partition")
-    backends = backend_processors([10, 11], list(range(8)), "partition")
+    backends = backend_processors({0: 10, 1: 11}, list(range(8)), "partition")
     assert driver == (0, 1)
     assert all(not set(allowed) & set(driver) for allowed in backends.values())
 
@@ -22,9 +26,13 @@ def test_partition_keeps_driver_and_servers_apart() -> None:
 @pytest.mark.parametrize("placement", ["free"])
 def test_free_pins_nothing(placement: str) -> None:
     assert driver_processors([0, 1], placement) is None
-    assert backend_processors([10], [0, 1], placement) == {}
+    assert backend_processors({0: 10}, [0, 1], placement) == {}
 
 
 def test_one_processor_is_shared_in_every_placement() -> None:
     assert driver_processors([3], "partition") == (3,)
-    assert backend_processors([10], [3], "partition") == {10: [3]}
+    assert backend_processors({0: 10}, [3], "partition") == {10: [3]}
+
+
+def test_a_client_that_came_back_is_placed_where_its_number_says() -> None:
+    assert backend_processors({3: 99}, [0, 1], "symmetric") == {99: [1]}

@@ -102,9 +102,17 @@ fn histogram_counts(
         .map_err(|error| to_python(py, &error))
 }
 
+/// Encoded histograms as one encoded histogram.
+#[pyfunction]
+fn histogram_merge(py: Python<'_>, latencies: Vec<String>) -> PyResult<String> {
+    py.detach(|| Latencies::merge(&latencies).and_then(|merged| merged.encoded()))
+        .map_err(|error| to_python(py, &error))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(ask, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;
-    module.add_function(wrap_pyfunction!(histogram_counts, module)?)
+    module.add_function(wrap_pyfunction!(histogram_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram_merge, module)?)
 }

@@ -3,7 +3,7 @@
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 
 use crate::error::DriveError;
 
@@ -11,7 +11,7 @@ use crate::error::DriveError;
 const LONGEST_TEXT: usize = 4 << 20;
 
 /// Encodes a histogram; an empty one is an empty text.
-pub(crate) fn encode(histogram: &Histogram<u32>) -> Result<String, DriveError> {
+pub(crate) fn encode<C: Counter>(histogram: &Histogram<C>) -> Result<String, DriveError> {
     if histogram.is_empty() {
         return Ok(String::new());
     }
@@ -61,6 +61,11 @@ impl Latencies {
                 .map_err(|error| invalid(error.to_string()))?;
         }
         Ok(Latencies(merged))
+    }
+
+    /// All of them as one encoded histogram.
+    pub fn encoded(&self) -> Result<String, DriveError> {
+        encode(&self.0)
     }
 
     /// Count, mean, greatest value and quantiles (0 … 1), each within 0.1 %.

@@ -44,8 +44,8 @@ class ArmTotals:
     retries: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)  # by SQLSTATE
     slices: tuple[SliceTotals, ...] = ()
-    latencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Script name → histograms of its slices (HdrHistogram V2 deflate, base64, ns)."""
+    latencies: Mapping[str, str] = field(default_factory=dict)
+    """Script name → histogram over its slices (HdrHistogram V2 deflate, base64, ns)."""
 
     @property
     def throughput(self) -> float:

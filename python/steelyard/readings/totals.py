@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from steelyard._core import histogram_merge
 from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
 
 Json = Mapping[str, Any]
@@ -40,7 +41,7 @@ def arm_totals(arm: str, slot: int, lines: Iterable[Json]) -> ArmTotals:
         retries=_sum(measured, "retries"),
         errors=dict(errors),
         slices=tuple(_slice_totals(line) for line in measured),
-        latencies={name: tuple(parts) for name, parts in latencies.items()},
+        latencies={name: histogram_merge(parts) for name, parts in latencies.items()},
     )
 
 

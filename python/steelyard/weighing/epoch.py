@@ -64,7 +64,7 @@ class EpochRunner:
             with self._setup.standing(epoch, self._choices.upkeep) as standing:
                 try:
                     self._measure(epoch, attempt, slots, standing, lines, head)
-                except (ServerError, DriverError) as failure:
+                except (EngineError, DriverError) as failure:
                     head |= {"outcome": _blame(standing, failure), "error": failure.lines()}
         except ArmLostError as failure:
             head |= {"outcome": failure.outcome, "error": failure.lines()}

@@ -26,8 +26,8 @@ def latency_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[
     counts = []
     for epoch in epochs:
         for name in (control, arm):
-            parts = [part for script in epoch.arms[name].latencies.values() for part in script]
-            found = histogram_quantiles(parts, list(QUANTILES))
+            scripts = list(epoch.arms[name].latencies.values())
+            found = histogram_quantiles(scripts, list(QUANTILES))
             tables[name].append(found["values"])
             counts.append(found["count"])
     if not counts or min(counts) == 0:

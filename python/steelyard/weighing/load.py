@@ -7,7 +7,7 @@ outside its own visits, and a visit ends with the arm paying its debt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -50,8 +50,9 @@ class Load:
     ) -> None:
         self._standing = dict(standing)
         self._names = list(standing)
+        self._placement = placement
         self._whole = cost == "whole"
-        processors = list(laboratory.processors())
+        processors = self._processors = list(laboratory.processors())
         threads = study.workload.threads or min(len(processors), study.workload.clients)
         plan = DrivePlan(
             threads=threads,
@@ -68,7 +69,8 @@ class Load:
         self._creditors: dict[str, Creditor] = {}
         self._driver = laboratory.drive(plan)
         try:
-            self._place(placement, processors)
+            for name in self._names:
+                self._place(name, enumerate(self._driver.connected[name]))
             if self._whole:
                 for name, instance in self._standing.items():
                     self._creditors[name] = laboratory.creditor(instance)
@@ -102,6 +104,7 @@ class Load:
         if not self._whole:
             requests = [self._request(visit) for visit in visits]
             for visit, answer in zip(visits, self._driver.run(requests), strict=True):
+                self._place_again(answer)
                 yield _line(visit, answer, debt_ns=0)
             return
         for visit in visits:
@@ -117,20 +120,27 @@ class Load:
         finally:
             if instance.running:
                 freezable.freeze()
+        self._place_again(answer)
         return _line(visit, answer, debt_ns=debt_ns)
 
     def _request(self, visit: Visit) -> SliceRequest:
         return SliceRequest(arm=self._names.index(visit.arm), length_ns=visit.length_ns)
 
-    def _place(self, placement: str, processors: Sequence[int]) -> None:
-        for name, instance in self._standing.items():
-            backends = self._driver.connected[name]
-            wanted = backend_processors(backends, processors, placement)
-            if not wanted:
-                continue
-            if not isinstance(instance, Placeable):
-                raise EngineError(f'cannot place the backends of arm "{name}"')
-            instance.place(wanted)
+    def _place(self, arm: str, backends: Iterable[tuple[int, int]]) -> None:
+        """Pin backends, each with the number of its client, as the placement says."""
+        wanted = backend_processors(dict(backends), self._processors, self._placement)
+        if not wanted:
+            return
+        instance = self._standing[arm]
+        if not isinstance(instance, Placeable):
+            raise EngineError(f'cannot place the backends of arm "{arm}"')
+        instance.place(wanted)
+
+    def _place_again(self, answer: Mapping[str, Any]) -> None:
+        """A client that was cancelled or thrown out came back with another backend."""
+        back = answer.get("reconnected", ())
+        if back and self._standing[answer["arm"]].running:
+            self._place(answer["arm"], [(client, pid) for client, pid in back])
 
 
 def driver_processors(processors: Sequence[int], placement: str) -> tuple[int, ...] | None:
@@ -143,19 +153,20 @@ def driver_processors(processors: Sequence[int], placement: str) -> tuple[int, .
 
 
 def backend_processors(
-    backends: Sequence[int], processors: Sequence[int], placement: str
+    backends: Mapping[int, int], processors: Sequence[int], placement: str
 ) -> dict[int, list[int]]:
-    """Backend process id → its processors, the same for every arm; empty: left free.
+    """Backend process id → its processors, the same for every arm; empty: left free. `backends`:
+    client number → backend process id.
 
     Symmetric: backend k on the k-th allowed processor in turn, beside the driver's thread that
     serves client k. Partition: any processor that the driver does not use.
     """
     if placement == "symmetric":
-        return {pid: [processors[k % len(processors)]] for k, pid in enumerate(backends)}
+        return {pid: [processors[k % len(processors)]] for k, pid in backends.items()}
     if placement == "partition":
         taken = set(driver_processors(processors, placement) or ())
         rest = [number for number in processors if number not in taken] or list(processors)
-        return dict.fromkeys(backends, rest)
+        return dict.fromkeys(backends.values(), rest)
     return {}
 
 

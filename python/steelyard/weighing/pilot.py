@@ -104,7 +104,7 @@ class Pilot:
 
     def _watch(self, load: Load, standing: Mapping[str, Instance]) -> _Settling:
         arms = self._design.arms
-        cap_ns = min(WARMUP_CAP_NS[self._setup.cost], max(3 * NS_PER_S, self._design.epoch_ns))
+        cap_ns = min(WARMUP_CAP_NS[self._setup.cost], max(3 * NS_PER_S, self._design.epoch_ns // 2))
         length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
         blocks = max(10, round(cap_ns / (len(arms) * length_ns)))
         watch = self._setup.laboratory.wal_flush_share(list(standing.values()))
