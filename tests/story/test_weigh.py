@@ -324,3 +324,23 @@ def test_a_report_and_every_file_of_the_record_are_there(
         "telemetry.jsonl", "verdict.json", "report.html",
     }  # fmt: skip
     assert expected <= {file.name for file in (tmp_path / "record").iterdir()}
+
+
+def test_an_open_ended_weighing_goes_past_its_plan_until_it_is_decided(
+    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    world.speed = lambda arm, life: 4050.0 if arm == "off" else 4000.0
+    verdict = weigh_in(world, study_of(decision={"open_ended": True}))
+    plan = json.loads((tmp_path / "record" / "plan.json").read_text())
+    assert plan["look"] is None
+    assert verdict["contrasts"][0]["epochs"] > plan["epochs"]
+    assert verdict["contrasts"][0]["verdict"] != "inconclusive"
+
+
+def test_a_first_verdict_ends_the_weighing_at_the_early_look(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    world.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
+    world.noise = 0.05
+    contrast = weigh_in(world, study_of(decision={"first_verdict": True}))["contrasts"][0]
+    assert (contrast["verdict"], contrast["epochs"]) == ("faster", 8)
