@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -29,6 +30,11 @@ def until(holds: Callable[[], bool], what: str) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
         time.sleep(0.01)
+
+
+def _as_on_a_terminal() -> None:
+    """Ctrl-C reaches the program: a shell that runs tests in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ class Underway:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=_as_on_a_terminal,  # noqa: PLW1509  this process has no threads
         )
         return cls(process, record, cache)
 

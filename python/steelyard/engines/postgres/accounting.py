@@ -98,17 +98,24 @@ class TreeAccount:
             read, written = _transferred(pids)
         except PermissionError:
             # Root without CAP_SYS_PTRACE: the same files open for the server's own user id.
-            read, written = self.account.call(lambda: _transferred(pids))
+            # A process that is just ending is root's there for a moment: it is left out.
+            read, written = self.account.call(lambda: _transferred(pids, GONE_OR_GOING))
         return read, written
 
 
-def _transferred(pids: Sequence[int]) -> tuple[int, int]:
+GONE = (FileNotFoundError, ProcessLookupError)
+GONE_OR_GOING = (*GONE, PermissionError)
+
+
+def _transferred(
+    pids: Sequence[int], passed_over: tuple[type[OSError], ...] = GONE
+) -> tuple[int, int]:
     read = written = 0
     for pid in pids:
         try:
             with open(f"/proc/{pid}/io", "rb") as file:
                 fields = dict(line.split(b": ") for line in file.read().splitlines())
-        except (FileNotFoundError, ProcessLookupError):
+        except passed_over:
             continue
         read += int(fields[b"read_bytes"])
         written += int(fields[b"write_bytes"])
