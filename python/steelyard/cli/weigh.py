@@ -71,13 +71,9 @@ def weigh(
     from steelyard.weighing.world import World
 
     conditions = [FailCondition.parse(text) for text in fail_if or ()]
-    question = Question(
-        study=asked,
-        seed=secrets.randbelow(2**31) if seed is None else seed,
-        record=record,
-        resume=resume,
-        command=("steelyard", *sys.argv[1:]),
-    )
+    drawn = secrets.randbelow(2**31) if seed is None else seed
+    command = repeating_command(sys.argv[1:], drawn)
+    question = Question(asked, drawn, record, resume, command)
     with World(account) as world, open_view(sys.stderr) as view:
         verdict = weigh_question(question, world, view)
     typer.echo(json.dumps(verdict) if as_json else render_verdict(verdict, _width()))
@@ -85,6 +81,19 @@ def weigh(
         raise KeyboardInterrupt
     if any(condition.holds(verdict["contrasts"]) for condition in conditions):
         raise typer.Exit(FAILED)
+
+
+def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:
+    """The command that repeats a weighing: with its seed, and without the place of its record,
+    which is taken."""
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        if not skip and argument != "--record" and not argument.startswith("--record="):
+            kept.append(argument)
+        skip = argument == "--record"
+    seeded = any(argument == "--seed" or argument.startswith("--seed=") for argument in kept)
+    return ("steelyard", *kept, *(() if seeded else ("--seed", str(seed))))
 
 
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
