@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.analysis.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.secondary import SecondaryContrast, secondary_contrasts
 from steelyard.analysis.sign_flip import confidence_set
 from steelyard.analysis.t_interval import t_interval
@@ -22,7 +23,6 @@ from steelyard.verdict.judge_epochs import percent_ends
 Json = dict[str, Any]
 FEWEST_PAGES = 0.01
 """Pages read per transaction below which a cost per page would be noise divided by nothing."""
-FEWEST_EPOCHS = 8
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def page_cost(epochs: Sequence[EpochTotals], verifying: str, other: str) -> Json
     costs = np.array([1000 * us / page for us, page in zip(spent_us, pages, strict=True)])
     if not np.isfinite(costs).all() or len(costs) < 2:
         return None
-    known = len(costs) >= FEWEST_EPOCHS
+    known = len(costs) >= FEWEST_FOR_VERDICT
     interval = confidence_set(costs, 0.05).interval if known else t_interval(costs)
     return {
         "verified_per_transaction": float(np.mean(pages)),

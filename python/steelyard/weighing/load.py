@@ -53,7 +53,7 @@ class Load:
         self._placement = placement
         self._whole = cost == "whole"
         processors = self._processors = list(laboratory.processors())
-        threads = study.workload.threads or min(len(processors), study.workload.clients)
+        threads = thread_count(study, processors)
         plan = DrivePlan(
             threads=threads,
             processors=driver_processors(processors, placement),
@@ -141,6 +141,11 @@ class Load:
         back = answer.get("reconnected", ())
         if back and self._standing[answer["arm"]].running:
             self._place(answer["arm"], [(client, pid) for client, pid in back])
+
+
+def thread_count(study: Study, processors: Sequence[int]) -> int:
+    """The driver's threads: the study's number, else one a processor and no more than clients."""
+    return study.workload.threads or min(len(processors), study.workload.clients)
 
 
 def driver_processors(processors: Sequence[int], placement: str) -> tuple[int, ...] | None:

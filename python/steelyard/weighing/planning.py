@@ -12,6 +12,7 @@ from steelyard.readings.progress import Progress
 from steelyard.readings.record import FORMAT, Record
 from steelyard.study.plan import block_count
 from steelyard.weighing.choices import Choices
+from steelyard.weighing.load import thread_count
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.setup import Setup
 
@@ -51,7 +52,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "first_verdict": study.decision.first_verdict,
         "epoch_ns": design.epoch_ns,
         "blocks_per_epoch": block_count(design.epoch_ns, len(design.arms), choices.visit_ns),
-        "threads": workload.threads or min(len(processors), workload.clients),
+        "threads": thread_count(study, processors),
         "clients": workload.clients,
         "processors": processors,
         "control": study.control.name,

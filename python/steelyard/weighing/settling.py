@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import WeighingError
 from steelyard.readings.progress import Progress
+from steelyard.units import NS_PER_S
 from steelyard.verdict.verdict import Contrast
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.epoch import EpochRunner, RanEpoch
@@ -55,9 +56,8 @@ def settle(
             number = len(epochs)
             epochs.append(runner.run(number, kept.attempts.get(number, 0) + 1))
             contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
-            left = (plan["epochs"] - len(epochs)) * _mean_seconds(
-                laboratory, started_ns, epochs, kept
-            )
+            mean_ns = (laboratory.now_ns() - started_ns) / (len(epochs) - len(kept.epochs))
+            left = (plan["epochs"] - len(epochs)) * mean_ns / NS_PER_S
             _show(contrasts, epochs, plan, left, threats_shown, progress)
             failure = _hopeless(epochs)
             if failure is not None:
@@ -67,7 +67,7 @@ def settle(
         progress.note("interrupted: judging what there is")
     if interrupted or failure is not None:
         contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
-    seconds = (laboratory.now_ns() - started_ns) / 1e9
+    seconds = (laboratory.now_ns() - started_ns) / NS_PER_S
     return Outcome(tuple(epochs), tuple(contrasts), seconds, kept.resumed, interrupted, failure)
 
 
@@ -75,11 +75,6 @@ def _over(contrasts: list[Contrast], epochs: list[RanEpoch], plan: Mapping[str, 
     """The first contrast decides; the others never end a weighing and never hold it up."""
     limit = int(plan["epochs"]) * (OPEN_ENDED_FACTOR if plan["open_ended"] else 1)
     return bool(epochs) and (contrasts[0].verdict.ends or len(epochs) >= limit)
-
-
-def _mean_seconds(laboratory: Any, started_ns: int, epochs: list[RanEpoch], kept: Kept) -> float:
-    new = len(epochs) - len(kept.epochs)
-    return float((laboratory.now_ns() - started_ns) / 1e9 / new) if new else 0.0
 
 
 def _hopeless(epochs: list[RanEpoch]) -> WeighingError | None:
