@@ -1,0 +1,1 @@
+"""Proves that the balance reads right: by simulation, by replay, and on real servers."""

@@ -1,0 +1,106 @@
+"""Weighs equal arms and known weights on real servers, many times: `make validate-live`.
+
+Every weighing is the command a user would give, with a fixed seed, and its result is one line of
+results/live.jsonl; a case that has its line is not weighed again, so this can be stopped at any
+time and gone on with later. The records stay where --records says, for the replay of traces.
+
+    python -m validation.live [--most N] [--records DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from validation.results import FOLDER, Results
+from validation.schedule import BUDGET, Case, cases, control_throughput
+
+STEELYARD = Path(sys.executable).with_name("steelyard")
+RESULTS = Results(FOLDER / "live.jsonl")
+_OF_THE_MACHINE = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
+
+
+def weigh(case: Case, records: Path) -> dict[str, Any]:
+    """Weigh one case; what is kept of it."""
+    record = records / case.key.replace(" ", "") / "record"  # alone: not an attempt at another
+    options = [f"--set={override}" for override in case.overrides]
+    command: list[str | Path] = [STEELYARD, "weigh", "aa", "--budget", BUDGET, "--json"]
+    command += ["--seed", str(case.seed), *options, "--record", record]
+    load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"error: {case.key} ended with {done.returncode}\n{done.stderr[-2000:]}")
+    elapsed_s = time.monotonic() - began
+    verdict = json.loads(done.stdout)
+    environment = json.loads((record / "environment.json").read_text())
+    [contrast] = verdict["contrasts"]
+    return {
+        "kind": case.kind,
+        "seed": case.seed,
+        "overrides": case.overrides,
+        "started": started.isoformat(timespec="seconds"),
+        "load_before": round(load, 2),
+        "truth_percent": case.truth_percent(control_throughput(contrast)),
+        **{name: contrast[name] for name in _OF_THE_CONTRAST},
+        "d": contrast["details"]["d"],
+        "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
+        "threats": [
+            {name: threat[name] for name in ("name", "invalidates")}
+            for threat in contrast["threats"]
+        ],
+        "control_throughput": control_throughput(contrast),
+        "placement": verdict["placement"],
+        "measured_seconds": verdict["measured_seconds"],
+        "seconds": verdict["seconds"],
+        "command_seconds": round(elapsed_s, 1),
+        "version": environment["steelyard"]["version"],
+        "machine": {name: environment["machine"][name] for name in _OF_THE_MACHINE},
+    }
+
+
+_OF_THE_CONTRAST = (
+    "estimate_percent",
+    "low_percent",
+    "high_percent",
+    "verdict",
+    "nonzero",
+    "epochs",
+    "blocks",
+)
+
+
+def say(case: Case, result: dict[str, Any], left: int) -> None:
+    interval = [result[name] for name in ("low_percent", "high_percent")]
+    shown = "no interval" if None in interval else f"[{interval[0]:+.2f}, {interval[1]:+.2f}]"
+    print(
+        f"{case.key:<14} truth {result['truth_percent']:+.2f} %, read "
+        f"{result['estimate_percent']:+.2f} % {shown} {result['verdict']}, "
+        f"{result['command_seconds']:.0f} s; {left} left",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Weigh what has no result yet."""
+    parser = argparse.ArgumentParser(description="live validation on real servers; resumable")
+    parser.add_argument("--most", type=int, default=None, help="stop after so many weighings")
+    parser.add_argument("--records", type=Path, default=Path("records/validation"))
+    asked = parser.parse_args()
+    done = RESULTS.done()
+    waiting = [case for case in cases() if case.key not in done]
+    for number, case in enumerate(waiting[: asked.most]):
+        result = weigh(case, asked.records)
+        RESULTS.add(case.key, result)
+        say(case, result, len(waiting) - number - 1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Keeps results as they come, a JSON object a line, so that a validation can be gone on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).with_name("results")
+"""Where the results lie that docs/validation.md is written from."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """An append-only file of results, each with the key of the case it answers."""
+
+    path: Path
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if not self.path.exists():
+            return
+        for line in self.path.read_text().splitlines():
+            if line.strip():
+                yield json.loads(line)
+
+    def done(self) -> set[str]:
+        """The keys of the cases that have a result."""
+        return {one["key"] for one in self}
+
+    def add(self, key: str, result: Mapping[str, Any]) -> None:
+        """Append the result of a case; on disk when this returns."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as opened:
+            opened.write(json.dumps({"key": key, **result}) + "\n")

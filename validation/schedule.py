@@ -1,0 +1,92 @@
+"""Lists the weighings of the live validation: what each weighs, its seed, and its truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+BUDGET = "30s"
+ALIKE = 60
+"""Weighings of two equal arms."""
+TWICE_PERCENT = (1, 2, 3, 5)
+TWICE = 20
+"""Weighings of each share of doubled work."""
+RARE = 10
+"""Weighings with a rare stall."""
+STALL_PROBABILITY = 1.5e-5
+STALL_MS = 50
+STALL_CLIENTS = 2
+"""No more than processors: see BIAS.md on stalls and slices."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One weighing of the aa study, perhaps with a weight on its arm."""
+
+    kind: str
+    number: int
+    overrides: tuple[str, ...] = ()
+    twice: float = 0.0
+    stall_seconds: float = 0.0
+    """Mean seconds a transaction stalls: probability times length."""
+    clients: int = 8
+
+    @property
+    def key(self) -> str:
+        """Unique among all cases, the same in every session."""
+        return f"{self.kind}/{self.number}"
+
+    @property
+    def seed(self) -> int:
+        """Fixed by the kind's place in `KINDS` and the number: new kinds go to the end."""
+        return 1000 * list(KINDS).index(self.kind) + self.number
+
+    def truth_percent(self, control_throughput: float) -> float:
+        """What the weight takes from throughput, in percent.
+
+        Doubled work: 1/(1 + w). A stall: by Wald's identity a transaction takes p·s longer on
+        average; the control's own mean latency is clients ÷ throughput (Little's law).
+        """
+        latency_s = self.clients / control_throughput
+        slowed = (1 + self.twice) * latency_s + self.stall_seconds
+        return 100 * (latency_s / slowed - 1)
+
+
+KINDS: Mapping[str, int] = {
+    "alike": ALIKE,
+    **{f"twice {percent} %": TWICE for percent in TWICE_PERCENT},
+    "stall": RARE,
+}
+
+
+def _case(kind: str, number: int) -> Case:
+    if kind == "alike":
+        return Case(kind, number)
+    if kind == "stall":
+        overrides = (
+            f"arm.weight.stall={STALL_PROBABILITY}",
+            f"arm.weight.stall_time={STALL_MS}ms",
+            f"workload.clients={STALL_CLIENTS}",
+        )
+        stall_seconds = STALL_PROBABILITY * STALL_MS / 1000
+        return Case(kind, number, overrides, stall_seconds=stall_seconds, clients=STALL_CLIENTS)
+    percent = int(kind.split()[1])
+    return Case(kind, number, (f"arm.weight.twice={percent}%",), twice=percent / 100)
+
+
+def cases() -> Iterator[Case]:
+    """Every case, kinds mixed in proportion, so that a part of them is a fair sample."""
+    places = [
+        ((number - 0.5) / count, kind, number)
+        for kind, count in KINDS.items()
+        for number in range(1, count + 1)
+    ]
+    for _, kind, number in sorted(places):
+        yield _case(kind, number)
+
+
+def control_throughput(contrast: Mapping[str, Any]) -> float:
+    """The control's mean throughput over the epochs of a contrast, in transactions/s."""
+    readings = [one["throughput"][contrast["control"]] for one in contrast["details"]["epochs"]]
+    return float(sum(readings) / len(readings))
