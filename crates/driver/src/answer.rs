@@ -14,11 +14,15 @@ use crate::tally::Tally;
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer<'a> {
-    /// Backend process ids of every arm, by client.
-    Connected(serde_json::Map<String, Json>),
     Slice(Box<SliceAnswer<'a>>),
     Done(usize),
     Error(ErrorAnswer<'a>),
+    /// Backend process ids of every arm, by client, and the way their bytes go.
+    #[serde(untagged)]
+    Connected {
+        connected: serde_json::Map<String, Json>,
+        io: &'static str,
+    },
 }
 
 #[derive(Serialize)]

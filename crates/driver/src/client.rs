@@ -74,8 +74,8 @@ impl Client {
     }
 
     /// Takes a connection that is ready for a query, and on which nothing is prepared.
-    pub fn attach(&mut self, socket: Socket, session: Session) {
-        self.link.attach(socket, session);
+    pub fn attach(&mut self, socket: Socket, session: Session, by_ring: bool) {
+        self.link.attach(socket, session, by_ring);
         self.prepared.fill(false);
         self.phase = Phase::Idle;
     }

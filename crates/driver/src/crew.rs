@@ -1,4 +1,4 @@
-//! The clients of one arm that live on one thread, and the epoll instance they share.
+//! The clients of one arm that live on one thread, and the way by which their bytes go.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -12,18 +12,74 @@ use crate::arm::Arm;
 use crate::client::Client;
 use crate::connect::{connect, send_cancel, ConnectError};
 use crate::error::DriveError;
+use crate::plan::Io;
 use crate::program::Programs;
+use crate::ring::Ring;
 use crate::tally::Tally;
 
 /// Events taken by one epoll call.
 const EVENTS: usize = 256;
 
+/// How the bytes of a crew come and go.
+pub enum Way {
+    /// Epoll says when, system calls do it.
+    Epoll { poll: Poll, events: Events },
+    /// The kernel does it and says when it is done.
+    Ring(Box<Ring>),
+}
+
+impl Way {
+    /// The way that is asked for; `Auto`: a ring where the kernel lets.
+    fn new(io: Io, clients: usize, alarm: &Alarm) -> io::Result<Way> {
+        if io != Io::Epoll {
+            match Ring::new(clients, alarm) {
+                Ok(ring) => return Ok(Way::Ring(Box::new(ring))),
+                Err(error) if io == Io::Ring => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let poll = Poll::new()?;
+        let fd = alarm.as_raw_fd();
+        poll.registry()
+            .register(&mut SourceFd(&fd), Token(usize::MAX), Interest::READABLE)?;
+        let events = Events::with_capacity(EVENTS);
+        Ok(Way::Epoll { poll, events })
+    }
+
+    /// Takes the connection of a client.
+    fn adopt(&mut self, place: usize, socket: &impl AsRawFd) -> io::Result<()> {
+        let fd = socket.as_raw_fd();
+        match self {
+            Way::Epoll { poll, .. } => {
+                poll.registry()
+                    .register(&mut SourceFd(&fd), Token(place), Interest::READABLE)
+            }
+            Way::Ring(ring) => ring.adopt(place, socket),
+        }
+    }
+
+    /// Gives up what is under way for a client, before its connection is given away.
+    pub fn release(&mut self, place: usize) -> io::Result<()> {
+        match self {
+            Way::Epoll { .. } => Ok(()),
+            Way::Ring(ring) => ring.release(place),
+        }
+    }
+
+    /// Its name, as a record keeps it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Way::Epoll { .. } => "epoll",
+            Way::Ring(_) => "io_uring",
+        }
+    }
+}
+
 /// Clients of one arm on one thread.
 pub struct Crew {
     pub arm: Arc<Arm>,
-    pub poll: Poll,
-    pub events: Events,
-    /// Wakes `poll` at the cap; its token belongs to no client.
+    pub way: Way,
+    /// Wakes the crew at the cap.
     pub alarm: Alarm,
     pub clients: Vec<Client>,
     /// The server did not take a connection back: it is not asked again.
@@ -38,22 +94,18 @@ impl Crew {
         seed: u64,
         thread: usize,
         threads: usize,
+        io: Io,
     ) -> io::Result<Crew> {
         let numbers = (thread..arm.clients).step_by(threads);
-        let clients = numbers
+        let clients: Vec<Client> = numbers
             .enumerate()
             .map(|(place, number)| Client::new(number, place, seed, programs))
             .collect();
-        let poll = Poll::new()?;
         let alarm = Alarm::new()?;
-        let fd = alarm.as_raw_fd();
-        poll.registry()
-            .register(&mut SourceFd(&fd), Token(usize::MAX), Interest::READABLE)?;
-        let events = Events::with_capacity(EVENTS);
+        let way = Way::new(io, clients.len(), &alarm)?;
         Ok(Crew {
             arm,
-            poll,
-            events,
+            way,
             alarm,
             clients,
             gone: false,
@@ -84,12 +136,10 @@ impl Crew {
     fn connect_client(&mut self, place: usize) -> Result<i32, ConnectError> {
         let (socket, session) = connect(&self.arm.target, &self.arm.credentials)?;
         socket.set_nonblocking()?;
-        let fd = socket.as_raw_fd();
-        self.poll
-            .registry()
-            .register(&mut SourceFd(&fd), Token(place), Interest::READABLE)?;
+        self.way.adopt(place, &socket)?;
         let process_id = session.process_id;
-        self.clients[place].attach(socket, session);
+        let by_ring = matches!(self.way, Way::Ring(_));
+        self.clients[place].attach(socket, session, by_ring);
         Ok(process_id)
     }
 
@@ -115,7 +165,7 @@ impl Crew {
     }
 
     /// After a slice: cancels what was given up, and counts who has no connection.
-    pub fn settle(&mut self, tally: &mut Tally) {
+    pub fn settle(&mut self, tally: &mut Tally) -> io::Result<()> {
         for client in &mut self.clients {
             if client.is_busy() {
                 let session = client.link.session();
@@ -123,11 +173,13 @@ impl Crew {
                 if let Err(error) = send_cancel(&self.arm.target, process_id, secret_key) {
                     tally.count_error("08001", &format!("could not cancel: {error}"));
                 }
+                self.way.release(client.place)?;
                 client.detach();
             } else if client.link.socket().is_none() {
                 tally.lost += 1;
             }
         }
+        Ok(())
     }
 
     /// Ends every connection politely.

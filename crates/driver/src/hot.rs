@@ -1,22 +1,23 @@
 //! The hot loop: one arm's clients on one thread, from the start of a slice until all are back.
 //!
-//! A transaction costs one receive, one send, one reading of the clock and its share of an epoll
-//! call. Nothing here allocates, formats or looks at a name unless something has gone wrong.
+//! A transaction costs one receive, one send and one reading of the clock; by a ring, its share of
+//! one system call, else a call each and its share of an epoll call. Nothing here allocates, formats or looks at a name unless something has gone wrong.
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Token};
 
 use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::{Client, Turn};
 use crate::clock::now_ns;
 use crate::course::Course;
-use crate::crew::Crew;
+use crate::crew::{Crew, Way};
 use crate::link::{Loss, Received};
 use crate::program::Programs;
+use crate::ring::Told;
 use crate::tally::Tally;
 
 /// Drives one slice; returns when every client is back, lost, or given up at the cap.
@@ -29,8 +30,7 @@ pub fn run_slice(
 ) -> io::Result<()> {
     let Crew {
         arm,
-        poll,
-        events,
+        way,
         alarm,
         clients,
         ..
@@ -43,7 +43,7 @@ pub fn run_slice(
         arm,
         programs,
         course,
-        poll,
+        way,
         alarm,
         clients,
         buffer,
@@ -54,7 +54,7 @@ pub fn run_slice(
         active: 0,
     };
     run.begin_all()?;
-    run.until_all_are_back(events)?;
+    run.until_all_are_back()?;
     alarm.silence()
 }
 
@@ -63,7 +63,7 @@ struct Run<'a> {
     arm: &'a Arm,
     programs: &'a Programs,
     course: &'a Course,
-    poll: &'a mut Poll,
+    way: &'a mut Way,
     alarm: &'a Alarm,
     clients: &'a mut [Client],
     buffer: &'a mut [u8],
@@ -93,16 +93,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn until_all_are_back(&mut self, events: &mut Events) -> io::Result<()> {
+    fn until_all_are_back(&mut self) -> io::Result<()> {
         while self.active > 0 && self.tally.broken.is_none() {
-            // The alarm ends the wait at the cap.
-            match self.poll.poll(events, None) {
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-                _ => {}
-            }
             let before_ns = self.now_ns;
-            for event in events.iter() {
-                self.attend(event.token().0, event.is_read_closed())?;
+            match self.way {
+                Way::Epoll { .. } => self.wait_by_epoll()?,
+                Way::Ring(_) => self.wait_by_ring()?,
             }
             if self.now_ns == before_ns {
                 self.now_ns = now_ns();
@@ -115,6 +111,67 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Waits for bytes or the alarm, which ends the wait at the cap, and attends to them.
+    #[inline]
+    fn wait_by_epoll(&mut self) -> io::Result<()> {
+        let Way::Epoll { poll, events } = self.way else {
+            return Ok(());
+        };
+        match poll.poll(events, None) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        // The events are out of the way's hands while they are attended to.
+        let heard = std::mem::replace(events, Events::with_capacity(0));
+        for event in &heard {
+            self.attend(event.token().0, event.is_read_closed())?;
+        }
+        if let Way::Epoll { events, .. } = self.way {
+            *events = heard;
+        }
+        Ok(())
+    }
+
+    /// The same by a ring: what is told has been received already.
+    #[inline]
+    fn wait_by_ring(&mut self) -> io::Result<()> {
+        if let Way::Ring(ring) = self.way {
+            ring.wait()?;
+        }
+        while let Way::Ring(ring) = self.way {
+            match ring.told() {
+                None => break,
+                Some(Told::Alarm) => self.alarm.hear(),
+                Some(Told::Unsent(place)) => self.clients[place].link.shut(),
+                Some(Told::Received(place, buffer, length)) => {
+                    let link = &mut self.clients[place].link;
+                    let received = link.hear(ring.bytes(buffer, length));
+                    ring.give_back(buffer);
+                    if matches!(received, Ok(Received::Pending)) {
+                        ring.listen(place)?;
+                    }
+                    self.take(place, received)?;
+                }
+                Some(Told::Ended(place, number)) => {
+                    let loss = self.clients[place].link.ended(number);
+                    self.take(place, Err(loss))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A ring has received for a client, busy or idle.
+    #[inline]
+    fn take(&mut self, place: usize, received: Result<Received, Loss>) -> io::Result<()> {
+        match received {
+            Ok(Received::Whole) if self.clients[place].is_busy() => self.go_on(place),
+            Ok(_) => Ok(()),
+            Err(loss) if self.clients[place].is_busy() => self.lose(place, loss),
+            Err(loss) => self.lose_idle(place, &loss),
+        }
+    }
+
     /// Bytes have come for a client; `closing`: they are its last ones.
     #[inline]
     fn attend(&mut self, place: usize, closing: bool) -> io::Result<()> {
@@ -123,51 +180,58 @@ impl Run<'_> {
             return Ok(());
         };
         if !client.is_busy() {
-            self.attend_idle(place);
-            return Ok(());
+            return self.attend_idle(place);
         }
         if client.link.has_unsent() {
             self.finish_sending(place)?;
         }
         let client = &mut self.clients[place];
-        let requested = match client.link.receive(self.buffer, closing) {
-            Ok(Received::Pending) => return Ok(()),
-            Ok(Received::Endless) => return listen(self.poll, client, Interest::READABLE),
+        match client.link.receive(self.buffer, closing) {
+            Ok(Received::Pending) => Ok(()),
+            Ok(Received::Endless) => self.listen(place, Interest::READABLE),
+            Ok(Received::Whole) => self.go_on(place),
+            Err(loss) => self.lose(place, loss),
+        }
+    }
+
+    /// The reply of a client is whole: its next request, or the end of its transaction.
+    #[inline]
+    fn go_on(&mut self, place: usize) -> io::Result<()> {
+        let client = &mut self.clients[place];
+        let requested = match client.turn(self.programs, self.tally) {
+            Ok(Turn::Sent) => Ok(()),
             Err(loss) => Err(loss),
-            Ok(Received::Whole) => match client.turn(self.programs, self.tally) {
-                Ok(Turn::Sent) => Ok(()),
-                Err(loss) => Err(loss),
-                Ok(Turn::Ended(worked)) => {
-                    self.now_ns = now_ns();
-                    if worked {
-                        self.tally
-                            .count(client.script, self.now_ns - client.begin_ns);
-                    } else {
-                        self.tally.failed += 1;
-                    }
-                    if self.now_ns >= self.bell_ns || !self.course.admits(self.now_ns) {
-                        self.tally.busy_ns += self.now_ns - self.start_ns;
-                        self.active -= 1;
-                        return Ok(());
-                    }
-                    client.begin(self.arm, self.programs, self.now_ns)
+            Ok(Turn::Ended(worked)) => {
+                self.now_ns = now_ns();
+                if worked {
+                    self.tally
+                        .count(client.script, self.now_ns - client.begin_ns);
+                } else {
+                    self.tally.failed += 1;
                 }
-            },
+                if self.now_ns >= self.bell_ns || !self.course.admits(self.now_ns) {
+                    self.tally.busy_ns += self.now_ns - self.start_ns;
+                    self.active -= 1;
+                    return Ok(());
+                }
+                client.begin(self.arm, self.programs, self.now_ns)
+            }
         };
         self.settle_request(place, requested)
     }
 
-    /// After a request: waits for room in the socket where it did not fit, drops what is lost.
+    /// After a request: hands it to the ring, or waits for room in the socket where it did not
+    /// fit; drops what is lost.
     #[inline]
     fn settle_request(&mut self, place: usize, requested: Result<(), Loss>) -> io::Result<()> {
-        let client = &self.clients[place];
+        let link = &mut self.clients[place].link;
         match requested {
-            Ok(()) if !client.link.has_unsent() => Ok(()),
-            Ok(()) => listen(self.poll, client, Interest::READABLE | Interest::WRITABLE),
-            Err(loss) => {
-                self.lose(place, loss);
-                Ok(())
-            }
+            Ok(()) if !link.has_unsent() => Ok(()),
+            Ok(()) => match self.way {
+                Way::Ring(ring) => ring.exchange(place, link.take_unsent()),
+                Way::Epoll { .. } => self.listen(place, Interest::READABLE | Interest::WRITABLE),
+            },
+            Err(loss) => self.lose(place, loss),
         }
     }
 
@@ -176,35 +240,45 @@ impl Run<'_> {
         let client = &mut self.clients[place];
         match client.link.flush() {
             Err(loss) => self.lose(place, loss),
-            Ok(()) if client.link.has_unsent() => {}
-            Ok(()) => listen(self.poll, client, Interest::READABLE)?,
+            Ok(()) if client.link.has_unsent() => Ok(()),
+            Ok(()) => self.listen(place, Interest::READABLE),
         }
-        Ok(())
     }
 
     /// An idle client hears from its server: a notice, or the end of the connection.
     #[cold]
-    fn attend_idle(&mut self, place: usize) {
-        let client = &mut self.clients[place];
-        if let Err(Loss::Connection { sqlstate, message }) = client.link.receive(self.buffer, true)
-        {
-            self.tally.count_error(&sqlstate, &message);
-            client.detach();
+    fn attend_idle(&mut self, place: usize) -> io::Result<()> {
+        match self.clients[place].link.receive(self.buffer, true) {
+            Ok(_) => Ok(()),
+            Err(loss) => self.lose_idle(place, &loss),
         }
+    }
+
+    /// An idle client has lost its connection: no transaction failed by it.
+    #[cold]
+    fn lose_idle(&mut self, place: usize, loss: &Loss) -> io::Result<()> {
+        if let Loss::Connection { sqlstate, message } = loss {
+            self.tally.count_error(sqlstate, message);
+        }
+        self.way.release(place)?;
+        self.clients[place].detach();
+        Ok(())
     }
 
     /// A busy client has lost its connection, or its script cannot go on.
     #[cold]
-    fn lose(&mut self, place: usize, loss: Loss) {
+    fn lose(&mut self, place: usize, loss: Loss) -> io::Result<()> {
         match loss {
             Loss::Connection { sqlstate, message } => self.tally.count_error(&sqlstate, &message),
             Loss::Script(message) => self.tally.broken = Some(message),
         }
+        self.way.release(place)?;
         self.clients[place].detach();
         self.tally.failed += 1;
         self.active -= 1;
         self.now_ns = now_ns();
         self.charge_absence();
+        Ok(())
     }
 
     /// A client without a connection does no work until the bell; by count there is none to wait
@@ -228,15 +302,17 @@ impl Run<'_> {
         }
         self.active = 0;
     }
-}
 
-/// (Re)arms a client's events; also what makes an edge-triggered socket report again.
-#[cold]
-fn listen(poll: &Poll, client: &Client, interest: Interest) -> io::Result<()> {
-    let Some(socket) = client.link.socket() else {
-        return Ok(());
-    };
-    let fd = socket.as_raw_fd();
-    poll.registry()
-        .reregister(&mut SourceFd(&fd), Token(client.place), interest)
+    /// (Re)arms a client's events; also what makes an edge-triggered socket report again.
+    #[cold]
+    fn listen(&mut self, place: usize, interest: Interest) -> io::Result<()> {
+        let (Way::Epoll { poll, .. }, Some(socket)) =
+            (&*self.way, self.clients[place].link.socket())
+        else {
+            return Ok(());
+        };
+        let fd = socket.as_raw_fd();
+        poll.registry()
+            .reregister(&mut SourceFd(&fd), Token(place), interest)
+    }
 }

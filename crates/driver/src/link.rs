@@ -2,7 +2,7 @@
 
 use std::io;
 
-use steelyard_wire::{Reply, Scanner, ServerError, Session};
+use steelyard_wire::{Reply, Scanner, ServerError, Session, WireError};
 
 use crate::socket::Socket;
 
@@ -39,14 +39,18 @@ pub struct Link {
     /// The request that goes out; its memory is used again.
     out: Vec<u8>,
     sent: usize,
+    /// Bytes go by a ring: what is to be sent is fetched by `take_unsent`, what was received is
+    /// told to `hear`.
+    by_ring: bool,
 }
 
 impl Link {
-    /// Takes a connection that is ready for a query.
-    pub fn attach(&mut self, socket: Socket, session: Session) {
+    /// Takes a connection that is ready for a query; its bytes go by system calls or by a ring.
+    pub fn attach(&mut self, socket: Socket, session: Session, by_ring: bool) {
         *self = Link {
             socket: Some(socket),
             session,
+            by_ring,
             ..Link::default()
         };
     }
@@ -102,6 +106,9 @@ impl Link {
         let Some(socket) = &self.socket else {
             return Ok(());
         };
+        if self.by_ring {
+            return Ok(());
+        }
         match socket.send(&self.out[self.sent..]) {
             Ok(sent) => self.sent += sent,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -109,6 +116,41 @@ impl Link {
             Err(error) => return Err(self.last_words(&error.to_string())),
         }
         Ok(())
+    }
+
+    /// The request that a ring is to send: it stays as it is until the reply is whole.
+    #[inline]
+    pub fn take_unsent(&mut self) -> &[u8] {
+        let from = self.sent;
+        self.sent = self.out.len();
+        &self.out[from..]
+    }
+
+    /// A ring could not send all of the request: the end of the stream will be received.
+    #[cold]
+    pub fn shut(&self) {
+        if let Some(socket) = &self.socket {
+            socket.shut();
+        }
+    }
+
+    /// Follows the reply by what a ring received.
+    #[inline]
+    pub fn hear(&mut self, bytes: &[u8]) -> Result<Received, Loss> {
+        match self.scanner.scan(bytes) {
+            Ok(true) => Ok(Received::Whole),
+            Ok(false) => Ok(Received::Pending),
+            Err(error) => Err(malformed(&error)),
+        }
+    }
+
+    /// A ring heard the end of the stream: by an error number of the system, or 0.
+    #[cold]
+    pub fn ended(&mut self, number: i32) -> Loss {
+        match number {
+            0 => self.end_of_stream("the server closed the connection"),
+            _ => self.end_of_stream(&io::Error::from_raw_os_error(number).to_string()),
+        }
     }
 
     /// Receives once (more only for long replies) and follows the reply. `closing`: the stream is
@@ -131,13 +173,7 @@ impl Link {
                 Ok(true) => return Ok(Received::Whole),
                 Ok(false) if received < buffer.len() && !closing => return Ok(Received::Pending),
                 Ok(false) => {}
-                Err(error) => {
-                    let sqlstate = error.sqlstate().to_owned();
-                    return Err(Loss::Connection {
-                        sqlstate,
-                        message: error.to_string(),
-                    });
-                }
+                Err(error) => return Err(malformed(&error)),
             }
         }
         Ok(Received::Endless)
@@ -168,5 +204,13 @@ impl Link {
                 message: reason.to_owned(),
             },
         }
+    }
+}
+
+#[cold]
+fn malformed(error: &WireError) -> Loss {
+    Loss::Connection {
+        sqlstate: error.sqlstate().to_owned(),
+        message: error.to_string(),
     }
 }

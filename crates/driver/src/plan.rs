@@ -25,6 +25,8 @@ pub struct Plan {
     /// How long after the bell the last client is waited for.
     #[serde(default = "default_drain_cap_ns")]
     pub drain_cap_ns: u64,
+    #[serde(default)]
+    pub io: Io,
     pub scripts: Vec<ScriptPlan>,
     #[serde(default)]
     pub variables: Map<String, Json>,
@@ -33,6 +35,17 @@ pub struct Plan {
 
 fn default_drain_cap_ns() -> u64 {
     5_000_000_000
+}
+
+/// How the bytes of connections come and go; `Auto`: by io_uring where the kernel lets.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Io {
+    #[default]
+    Auto,
+    Epoll,
+    #[serde(rename = "io_uring")]
+    Ring,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]

@@ -39,7 +39,8 @@ fn converse(input: impl BufRead, output: &mut impl Write) -> Result<(), DriveErr
     let Opening { plan } = serde_json::from_str(&first)
         .map_err(|error| DriveError::new("invalid plan").detail(error))?;
     let mut fleet = Fleet::start(&plan)?;
-    answer(output, &Answer::Connected(fleet.connected()?))?;
+    let (connected, io) = fleet.connected()?;
+    answer(output, &Answer::Connected { connected, io })?;
     for line in lines {
         let line =
             line.map_err(|error| DriveError::new("could not read a command").detail(error))?;
@@ -118,6 +119,7 @@ impl Fleet {
                 arms: fleet.arms.clone(),
                 programs: Arc::clone(&fleet.programs),
                 barrier: Arc::clone(&barrier),
+                io: plan.io,
             };
             let (order, orders) = channel();
             let report = report.clone();
@@ -132,13 +134,16 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Waits until every client is connected; backend process ids by arm and client.
-    fn connected(&mut self) -> Result<serde_json::Map<String, Json>, DriveError> {
+    /// Waits until every client is connected; backend process ids by arm and client, and the way
+    /// their bytes go.
+    fn connected(&mut self) -> Result<(serde_json::Map<String, Json>, &'static str), DriveError> {
+        let mut io = "";
         let mut backends: Vec<Vec<i32>> =
             self.arms.iter().map(|arm| vec![0; arm.clients]).collect();
         for _ in 0..self.threads.len() {
             match self.report()? {
-                Report::Connected(connections) => {
+                Report::Connected(connections, way) => {
+                    io = way;
                     for (arm, client, process_id) in connections {
                         backends[arm][client] = process_id;
                     }
@@ -148,7 +153,8 @@ impl Fleet {
             }
         }
         let names = self.arms.iter().map(|arm| arm.name.clone());
-        Ok(names.zip(backends.into_iter().map(Json::from)).collect())
+        let connected = names.zip(backends.into_iter().map(Json::from)).collect();
+        Ok((connected, io))
     }
 
     fn report(&self) -> Result<Report, DriveError> {
@@ -179,7 +185,7 @@ impl Fleet {
             match self.report()? {
                 Report::Slice(tally) => self.tallies.push(tally),
                 Report::Failed(error) => return Err(error),
-                Report::Connected(_) => unreachable!("every thread connects once"),
+                Report::Connected(..) => unreachable!("every thread connects once"),
             }
         }
         let cpu_ns = process_cpu_ns() - cpu_before_ns;

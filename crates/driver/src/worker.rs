@@ -10,6 +10,7 @@ use crate::crew::Crew;
 use crate::error::DriveError;
 use crate::hot::run_slice;
 use crate::pin::pin_thread;
+use crate::plan::Io;
 use crate::program::Programs;
 use crate::tally::Tally;
 
@@ -25,6 +26,7 @@ pub struct Post {
     pub arms: Vec<Arc<Arm>>,
     pub programs: Arc<Programs>,
     pub barrier: Arc<Barrier>,
+    pub io: Io,
 }
 
 /// A slice, with the tally that is to be filled.
@@ -35,8 +37,8 @@ pub struct Order {
 
 /// What a worker reports.
 pub enum Report {
-    /// Arm, client and backend process id of every connection.
-    Connected(Vec<(usize, usize, i32)>),
+    /// Arm, client and backend process id of every connection, and the way their bytes go.
+    Connected(Backends, &'static str),
     Slice(Tally),
     Failed(DriveError),
 }
@@ -55,8 +57,9 @@ pub fn work_or_report(post: &Post, orders: &Receiver<Order>, reports: &Sender<Re
 fn work(post: &Post, orders: &Receiver<Order>, reports: &Sender<Report>) {
     let mut crews = match open(post) {
         Ok((crews, backends)) => {
+            let way = crews.first().map_or("", |crew| crew.way.name());
             // A coordinator that is gone has no use for a report: the next receive ends us.
-            let _ = reports.send(Report::Connected(backends));
+            let _ = reports.send(Report::Connected(backends, way));
             crews
         }
         Err(error) => {
@@ -72,8 +75,7 @@ fn work(post: &Post, orders: &Receiver<Order>, reports: &Sender<Report>) {
         crew.revive(&mut tally);
         post.barrier.wait();
         let driven = run_slice(crew, &post.programs, &course, &mut buffer, &mut tally);
-        crew.settle(&mut tally);
-        let report = match driven {
+        let report = match driven.and_then(|()| crew.settle(&mut tally)) {
             Ok(()) => Report::Slice(tally),
             Err(error) => {
                 Report::Failed(DriveError::new("could not wait for events").detail(error))
@@ -86,6 +88,7 @@ fn work(post: &Post, orders: &Receiver<Order>, reports: &Sender<Report>) {
     }
 }
 
+/// Arm, client and backend process id of every connection.
 type Backends = Vec<(usize, usize, i32)>;
 
 fn open(post: &Post) -> Result<(Vec<Crew>, Backends), DriveError> {
@@ -101,8 +104,11 @@ fn open(post: &Post) -> Result<(Vec<Crew>, Backends), DriveError> {
     let mut backends = Vec::new();
     for (number, arm) in post.arms.iter().enumerate() {
         let arm = Arc::clone(arm);
-        let mut crew = Crew::new(arm, &post.programs, post.seed, post.thread, post.threads)
-            .map_err(|error| DriveError::new("could not make an epoll instance").detail(error))?;
+        let (thread, threads) = (post.thread, post.threads);
+        let mut crew = Crew::new(arm, &post.programs, post.seed, thread, threads, post.io)
+            .map_err(|error| {
+                DriveError::new("could not prepare to wait for connections").detail(error)
+            })?;
         backends.extend(
             crew.connect()?
                 .iter()

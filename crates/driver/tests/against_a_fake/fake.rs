@@ -101,6 +101,7 @@ impl FakeServer {
     /// A plan for one client of this server; `changes` replaces keys of the plan.
     pub fn plan(&self, script: &str, changes: Json) -> Json {
         let mut plan = json!({
+            "io": crate::IO,
             "threads": 1, "seed": 7, "mode": "prepared", "drain_cap_ns": 200_000_000_u64,
             "scripts": [{"name": "script", "text": script, "weight": 1, "rows": 1}],
             "variables": {},

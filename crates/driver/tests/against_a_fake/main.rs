@@ -1,5 +1,8 @@
-//! The whole driver against a server that does as it is told.
+//! The whole driver against a server that does as it is told, by io_uring where the kernel lets.
 
 mod fake;
 mod misbehaviour;
 mod slices;
+
+/// What the plans of these tests ask for.
+const IO: &str = "auto";

@@ -187,3 +187,17 @@ fn a_script_without_a_result_ends_the_driver() {
     let detail = answers[1]["error"]["detail"].as_str().unwrap();
     assert!(detail.contains("division by zero"), "{detail}");
 }
+
+#[test]
+fn long_replies_to_many_clients_are_followed_to_their_ends() {
+    // Far more at once than a ring lends buffers for.
+    let server = FakeServer::start(|_| Reply::Bytes(rows(30_000, b'I')));
+    let mut plan = server.plan(SELECT, json!({"drain_cap_ns": 60_000_000_000_u64}));
+    plan["scripts"][0]["rows"] = json!(30_000);
+    plan["arms"][0]["clients"] = json!(20);
+    let answers = drive(&plan, &[json!([{"arm": 0, "count": 60}])]);
+    let slice = &slices(&answers)[0];
+    assert_eq!(slice["transactions"], 60);
+    assert_eq!(slice["wrong_rows"], 0);
+    assert_eq!(slice["failed"], 0);
+}

@@ -1,0 +1,12 @@
+//! The same promises where io_uring is not to be had, and how the driver finds out.
+
+#[path = "../against_a_fake/fake.rs"]
+mod fake;
+mod forbidden;
+#[path = "../against_a_fake/misbehaviour.rs"]
+mod misbehaviour;
+#[path = "../against_a_fake/slices.rs"]
+mod slices;
+
+/// What the plans of these tests ask for.
+const IO: &str = "epoll";
