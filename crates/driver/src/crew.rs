@@ -7,24 +7,41 @@ use std::sync::Arc;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::Client;
 use crate::connect::{connect, send_cancel, ConnectError};
 use crate::error::DriveError;
-use crate::program::Programs;
+use crate::log::Log;
+use crate::pace::Pace;
 use crate::tally::Tally;
+use crate::worker::Post;
 
 /// Events taken by one epoll call.
 const EVENTS: usize = 256;
 
+/// Connects a client, and listens to its events; the backend's process id.
+pub fn attach(arm: &Arm, poll: &Poll, client: &mut Client) -> Result<i32, ConnectError> {
+    let (socket, session) = connect(&arm.target, &arm.credentials)?;
+    socket.set_nonblocking()?;
+    let fd = socket.as_raw_fd();
+    poll.registry()
+        .register(&mut SourceFd(&fd), Token(client.place), Interest::READABLE)?;
+    let process_id = session.process_id;
+    arm.note_session(client.number, &session);
+    client.attach(socket, session);
+    Ok(process_id)
+}
+
 /// Clients of one arm on one thread.
 pub struct Crew {
     pub arm: Arc<Arm>,
+    /// The thread's number.
+    pub thread: usize,
     pub poll: Poll,
     pub events: Events,
-    /// Wakes `poll` at the cap; its token belongs to no client.
-    pub alarm: Alarm,
+    pub pace: Pace,
+    /// Where transactions are written down.
+    pub log: Option<Log>,
     pub clients: Vec<Client>,
     /// The server did not take a connection back: it is not asked again.
     pub gone: bool,
@@ -32,29 +49,26 @@ pub struct Crew {
 
 impl Crew {
     /// The clients of `arm` that belong to `thread`; none is connected yet.
-    pub fn new(
-        arm: Arc<Arm>,
-        programs: &Programs,
-        seed: u64,
-        thread: usize,
-        threads: usize,
-    ) -> io::Result<Crew> {
-        let numbers = (thread..arm.clients).step_by(threads);
-        let clients = numbers
+    pub fn new(arm: Arc<Arm>, post: &Post) -> io::Result<Crew> {
+        let (programs, seed, thread) = (&post.programs, post.seed, post.thread);
+        let numbers = (thread..arm.clients).step_by(post.threads);
+        let clients: Vec<_> = numbers
             .enumerate()
             .map(|(place, number)| Client::new(number, place, seed, programs))
             .collect();
         let poll = Poll::new()?;
-        let alarm = Alarm::new()?;
-        let fd = alarm.as_raw_fd();
+        let pace = Pace::new(clients.len(), seed, thread)?;
+        let fd = pace.alarm.as_raw_fd();
         poll.registry()
             .register(&mut SourceFd(&fd), Token(usize::MAX), Interest::READABLE)?;
         let events = Events::with_capacity(EVENTS);
         Ok(Crew {
             arm,
+            thread,
             poll,
             events,
-            alarm,
+            pace,
+            log: None,
             clients,
             gone: false,
         })
@@ -82,15 +96,7 @@ impl Crew {
     }
 
     fn connect_client(&mut self, place: usize) -> Result<i32, ConnectError> {
-        let (socket, session) = connect(&self.arm.target, &self.arm.credentials)?;
-        socket.set_nonblocking()?;
-        let fd = socket.as_raw_fd();
-        self.poll
-            .registry()
-            .register(&mut SourceFd(&fd), Token(place), Interest::READABLE)?;
-        let process_id = session.process_id;
-        self.clients[place].attach(socket, session);
-        Ok(process_id)
+        attach(&self.arm, &self.poll, &mut self.clients[place])
     }
 
     /// Before a slice: takes back connections that were lost or given up, where the server lets.

@@ -5,19 +5,22 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::mpsc::Sender;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::{Client, Turn};
 use crate::clock::now_ns;
 use crate::course::Course;
 use crate::crew::Crew;
 use crate::link::{Loss, Received};
+use crate::log::Log;
+use crate::pace::Pace;
 use crate::program::Programs;
 use crate::tally::Tally;
+use crate::worker::Report;
 
 /// Drives one slice; returns when every client is back, lost, or given up at the cap.
 pub fn run_slice(
@@ -26,74 +29,86 @@ pub fn run_slice(
     course: &Course,
     buffer: &mut [u8],
     tally: &mut Tally,
+    reports: &Sender<Report>,
 ) -> io::Result<()> {
     let Crew {
         arm,
         poll,
         events,
-        alarm,
+        pace,
+        log,
         clients,
+        thread,
         ..
     } = crew;
+    pace.clear()?;
     let start_ns = now_ns();
-    let (alarm_ns, again_ns) = course.alarm_ns(start_ns);
-    alarm.set(alarm_ns, again_ns)?;
     let bell_ns = start_ns.saturating_add(course.length_ns);
-    let mut run = Run {
+    tally.start_ns = start_ns;
+    tally.bell_ns = bell_ns;
+    let mut slice = Slice {
         arm,
         programs,
         course,
         poll,
-        alarm,
+        pace,
+        log: log.as_mut(),
         clients,
         buffer,
         tally,
+        thread: *thread,
+        reports,
         start_ns,
         bell_ns,
         now_ns: start_ns,
+        tick_ns: course
+            .progress_ns
+            .map_or(u64::MAX, |progress_ns| start_ns + progress_ns),
         active: 0,
     };
-    run.begin_all()?;
-    run.until_all_are_back(events)?;
-    alarm.silence()
+    let lags = course.rate.is_some();
+    if let Some(log) = &mut slice.log {
+        log.begin(start_ns, lags);
+    }
+    slice.begin_all()?;
+    slice.until_all_are_back(events)?;
+    if lags && !course.is_by_count() {
+        slice.tally.unstarted = slice.pace.arrivals.remaining();
+    }
+    if let Some(log) = &mut slice.log {
+        log.end(slice.now_ns)?;
+    }
+    slice.pace.alarm.silence()
 }
 
 /// One slice on one thread.
-struct Run<'a> {
-    arm: &'a Arm,
-    programs: &'a Programs,
-    course: &'a Course,
-    poll: &'a mut Poll,
-    alarm: &'a Alarm,
-    clients: &'a mut [Client],
+pub(crate) struct Slice<'a> {
+    pub arm: &'a Arm,
+    pub programs: &'a Programs,
+    pub course: &'a Course,
+    pub poll: &'a mut Poll,
+    pub pace: &'a mut Pace,
+    pub log: Option<&'a mut Log>,
+    pub clients: &'a mut [Client],
     buffer: &'a mut [u8],
-    tally: &'a mut Tally,
-    start_ns: u64,
-    bell_ns: u64,
+    pub tally: &'a mut Tally,
+    pub thread: usize,
+    pub reports: &'a Sender<Report>,
+    pub start_ns: u64,
+    pub bell_ns: u64,
     /// The last reading of the clock: the end of one transaction is the begin of the next.
-    now_ns: u64,
+    pub now_ns: u64,
+    /// When the next progress is due.
+    pub tick_ns: u64,
     /// Clients that are not back yet.
-    active: usize,
+    pub active: usize,
 }
 
-impl Run<'_> {
-    fn begin_all(&mut self) -> io::Result<()> {
-        self.tally.start_ns = self.start_ns;
-        for place in 0..self.clients.len() {
-            let client = &mut self.clients[place];
-            if client.link.socket().is_none() {
-                self.charge_absence();
-            } else if self.course.admits(self.start_ns) {
-                let begun = client.begin(self.arm, self.programs, self.start_ns);
-                self.active += 1;
-                self.settle_request(place, begun)?;
-            }
-        }
-        self.now_ns = now_ns();
-        Ok(())
-    }
-
+impl Slice<'_> {
     fn until_all_are_back(&mut self, events: &mut Events) -> io::Result<()> {
+        self.pace
+            .ring_by(self.course.look_ns(self.start_ns, self.now_ns))?;
+        self.pace.ring_by(self.tick_ns)?;
         while self.active > 0 && self.tally.broken.is_none() {
             // The alarm ends the wait at the cap.
             match self.poll.poll(events, None) {
@@ -101,11 +116,20 @@ impl Run<'_> {
                 _ => {}
             }
             let before_ns = self.now_ns;
+            let mut rung = false;
             for event in events.iter() {
-                self.attend(event.token().0, event.is_read_closed())?;
+                let place = event.token().0;
+                if place < self.clients.len() {
+                    self.attend(place, event.is_read_closed())?;
+                } else {
+                    rung = true;
+                }
             }
-            if self.now_ns == before_ns {
+            if self.now_ns == before_ns || rung {
                 self.now_ns = now_ns();
+            }
+            if rung {
+                self.answer_alarm()?;
             }
             if self.now_ns >= self.course.deadline_ns(self.start_ns) {
                 self.give_up();
@@ -118,11 +142,8 @@ impl Run<'_> {
     /// Bytes have come for a client; `closing`: they are its last ones.
     #[inline]
     fn attend(&mut self, place: usize, closing: bool) -> io::Result<()> {
-        let Some(client) = self.clients.get_mut(place) else {
-            self.alarm.hear();
-            return Ok(());
-        };
-        if !client.is_busy() {
+        let client = &mut self.clients[place];
+        if !client.is_busy() || client.is_asleep() {
             self.attend_idle(place);
             return Ok(());
         }
@@ -130,44 +151,68 @@ impl Run<'_> {
             self.finish_sending(place)?;
         }
         let client = &mut self.clients[place];
-        let requested = match client.link.receive(self.buffer, closing) {
+        let turn = match client.link.receive(self.buffer, closing) {
             Ok(Received::Pending) => return Ok(()),
             Ok(Received::Endless) => return listen(self.poll, client, Interest::READABLE),
             Err(loss) => Err(loss),
-            Ok(Received::Whole) => match client.turn(self.programs, self.tally) {
-                Ok(Turn::Sent) => Ok(()),
-                Err(loss) => Err(loss),
-                Ok(Turn::Ended(worked)) => {
-                    self.now_ns = now_ns();
-                    if worked {
-                        self.tally
-                            .count(client.script, self.now_ns - client.begin_ns);
-                    } else {
-                        self.tally.failed += 1;
-                    }
-                    if self.now_ns >= self.bell_ns || !self.course.admits(self.now_ns) {
-                        self.tally.busy_ns += self.now_ns - self.start_ns;
-                        self.active -= 1;
-                        return Ok(());
-                    }
-                    client.begin(self.arm, self.programs, self.now_ns)
-                }
-            },
+            Ok(Received::Whole) => client.turn(self.programs, self.tally),
         };
-        self.settle_request(place, requested)
+        let turn = match turn {
+            Ok(Turn::Ended(worked)) => {
+                self.now_ns = now_ns();
+                self.account(place, worked);
+                match self.next(place)? {
+                    Some(begun) => begun,
+                    None => return Ok(()),
+                }
+            }
+            other => other,
+        };
+        self.follow(place, turn)
     }
 
-    /// After a request: waits for room in the socket where it did not fit, drops what is lost.
+    /// After a turn that came of no reply: it waits for the server, for a time, or is done.
     #[inline]
-    fn settle_request(&mut self, place: usize, requested: Result<(), Loss>) -> io::Result<()> {
-        let client = &self.clients[place];
-        match requested {
-            Ok(()) if !client.link.has_unsent() => Ok(()),
-            Ok(()) => listen(self.poll, client, Interest::READABLE | Interest::WRITABLE),
+    pub(crate) fn follow(&mut self, place: usize, turn: Result<Turn, Loss>) -> io::Result<()> {
+        match turn {
+            Ok(Turn::Sent) if !self.clients[place].link.has_unsent() => Ok(()),
+            Ok(Turn::Sent) => listen(
+                self.poll,
+                &self.clients[place],
+                Interest::READABLE | Interest::WRITABLE,
+            ),
+            Ok(Turn::Asleep(ns)) => {
+                self.now_ns = now_ns();
+                self.pace.nap(self.now_ns.saturating_add(ns), place)
+            }
+            Ok(Turn::Ended(worked)) => {
+                self.now_ns = now_ns();
+                self.account(place, worked);
+                // The server said nothing: the others are heard before this client goes on.
+                self.pace.nap(self.now_ns, place)
+            }
             Err(loss) => {
                 self.lose(place, loss);
                 Ok(())
             }
+        }
+    }
+
+    /// Counts a transaction that has ended now.
+    #[inline]
+    fn account(&mut self, place: usize, worked: bool) {
+        let client = &self.clients[place];
+        let latency_ns = self.now_ns.saturating_sub(client.begin_ns);
+        if worked {
+            self.tally.count(client.script, latency_ns);
+            if let Some(limit_ns) = self.programs.latency_limit_ns {
+                self.tally.over_limit += u64::from(latency_ns > limit_ns);
+            }
+        } else {
+            self.tally.failed += 1;
+        }
+        if let Some(log) = &mut self.log {
+            log.transaction(client, self.now_ns, worked.then_some(latency_ns));
         }
     }
 
@@ -186,16 +231,21 @@ impl Run<'_> {
     #[cold]
     fn attend_idle(&mut self, place: usize) {
         let client = &mut self.clients[place];
-        if let Err(Loss::Connection { sqlstate, message }) = client.link.receive(self.buffer, true)
-        {
-            self.tally.count_error(&sqlstate, &message);
-            client.detach();
+        let heard = client.link.receive(self.buffer, true);
+        if let Err(Loss::Connection { sqlstate, message }) = heard {
+            if self.clients[place].is_asleep() {
+                self.lose(place, Loss::Connection { sqlstate, message });
+            } else {
+                self.tally.count_error(&sqlstate, &message);
+                self.clients[place].detach();
+                self.forget_idle(place);
+            }
         }
     }
 
     /// A busy client has lost its connection, or its script cannot go on.
     #[cold]
-    fn lose(&mut self, place: usize, loss: Loss) {
+    pub(crate) fn lose(&mut self, place: usize, loss: Loss) {
         match loss {
             Loss::Connection { sqlstate, message } => self.tally.count_error(&sqlstate, &message),
             Loss::Script(message) => self.tally.broken = Some(message),
@@ -210,7 +260,7 @@ impl Run<'_> {
     /// A client without a connection does no work until the bell; by count there is none to wait
     /// for.
     #[cold]
-    fn charge_absence(&mut self) {
+    pub(crate) fn charge_absence(&mut self) {
         let until_ns = if self.course.is_by_count() {
             self.now_ns
         } else {
