@@ -58,6 +58,9 @@ def script_statements(
     expression has no result.
     """
 
+def check_scripts(scripts: list[tuple[str, str]], variables: dict[str, str], mode: str) -> None:
+    """Check the scripts (name, text) of one plan together. ValueError: the first wrong one."""
+
 # driver
 
 class Quantiles(TypedDict):
@@ -69,8 +72,18 @@ class Quantiles(TypedDict):
 def drive(stdin_fd: int, stdout_fd: int) -> bool:
     """Drive from a plan, JSON lines in and out; False: the last line is an error."""
 
+def cancel_everything() -> None:
+    """Ask the servers to stop what this process's driver had them do; two seconds at most."""
+
 def ask(
-    sql: str, *, host: str, port: int, user: str, database: str, password: str | None = None
+    sql: str,
+    *,
+    host: str,
+    port: int,
+    user: str,
+    database: str,
+    password: str | None = None,
+    options: str = "",
 ) -> list[list[str | None]]:
     """Rows of text of one question, on a connection of its own; DriverError."""
 

@@ -16,7 +16,9 @@ def _slice(**changes: Any) -> dict[str, Any]:
         "arm": "a", "tag": None, "start_ns": 0, "end_ns": 0, "length_ns": 0, "clients": 4,
         "transactions": 0, "busy_ns": 0, "latency_sum_ns": 0, "failed": 0, "errors": {},
         "error_messages": {}, "wrong_rows": 0, "capped": 0, "lost": 0, "reconnected": [],
-        "retries": 0, "late_starts": 0, "driver_cpu_ns": 0,
+        "retried": 0, "retries": 0, "late_starts": 0, "lag_sum_ns": 0, "lag_max_ns": 0,
+        "skipped": 0, "unstarted": 0, "over_limit": 0, "connections": 0, "connect_ns": 0,
+        "debug": [], "driver_cpu_ns": 0,
         "scripts": [{"name": "s", "transactions": 0, "latency": ""}],
     }  # fmt: skip
     return {**empty, **changes}

@@ -49,7 +49,15 @@ def test_an_empty_target_is_the_local_server(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    "conninfo", ["nonsense", "host=a,b", "host=h port=0", "host=h sslmode=require", "hoost=h"]
+    "conninfo",
+    [
+        "nonsense",
+        "host=h port=0",
+        "host=h sslmode=require",
+        "host=h sslmode=bogus",
+        "hoost=h",
+        "service=nowhere",
+    ],
 )
 def test_what_cannot_be_driven_is_wrong_usage(conninfo: str) -> None:
     with pytest.raises(UsageError):

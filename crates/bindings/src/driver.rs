@@ -38,6 +38,12 @@ fn drive(py: Python<'_>, stdin_fd: RawFd, stdout_fd: RawFd) -> PyResult<bool> {
     })
 }
 
+/// Asks the servers to stop what this process's driver had them do; two seconds at most.
+#[pyfunction]
+fn cancel_everything(py: Python<'_>) {
+    py.detach(steelyard_driver::leaving::cancel_everything);
+}
+
 /// A descriptor of our own, so that Python keeps its one.
 fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
     // SAFETY: F_DUPFD_CLOEXEC takes any number and fails for one that is not open.
@@ -52,7 +58,8 @@ fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
 /// Rows of text of one SQL question, on a connection of its own. DriverError: no connection, or
 /// the server refuses.
 #[pyfunction]
-#[pyo3(signature = (sql, *, host, port, user, database, password=None))]
+#[pyo3(signature = (sql, *, host, port, user, database, password=None, options=String::new()))]
+#[allow(clippy::too_many_arguments)]
 fn ask(
     py: Python<'_>,
     sql: &str,
@@ -61,6 +68,7 @@ fn ask(
     user: String,
     database: String,
     password: Option<String>,
+    options: String,
 ) -> PyResult<Vec<Vec<Option<String>>>> {
     let asker = Asker {
         host,
@@ -68,6 +76,7 @@ fn ask(
         user,
         database,
         password,
+        options,
     };
     py.detach(|| ask_server(&asker, sql))
         .map_err(|error| to_python(py, &error))
@@ -111,6 +120,7 @@ fn histogram_merge(py: Python<'_>, latencies: Vec<String>) -> PyResult<String> {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drive, module)?)?;
+    module.add_function(wrap_pyfunction!(cancel_everything, module)?)?;
     module.add_function(wrap_pyfunction!(ask, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_counts, module)?)?;

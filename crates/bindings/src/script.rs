@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_script::{
-    evaluate, parse, Command, Piece, Random, Scope, Script, Sql, Symbols, Value,
+    evaluate, parse, Command, EvalError, Piece, Random, Scope, Script, Sql, Symbols, Value,
 };
 
 fn compile(
@@ -27,8 +27,9 @@ fn builtin_script(name: &str) -> Option<&'static str> {
 }
 
 /// The statements of `count` executions of a script, each with its variables filled in, as the
-/// simple mode sends them to a client whose generator has this seed. ValueError: the script is
-/// wrong (file, line, column, reason, and a caret), or an expression has no result.
+/// simple mode sends them to a client whose generator has this seed; no answer sets a variable, and
+/// nobody sleeps. ValueError: the script is wrong (file, line, column, reason, and a caret), or an
+/// expression has no result.
 #[pyfunction]
 #[pyo3(signature = (name, text, variables, seed=0, count=1))]
 fn script_statements(
@@ -42,26 +43,48 @@ fn script_statements(
     let mut scope = Scope::new(symbols.len());
     for (variable, value) in &variables {
         if let Some(slot) = symbols.find(variable) {
-            scope.values[slot] = Value::from_text(value);
+            scope.values[slot] = Value::from_given(value);
         }
     }
     let mut random = Random::new(seed);
     let mut statements = Vec::new();
-    for command in script
-        .commands
-        .iter()
-        .cycle()
-        .take(script.commands.len() * count)
-    {
-        match command {
-            Command::Set { slot, expr } => {
-                scope.values[*slot] = evaluate(expr, &scope, &mut random)
-                    .map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
-            }
-            Command::Sql(sql) => statements.push(filled(sql, &scope)),
-        }
+    for _ in 0..count {
+        execute(&script, &mut scope, &mut random, &mut statements)
+            .map_err(|(at, error)| PyValueError::new_err(script.error(at, error).to_string()))?;
     }
     Ok(statements)
+}
+
+/// One transaction; Err: which command has no result, and why.
+fn execute(
+    script: &Script,
+    scope: &mut Scope,
+    random: &mut Random,
+    statements: &mut Vec<String>,
+) -> Result<(), (usize, String)> {
+    let mut at = 0;
+    while let Some(command) = script.commands.get(at) {
+        let refused = |error: EvalError| (at, error.to_string());
+        let mut next = at + 1;
+        match command {
+            Command::Set { slot, expr } => {
+                scope.values[*slot] = evaluate(expr, scope, random).map_err(refused)?;
+            }
+            Command::Unless { condition, target } => {
+                if !evaluate(condition, scope, random).map_err(refused)?.truth() {
+                    next = *target;
+                }
+            }
+            Command::Jump(target) => next = *target,
+            Command::Sleep(sleep) => {
+                sleep.nanoseconds(scope).map_err(refused)?;
+            }
+            Command::Sql(sql) => statements.push(filled(sql, scope)),
+            Command::StartPipeline | Command::SyncPipeline | Command::EndPipeline => {}
+        }
+        at = next;
+    }
+    Ok(())
 }
 
 fn filled(sql: &Sql, scope: &Scope) -> String {
@@ -70,12 +93,49 @@ fn filled(sql: &Sql, scope: &Scope) -> String {
         match piece {
             Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
             Piece::Variable(slot) => scope.values[*slot].write_text(&mut out),
+            Piece::Perhaps(slot, text) => match &scope.values[*slot] {
+                Value::Undefined => out.extend_from_slice(text.as_bytes()),
+                value => value.write_text(&mut out),
+            },
         }
     }
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// Checks the scripts of one plan together, since each may read what the others set. ValueError:
+/// the first one that is wrong, or that this protocol cannot send.
+#[pyfunction]
+fn check_scripts(
+    scripts: Vec<(String, String)>,
+    variables: BTreeMap<String, String>,
+    mode: &str,
+) -> PyResult<()> {
+    let mut symbols = Symbols::of_scripts(scripts.iter().map(|(_, text)| text.as_str()));
+    let defined: Vec<&str> = variables.keys().map(String::as_str).collect();
+    for (name, text) in &scripts {
+        let script = parse(name, text, &mut symbols, &defined)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        for (at, command) in script.commands.iter().enumerate() {
+            let wrong = match command {
+                Command::Sql(sql) if mode != "simple" => {
+                    sql.only_simple.as_deref().map(ToString::to_string)
+                }
+                Command::StartPipeline if mode == "simple" => {
+                    let why = "cannot use pipeline mode with the simple query protocol";
+                    Some(script.error(at, why).to_string())
+                }
+                _ => None,
+            };
+            if let Some(wrong) = wrong {
+                return Err(PyValueError::new_err(wrong));
+            }
+        }
+    }
+    Ok(())
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(builtin_script, module)?)?;
+    module.add_function(wrap_pyfunction!(check_scripts, module)?)?;
     module.add_function(wrap_pyfunction!(script_statements, module)?)
 }

@@ -8,13 +8,15 @@ use serde_json::Value as Json;
 use crate::arm::Arm;
 use crate::error::DriveError;
 use crate::latency::encode;
-use crate::program::Programs;
-use crate::tally::Tally;
+use crate::program::{Operation, Program, Programs};
+use crate::tally::{ScriptTally, Snapshot, Tally};
 
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer<'a> {
     Slice(Box<SliceAnswer<'a>>),
+    /// What all threads have counted so far in the slice under way.
+    Progress(Snapshot),
     Done(usize),
     Error(ErrorAnswer<'a>),
     /// Backend process ids of every arm, by client, and the way their bytes go.
@@ -60,8 +62,18 @@ pub struct SliceAnswer<'a> {
     capped: u64,
     lost: u64,
     reconnected: &'a [(usize, i32)],
+    retried: u64,
     retries: u64,
     late_starts: u64,
+    lag_sum_ns: u64,
+    lag_max_ns: u64,
+    skipped: u64,
+    unstarted: u64,
+    over_limit: u64,
+    connections: u64,
+    connect_ns: u64,
+    latency_squares_ns2: f64,
+    debug: &'a [String],
     driver_cpu_ns: u64,
     scripts: Vec<ScriptAnswer<'a>>,
 }
@@ -71,6 +83,37 @@ struct ScriptAnswer<'a> {
     name: &'a str,
     transactions: u64,
     latency: String,
+    /// Each command, where they are timed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<CommandAnswer<'a>>,
+}
+
+#[derive(Serialize)]
+struct CommandAnswer<'a> {
+    line: usize,
+    text: &'a str,
+    executions: u64,
+    sum_ns: u64,
+    failures: u64,
+    retries: u64,
+}
+
+/// The timed commands of a script; a jump is no command of its author's.
+fn commands<'a>(program: &'a Program, counted: &ScriptTally) -> Vec<CommandAnswer<'a>> {
+    let all = program.operations.iter().zip(&program.sources);
+    let timed = all
+        .zip(&counted.commands)
+        .filter(|((operation, _), _)| !matches!(operation, Operation::Jump(_)));
+    timed
+        .map(|((_, source), counted)| CommandAnswer {
+            line: source.line,
+            text: source.words(),
+            executions: counted.executions,
+            sum_ns: counted.sum_ns,
+            failures: counted.failures,
+            retries: counted.retries,
+        })
+        .collect()
 }
 
 impl<'a> SliceAnswer<'a> {
@@ -88,6 +131,7 @@ impl<'a> SliceAnswer<'a> {
                 name: &program.name,
                 transactions: counted.transactions,
                 latency: encode(&counted.latency)?,
+                commands: commands(program, counted),
             });
         }
         let errors = tally
@@ -115,8 +159,18 @@ impl<'a> SliceAnswer<'a> {
             capped: tally.capped,
             lost: tally.lost,
             reconnected: &tally.reconnected,
-            retries: 0,
-            late_starts: 0,
+            retried: tally.retried,
+            retries: tally.retries,
+            late_starts: tally.late_starts,
+            lag_sum_ns: tally.lag_sum_ns,
+            lag_max_ns: tally.lag_max_ns,
+            skipped: tally.skipped,
+            unstarted: tally.unstarted,
+            over_limit: tally.over_limit,
+            connections: tally.connections,
+            connect_ns: tally.connect_ns,
+            latency_squares_ns2: tally.latency_squares,
+            debug: &tally.said,
             driver_cpu_ns,
             scripts,
         })

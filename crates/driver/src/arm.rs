@@ -1,6 +1,8 @@
 //! One arm as the driver sees it: where it listens, who connects, what weight it carries.
 
-use steelyard_wire::{simple_query, Credentials};
+use std::sync::{Mutex, PoisonError};
+
+use steelyard_wire::{simple_query, Credentials, Session};
 
 use crate::error::DriveError;
 use crate::plan::{ArmPlan, Weight};
@@ -13,12 +15,16 @@ pub struct Arm {
     pub credentials: Credentials,
     pub clients: usize,
     pub weight: Weight,
+    /// Every transaction has a connection of its own.
+    pub reconnects: bool,
     /// `SELECT pg_sleep(…)`, encoded; empty without a stall.
     pub stall: Vec<u8>,
+    /// Process id and secret key of each client's backend: what a cancel request needs.
+    sessions: Mutex<Vec<(i32, i32)>>,
 }
 
 impl Arm {
-    pub fn new(plan: &ArmPlan) -> Result<Arm, DriveError> {
+    pub fn new(plan: &ArmPlan, reconnects: bool) -> Result<Arm, DriveError> {
         let name = &plan.name;
         if plan.clients == 0 {
             return Err(DriveError::new(format!("arm \"{name}\" has no clients")));
@@ -43,11 +49,30 @@ impl Arm {
                 user: plan.user.clone(),
                 database: plan.database.clone(),
                 password: plan.password.clone(),
-                application_name: "steelyard".to_owned(),
+                application_name: plan.application_name.clone(),
+                options: plan.options.clone(),
             },
             clients: plan.clients,
             weight: plan.weight,
+            reconnects,
             stall,
+            sessions: Mutex::new(vec![(0, 0); plan.clients]),
         })
+    }
+
+    /// Notes whose backend serves a client now.
+    pub fn note_session(&self, client: usize, session: &Session) {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions[client] = (session.process_id, session.secret_key);
+    }
+
+    /// The backends that serve its clients.
+    pub fn sessions(&self) -> Vec<(i32, i32)> {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions
+            .iter()
+            .copied()
+            .filter(|&(pid, _)| pid != 0)
+            .collect()
     }
 }

@@ -20,6 +20,8 @@ pub struct Asker {
     pub user: String,
     pub database: String,
     pub password: Option<String>,
+    /// Settings of the session, as libpq's `options`.
+    pub options: String,
 }
 
 /// Connects, asks one question in SQL, disconnects; the rows of the answer.
@@ -33,6 +35,7 @@ pub fn ask(asker: &Asker, sql: &str) -> Result<Vec<Row>, DriveError> {
         database: asker.database.clone(),
         password: asker.password.clone(),
         application_name: "steelyard".to_owned(),
+        options: asker.options.clone(),
     };
     let (socket, _) = connect(&target, &credentials).map_err(|error| {
         DriveError::new(format!("could not connect: {error}"))

@@ -1,35 +1,50 @@
-//! One client: its way through a script, its variables, and what it does after an error.
+//! One client: its way through a script, and its variables.
 
-use steelyard_script::{evaluate, Scope};
-use steelyard_wire::{ServerError, Session};
+use steelyard_script::{Random, Scope};
+use steelyard_wire::Session;
 
 use crate::arm::Arm;
+use crate::clock::now_ns;
+use crate::failing::Failure;
 use crate::link::{Link, Loss};
-use crate::program::{Operation, Programs, Request};
+use crate::program::{Operation, Programs};
 use crate::socket::Socket;
 use crate::streams::Streams;
 use crate::tally::Tally;
 
 /// A script ended inside a transaction block (invalid_transaction_state).
 const OPEN_AT_THE_END: &str = "25000";
-/// A prepared statement that does not exist (invalid_sql_statement_name).
-const UNKNOWN_STATEMENT: &str = "26000";
 
 /// What a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(crate) enum Phase {
     Idle,
     Stall,
     Statement,
+    /// Until a time, in the middle of a script.
+    Asleep,
+    /// The statements of a pipeline are being prepared.
+    Prepare,
+    Pipeline,
     Rollback,
 }
 
-/// What a complete reply led to.
+/// What a complete reply, or the end of a sleep, led to.
 pub enum Turn {
     /// The next request is out.
     Sent,
+    /// Nothing is to be done for so many nanoseconds.
+    Asleep(u64),
     /// The transaction has ended; false: it failed.
     Ended(bool),
+}
+
+/// How far a script went without a reply.
+pub(crate) enum Step {
+    Sent,
+    Asleep(u64),
+    /// It has come to its end.
+    Finished,
 }
 
 /// One client of one arm.
@@ -40,17 +55,36 @@ pub struct Client {
     pub place: usize,
     /// The script of the transaction under way.
     pub script: usize,
+    /// When its transaction began, or should have begun.
     pub begin_ns: u64,
+    /// How much later it began than it should have.
+    pub lag_ns: u64,
+    /// Executions that it may still begin in this slice.
+    pub quota: u64,
+    /// Tries of the transaction under way.
+    pub tries: u32,
+    /// Why its last try failed.
+    pub failure: Failure,
     pub link: Link,
-    phase: Phase,
-    at: usize,
-    repeat: bool,
-    repeating: bool,
-    prepares: bool,
-    rows: u64,
-    scope: Scope,
-    streams: Streams,
-    prepared: Vec<bool>,
+    pub(crate) phase: Phase,
+    pub(crate) at: usize,
+    pub(crate) repeat: bool,
+    pub(crate) repeating: bool,
+    /// The try that has failed is followed by another one.
+    pub(crate) retrying: bool,
+    pub(crate) prepares: bool,
+    /// Requests are added up until the pipeline ends.
+    pub(crate) pipelining: bool,
+    /// Sync messages among them.
+    pub(crate) syncs: u32,
+    pub(crate) rows: u64,
+    /// When the command under way began, where commands are timed.
+    pub(crate) command_ns: u64,
+    /// The generator as it was when the transaction began: a retry draws the same numbers.
+    pub(crate) drawn_from: Random,
+    pub(crate) scope: Scope,
+    pub(crate) streams: Streams,
+    pub(crate) prepared: Vec<bool>,
 }
 
 impl Client {
@@ -60,13 +94,22 @@ impl Client {
             place,
             script: 0,
             begin_ns: 0,
+            lag_ns: 0,
+            quota: u64::MAX,
+            tries: 1,
+            failure: Failure::Other,
             link: Link::default(),
             phase: Phase::Idle,
             at: 0,
             repeat: false,
             repeating: false,
+            retrying: false,
             prepares: false,
+            pipelining: false,
+            syncs: 0,
             rows: 0,
+            command_ns: 0,
+            drawn_from: Random::new(0),
             scope: programs.scope(number),
             streams: Streams::new(seed, number),
             prepared: vec![false; programs.statements],
@@ -92,49 +135,44 @@ impl Client {
         self.phase != Phase::Idle
     }
 
-    /// Begins a transaction at `now_ns`: draws its script and its weight, sends the first request.
+    /// Whether it waits for its own time, not for the server.
     #[inline]
-    pub fn begin(&mut self, arm: &Arm, programs: &Programs, now_ns: u64) -> Result<(), Loss> {
+    pub fn is_asleep(&self) -> bool {
+        self.phase == Phase::Asleep
+    }
+
+    /// Begins a transaction that counts from `now_ns`: draws its script and its weight, goes to the
+    /// first request.
+    #[inline]
+    pub fn begin(
+        &mut self,
+        arm: &Arm,
+        programs: &Programs,
+        now_ns: u64,
+        tally: &mut Tally,
+    ) -> Result<Turn, Loss> {
         self.begin_ns = now_ns;
-        self.at = 0;
-        self.rows = 0;
+        self.tries = 1;
         self.repeating = false;
         self.script = self.streams.choose(&programs.cumulative);
         let (twice, stall) = self.streams.draw(&arm.weight);
         self.repeat = twice;
+        self.start_over();
         if stall {
             self.phase = Phase::Stall;
             self.link.request().extend_from_slice(&arm.stall);
-            return self.link.send();
+            return self.link.send().map(|()| Turn::Sent);
         }
-        // Every script holds a statement, so this always sends.
-        self.proceed(programs).map(|_| ())
+        self.go_on(programs, tally)
     }
 
-    /// Evaluates up to the next SQL command and sends it; false at the end of the script.
+    /// Stands before the first command of its script.
     #[inline]
-    fn proceed(&mut self, programs: &Programs) -> Result<bool, Loss> {
-        let program = &programs.scripts[self.script];
-        while let Some(operation) = program.operations.get(self.at) {
-            match operation {
-                Operation::Set { slot, expr } => {
-                    let random = self.streams.keys(self.repeating);
-                    let value = evaluate(expr, &self.scope, random).map_err(|error| {
-                        Loss::Script(format!("script \"{}\": {error}", program.name))
-                    })?;
-                    self.scope.values[*slot] = value;
-                    self.at += 1;
-                }
-                Operation::Sql(request) => {
-                    let out = self.link.request();
-                    self.prepares = request.encode(&self.scope, &self.prepared, out);
-                    self.phase = Phase::Statement;
-                    self.link.send()?;
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
+    pub(crate) fn start_over(&mut self) {
+        self.at = 0;
+        self.rows = 0;
+        self.pipelining = false;
+        self.drawn_from = self.streams.keys(self.repeating).clone();
     }
 
     /// Goes on after a complete reply.
@@ -147,95 +185,109 @@ impl Client {
         }
         let reply = self.link.reply();
         if reply.error.is_some() {
-            return self.fail_by_server(status, tally);
+            return self.fail_by_server(status, programs, tally);
         }
         match self.phase {
             Phase::Statement => {
                 self.rows += reply.rows;
-                self.at += 1;
+                if !reply.kept.is_empty() && !self.keep(programs, tally)? {
+                    return self.fail(status, programs, tally);
+                }
+                self.end_command(programs, tally);
             }
-            Phase::Rollback => return Ok(self.end(false)),
-            Phase::Stall | Phase::Idle => {}
+            Phase::Pipeline => {
+                self.rows += reply.rows;
+                self.end_command(programs, tally);
+            }
+            Phase::Prepare => self.mark_pipeline(programs, tally),
+            Phase::Rollback => return self.after_rollback(programs, tally),
+            Phase::Stall | Phase::Asleep | Phase::Idle => {}
         }
-        if self.proceed(programs)? {
-            return Ok(Turn::Sent);
+        self.go_on(programs, tally)
+    }
+
+    /// Goes on after a sleep.
+    pub fn wake(&mut self, programs: &Programs, tally: &mut Tally) -> Result<Turn, Loss> {
+        self.end_command(programs, tally);
+        self.go_on(programs, tally)
+    }
+
+    /// Goes to the next request, the next sleep, or the end.
+    #[inline]
+    pub(crate) fn go_on(&mut self, programs: &Programs, tally: &mut Tally) -> Result<Turn, Loss> {
+        match self.proceed(programs, tally)? {
+            Step::Sent => Ok(Turn::Sent),
+            Step::Asleep(ns) => {
+                self.phase = Phase::Asleep;
+                Ok(Turn::Asleep(ns))
+            }
+            Step::Finished => self.finish(programs, tally),
         }
-        if status != b'I' {
-            tally.count_error(
-                OPEN_AT_THE_END,
-                "the script ended inside a transaction block",
-            );
-            return self.fail(status);
+    }
+
+    #[inline]
+    fn finish(&mut self, programs: &Programs, tally: &mut Tally) -> Result<Turn, Loss> {
+        let status = self.link.reply().status;
+        if matches!(status, b'T' | b'E') {
+            let why = "the script ended inside a transaction block";
+            self.note_error(OPEN_AT_THE_END, why, programs, tally);
+            return self.fail(status, programs, tally);
         }
         let program = &programs.scripts[self.script];
         if program.rows.is_some_and(|rows| rows != self.rows) {
             tally.wrong_rows += 1;
         }
         if self.repeat {
-            return self.execute_again(programs);
+            return self.execute_again(programs, tally);
         }
-        Ok(self.end(true))
+        Ok(self.end(true, tally))
     }
 
     #[inline]
-    fn end(&mut self, worked: bool) -> Turn {
+    pub(crate) fn end(&mut self, worked: bool, tally: &mut Tally) -> Turn {
         self.phase = Phase::Idle;
+        if self.tries > 1 {
+            tally.retried += 1;
+        }
         Turn::Ended(worked)
     }
 
     /// The second execution of a transaction that carries a weight: new keys, from a stream of
     /// their own.
     #[cold]
-    fn execute_again(&mut self, programs: &Programs) -> Result<Turn, Loss> {
+    fn execute_again(&mut self, programs: &Programs, tally: &mut Tally) -> Result<Turn, Loss> {
         self.repeat = false;
         self.repeating = true;
-        self.at = 0;
-        self.rows = 0;
-        self.proceed(programs)?;
-        Ok(Turn::Sent)
+        self.start_over();
+        self.go_on(programs, tally)
     }
 
     #[cold]
     fn mark_prepared(&mut self, programs: &Programs) {
         self.prepares = false;
         let program = &programs.scripts[self.script];
-        if let Some(Operation::Sql(Request::Prepared { number, .. })) =
-            program.operations.get(self.at)
-        {
-            self.prepared[*number] = true;
+        if let Some(Operation::Sql(message)) = program.operations.get(self.at) {
+            if let Some(number) = message.number() {
+                self.prepared[number] = true;
+            }
         }
+    }
+
+    /// Passes a command that is done.
+    #[inline]
+    pub(crate) fn end_command(&mut self, programs: &Programs, tally: &mut Tally) {
+        if programs.timed {
+            self.time_command(tally);
+        }
+        self.at += 1;
     }
 
     #[cold]
-    fn fail_by_server(&mut self, status: u8, tally: &mut Tally) -> Result<Turn, Loss> {
-        let Some(error) = self.link.take_error() else {
-            return self.fail(status);
-        };
-        if self.phase == Phase::Rollback {
-            // A connection that cannot even roll back is of no use.
-            let ServerError {
-                sqlstate, message, ..
-            } = *error;
-            return Err(Loss::Connection { sqlstate, message });
-        }
-        if error.sqlstate == UNKNOWN_STATEMENT {
-            // The script itself threw the prepared statements away (DEALLOCATE, DISCARD ALL).
-            self.prepared.fill(false);
-        }
-        tally.count_error(&error.sqlstate, &error.message);
-        self.fail(status)
-    }
-
-    /// Ends a failed transaction, with ROLLBACK where a block is open.
-    fn fail(&mut self, status: u8) -> Result<Turn, Loss> {
-        if status == b'I' {
-            return Ok(self.end(false));
-        }
-        self.phase = Phase::Rollback;
-        self.link
-            .request()
-            .extend_from_slice(b"Q\0\0\0\x0dROLLBACK\0");
-        self.link.send()?;
-        Ok(Turn::Sent)
+    fn time_command(&mut self, tally: &mut Tally) {
+        let now_ns = now_ns();
+        let command = &mut tally.scripts[self.script].commands[self.at];
+        command.executions += 1;
+        command.sum_ns += now_ns - self.command_ns;
+        self.command_ns = now_ns;
     }
 }

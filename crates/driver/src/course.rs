@@ -2,8 +2,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::DriveError;
+use crate::plan::SlicePlan;
+
 /// The bell of a slice by count that names none.
 const LONGEST_BY_COUNT_NS: u64 = 600_000_000_000;
+/// The bell of a slice by executions of each client that names none: a century.
+const NEVER_NS: u64 = 1 << 61;
+/// How often a slice by count looks whether another thread has taken the last ticket.
+const LOOK_AGAIN_NS: u64 = 50_000_000;
 
 /// The rule by which a transaction may begin, shared by all threads of a slice.
 #[derive(Debug)]
@@ -13,6 +20,12 @@ pub struct Course {
     pub length_ns: u64,
     /// From the bell to the moment when the last client is given up.
     pub cap_ns: u64,
+    /// Executions of each client, by count.
+    pub each: Option<u64>,
+    /// Arrivals a second, of all clients together; without, the loop is closed.
+    pub rate: Option<f64>,
+    /// How often a thread reports what it has counted so far.
+    pub progress_ns: Option<u64>,
     /// Executions that may still begin; without, only the bell counts.
     tickets: Option<AtomicU64>,
     /// When the last ticket was found taken; `u64::MAX` before.
@@ -20,30 +33,34 @@ pub struct Course {
 }
 
 impl Course {
-    pub fn by_time(arm: usize, length_ns: u64, cap_ns: u64) -> Course {
-        Course {
-            arm,
+    pub fn new(slice: &SlicePlan, cap_ns: u64) -> Result<Course, DriveError> {
+        let length_ns = match (slice.length_ns, slice.count, slice.each) {
+            (Some(length_ns), _, _) => length_ns,
+            (None, Some(_), _) => LONGEST_BY_COUNT_NS,
+            (None, None, Some(_)) => NEVER_NS,
+            (None, None, None) => {
+                return Err(DriveError::new("a slice has neither length nor count"))
+            }
+        };
+        if let Some(rate) = slice.rate {
+            if !(rate.is_finite() && rate > 0.0) {
+                return Err(DriveError::new(format!("cannot drive at a rate of {rate}")));
+            }
+        }
+        Ok(Course {
+            arm: slice.arm,
             length_ns,
             cap_ns,
-            tickets: None,
+            each: slice.each,
+            rate: slice.rate,
+            progress_ns: slice.progress_ns.filter(|&ns| ns > 0),
+            tickets: slice.count.map(AtomicU64::new),
             exhausted_ns: AtomicU64::new(u64::MAX),
-        }
-    }
-
-    pub fn by_count(arm: usize, count: u64, limit_ns: Option<u64>, cap_ns: u64) -> Course {
-        let length_ns = limit_ns.unwrap_or(LONGEST_BY_COUNT_NS);
-        let tickets = Some(AtomicU64::new(count));
-        Course {
-            arm,
-            length_ns,
-            cap_ns,
-            tickets,
-            exhausted_ns: AtomicU64::new(u64::MAX),
-        }
+        })
     }
 
     pub fn is_by_count(&self) -> bool {
-        self.tickets.is_some()
+        self.tickets.is_some() || self.each.is_some()
     }
 
     /// Whether one more execution may begin at `now_ns`.
@@ -71,14 +88,13 @@ impl Course {
             .saturating_add(self.cap_ns)
     }
 
-    /// When a thread that began at `start_ns` must look at the clock whatever happens, and how
-    /// often then: by count, another thread may ring the bell.
-    pub fn alarm_ns(&self, start_ns: u64) -> (u64, u64) {
-        const LOOK_AGAIN_NS: u64 = 50_000_000;
-        if self.tickets.is_some() {
-            (start_ns + LOOK_AGAIN_NS, LOOK_AGAIN_NS)
+    /// When a thread that began at `start_ns` must look at the clock whatever happens.
+    pub fn look_ns(&self, start_ns: u64, now_ns: u64) -> u64 {
+        let deadline_ns = self.deadline_ns(start_ns);
+        if self.tickets.is_some() || now_ns >= deadline_ns {
+            now_ns + LOOK_AGAIN_NS
         } else {
-            (self.deadline_ns(start_ns), LOOK_AGAIN_NS)
+            deadline_ns
         }
     }
 }

@@ -1,86 +1,38 @@
 //! The clients of one arm that live on one thread, and the way by which their bytes go.
 
 use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
-
-use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::Client;
 use crate::connect::{connect, send_cancel, ConnectError};
 use crate::error::DriveError;
-use crate::plan::Io;
-use crate::program::Programs;
-use crate::ring::Ring;
+use crate::log::Log;
+use crate::pace::Pace;
 use crate::tally::Tally;
+use crate::way::Way;
+use crate::worker::Post;
 
-/// Events taken by one epoll call.
-const EVENTS: usize = 256;
-
-/// How the bytes of a crew come and go.
-pub enum Way {
-    /// Epoll says when, system calls do it.
-    Epoll { poll: Poll, events: Events },
-    /// The kernel does it and says when it is done.
-    Ring(Box<Ring>),
-}
-
-impl Way {
-    /// The way that is asked for; `Auto`: a ring where the kernel lets.
-    fn new(io: Io, clients: usize, alarm: &Alarm) -> io::Result<Way> {
-        if io != Io::Epoll {
-            match Ring::new(clients, alarm) {
-                Ok(ring) => return Ok(Way::Ring(Box::new(ring))),
-                Err(error) if io == Io::Ring => return Err(error),
-                Err(_) => {}
-            }
-        }
-        let poll = Poll::new()?;
-        let fd = alarm.as_raw_fd();
-        poll.registry()
-            .register(&mut SourceFd(&fd), Token(usize::MAX), Interest::READABLE)?;
-        let events = Events::with_capacity(EVENTS);
-        Ok(Way::Epoll { poll, events })
-    }
-
-    /// Takes the connection of a client.
-    fn adopt(&mut self, place: usize, socket: &impl AsRawFd) -> io::Result<()> {
-        let fd = socket.as_raw_fd();
-        match self {
-            Way::Epoll { poll, .. } => {
-                poll.registry()
-                    .register(&mut SourceFd(&fd), Token(place), Interest::READABLE)
-            }
-            Way::Ring(ring) => ring.adopt(place, socket),
-        }
-    }
-
-    /// Gives up what is under way for a client, before its connection is given away.
-    pub fn release(&mut self, place: usize) -> io::Result<()> {
-        match self {
-            Way::Epoll { .. } => Ok(()),
-            Way::Ring(ring) => ring.release(place),
-        }
-    }
-
-    /// Its name, as a record keeps it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Way::Epoll { .. } => "epoll",
-            Way::Ring(_) => "io_uring",
-        }
-    }
+/// Connects a client, and listens to its events; the backend's process id.
+pub fn attach(arm: &Arm, way: &mut Way, client: &mut Client) -> Result<i32, ConnectError> {
+    let (socket, session) = connect(&arm.target, &arm.credentials)?;
+    socket.set_nonblocking()?;
+    way.adopt(client.place, &socket)?;
+    let process_id = session.process_id;
+    arm.note_session(client.number, &session);
+    client.attach(socket, session, matches!(way, Way::Ring(_)));
+    Ok(process_id)
 }
 
 /// Clients of one arm on one thread.
 pub struct Crew {
     pub arm: Arc<Arm>,
+    /// The thread's number.
+    pub thread: usize,
     pub way: Way,
-    /// Wakes the crew at the cap.
-    pub alarm: Alarm,
+    pub pace: Pace,
+    /// Where transactions are written down.
+    pub log: Option<Log>,
     pub clients: Vec<Client>,
     /// The server did not take a connection back: it is not asked again.
     pub gone: bool,
@@ -88,25 +40,21 @@ pub struct Crew {
 
 impl Crew {
     /// The clients of `arm` that belong to `thread`; none is connected yet.
-    pub fn new(
-        arm: Arc<Arm>,
-        programs: &Programs,
-        seed: u64,
-        thread: usize,
-        threads: usize,
-        io: Io,
-    ) -> io::Result<Crew> {
-        let numbers = (thread..arm.clients).step_by(threads);
-        let clients: Vec<Client> = numbers
+    pub fn new(arm: Arc<Arm>, post: &Post) -> io::Result<Crew> {
+        let (programs, seed, thread) = (&post.programs, post.seed, post.thread);
+        let numbers = (thread..arm.clients).step_by(post.threads);
+        let clients: Vec<_> = numbers
             .enumerate()
             .map(|(place, number)| Client::new(number, place, seed, programs))
             .collect();
-        let alarm = Alarm::new()?;
-        let way = Way::new(io, clients.len(), &alarm)?;
+        let pace = Pace::new(clients.len(), seed, thread)?;
+        let way = Way::new(post.plan.io, clients.len(), &pace.alarm)?;
         Ok(Crew {
             arm,
+            thread,
             way,
-            alarm,
+            pace,
+            log: None,
             clients,
             gone: false,
         })
@@ -134,13 +82,7 @@ impl Crew {
     }
 
     fn connect_client(&mut self, place: usize) -> Result<i32, ConnectError> {
-        let (socket, session) = connect(&self.arm.target, &self.arm.credentials)?;
-        socket.set_nonblocking()?;
-        self.way.adopt(place, &socket)?;
-        let process_id = session.process_id;
-        let by_ring = matches!(self.way, Way::Ring(_));
-        self.clients[place].attach(socket, session, by_ring);
-        Ok(process_id)
+        attach(&self.arm, &mut self.way, &mut self.clients[place])
     }
 
     /// Before a slice: takes back connections that were lost or given up, where the server lets.

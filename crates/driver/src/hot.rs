@@ -4,21 +4,23 @@
 //! one system call, else a call each and its share of an epoll call. Nothing here allocates, formats or looks at a name unless something has gone wrong.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::sync::mpsc::Sender;
 
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Token};
+use mio::{Events, Interest};
 
-use crate::alarm::Alarm;
 use crate::arm::Arm;
 use crate::client::{Client, Turn};
 use crate::clock::now_ns;
 use crate::course::Course;
-use crate::crew::{Crew, Way};
+use crate::crew::Crew;
 use crate::link::{Loss, Received};
+use crate::log::Log;
+use crate::pace::Pace;
 use crate::program::Programs;
 use crate::ring::Told;
 use crate::tally::Tally;
+use crate::way::Way;
+use crate::worker::Report;
 
 /// Drives one slice; returns when every client is back, lost, or given up at the cap.
 pub fn run_slice(
@@ -27,81 +29,96 @@ pub fn run_slice(
     course: &Course,
     buffer: &mut [u8],
     tally: &mut Tally,
+    reports: &Sender<Report>,
 ) -> io::Result<()> {
     let Crew {
         arm,
         way,
-        alarm,
+        pace,
+        log,
         clients,
+        thread,
         ..
     } = crew;
+    pace.clear()?;
     let start_ns = now_ns();
-    let (alarm_ns, again_ns) = course.alarm_ns(start_ns);
-    alarm.set(alarm_ns, again_ns)?;
     let bell_ns = start_ns.saturating_add(course.length_ns);
-    let mut run = Run {
+    tally.start_ns = start_ns;
+    tally.bell_ns = bell_ns;
+    let mut slice = Slice {
         arm,
         programs,
         course,
         way,
-        alarm,
+        pace,
+        log: log.as_mut(),
         clients,
         buffer,
         tally,
+        thread: *thread,
+        reports,
         start_ns,
         bell_ns,
         now_ns: start_ns,
+        tick_ns: course
+            .progress_ns
+            .map_or(u64::MAX, |progress_ns| start_ns + progress_ns),
         active: 0,
     };
-    run.begin_all()?;
-    run.until_all_are_back()?;
-    alarm.silence()
+    let lags = course.rate.is_some();
+    if let Some(log) = &mut slice.log {
+        log.begin(start_ns, lags);
+    }
+    slice.begin_all()?;
+    slice.until_all_are_back()?;
+    if lags && !course.is_by_count() {
+        slice.tally.unstarted = slice.pace.arrivals.remaining();
+    }
+    if let Some(log) = &mut slice.log {
+        log.end(slice.now_ns)?;
+    }
+    slice.pace.alarm.silence()
 }
 
 /// One slice on one thread.
-struct Run<'a> {
-    arm: &'a Arm,
-    programs: &'a Programs,
-    course: &'a Course,
-    way: &'a mut Way,
-    alarm: &'a Alarm,
-    clients: &'a mut [Client],
+pub(crate) struct Slice<'a> {
+    pub arm: &'a Arm,
+    pub programs: &'a Programs,
+    pub course: &'a Course,
+    pub way: &'a mut Way,
+    pub pace: &'a mut Pace,
+    pub log: Option<&'a mut Log>,
+    pub clients: &'a mut [Client],
     buffer: &'a mut [u8],
-    tally: &'a mut Tally,
-    start_ns: u64,
-    bell_ns: u64,
+    pub tally: &'a mut Tally,
+    pub thread: usize,
+    pub reports: &'a Sender<Report>,
+    pub start_ns: u64,
+    pub bell_ns: u64,
     /// The last reading of the clock: the end of one transaction is the begin of the next.
-    now_ns: u64,
+    pub now_ns: u64,
+    /// When the next progress is due.
+    pub tick_ns: u64,
     /// Clients that are not back yet.
-    active: usize,
+    pub active: usize,
 }
 
-impl Run<'_> {
-    fn begin_all(&mut self) -> io::Result<()> {
-        self.tally.start_ns = self.start_ns;
-        for place in 0..self.clients.len() {
-            let client = &mut self.clients[place];
-            if client.link.socket().is_none() {
-                self.charge_absence();
-            } else if self.course.admits(self.start_ns) {
-                let begun = client.begin(self.arm, self.programs, self.start_ns);
-                self.active += 1;
-                self.settle_request(place, begun)?;
-            }
-        }
-        self.now_ns = now_ns();
-        Ok(())
-    }
-
+impl Slice<'_> {
     fn until_all_are_back(&mut self) -> io::Result<()> {
+        self.pace
+            .ring_by(self.course.look_ns(self.start_ns, self.now_ns))?;
+        self.pace.ring_by(self.tick_ns)?;
         while self.active > 0 && self.tally.broken.is_none() {
             let before_ns = self.now_ns;
-            match self.way {
+            let rung = match self.way {
                 Way::Epoll { .. } => self.wait_by_epoll()?,
                 Way::Ring(_) => self.wait_by_ring()?,
-            }
-            if self.now_ns == before_ns {
+            };
+            if self.now_ns == before_ns || rung {
                 self.now_ns = now_ns();
+            }
+            if rung {
+                self.answer_alarm()?;
             }
             if self.now_ns >= self.course.deadline_ns(self.start_ns) {
                 self.give_up();
@@ -111,11 +128,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits for bytes or the alarm, which ends the wait at the cap, and attends to them.
+    /// Waits for bytes or the alarm, which ends the wait at the cap, and attends to the bytes; true
+    /// when the alarm has rung.
     #[inline]
-    fn wait_by_epoll(&mut self) -> io::Result<()> {
+    fn wait_by_epoll(&mut self) -> io::Result<bool> {
         let Way::Epoll { poll, events } = self.way else {
-            return Ok(());
+            return Ok(false);
         };
         match poll.poll(events, None) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -123,25 +141,32 @@ impl Run<'_> {
         }
         // The events are out of the way's hands while they are attended to.
         let heard = std::mem::replace(events, Events::with_capacity(0));
+        let mut rung = false;
         for event in &heard {
-            self.attend(event.token().0, event.is_read_closed())?;
+            let place = event.token().0;
+            if place < self.clients.len() {
+                self.attend(place, event.is_read_closed())?;
+            } else {
+                rung = true;
+            }
         }
         if let Way::Epoll { events, .. } = self.way {
             *events = heard;
         }
-        Ok(())
+        Ok(rung)
     }
 
     /// The same by a ring: what is told has been received already.
     #[inline]
-    fn wait_by_ring(&mut self) -> io::Result<()> {
+    fn wait_by_ring(&mut self) -> io::Result<bool> {
         if let Way::Ring(ring) = self.way {
             ring.wait()?;
         }
+        let mut rung = false;
         while let Way::Ring(ring) = self.way {
             match ring.told() {
                 None => break,
-                Some(Told::Alarm) => self.alarm.hear(),
+                Some(Told::Alarm) => rung = true,
                 Some(Told::Unsent(place)) => self.clients[place].link.shut(),
                 Some(Told::Received(place, buffer, length)) => {
                     let link = &mut self.clients[place].link;
@@ -158,28 +183,27 @@ impl Run<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(rung)
     }
 
     /// A ring has received for a client, busy or idle.
     #[inline]
     fn take(&mut self, place: usize, received: Result<Received, Loss>) -> io::Result<()> {
+        let client = &self.clients[place];
+        let waits = client.is_busy() && !client.is_asleep();
         match received {
-            Ok(Received::Whole) if self.clients[place].is_busy() => self.go_on(place),
+            Ok(Received::Whole) if waits => self.go_on(place),
             Ok(_) => Ok(()),
-            Err(loss) if self.clients[place].is_busy() => self.lose(place, loss),
-            Err(loss) => self.lose_idle(place, &loss),
+            Err(loss) if waits => self.lose(place, loss),
+            Err(loss) => self.lose_idle(place, loss),
         }
     }
 
     /// Bytes have come for a client; `closing`: they are its last ones.
     #[inline]
     fn attend(&mut self, place: usize, closing: bool) -> io::Result<()> {
-        let Some(client) = self.clients.get_mut(place) else {
-            self.alarm.hear();
-            return Ok(());
-        };
-        if !client.is_busy() {
+        let client = &mut self.clients[place];
+        if !client.is_busy() || client.is_asleep() {
             return self.attend_idle(place);
         }
         if client.link.has_unsent() {
@@ -197,41 +221,58 @@ impl Run<'_> {
     /// The reply of a client is whole: its next request, or the end of its transaction.
     #[inline]
     fn go_on(&mut self, place: usize) -> io::Result<()> {
-        let client = &mut self.clients[place];
-        let requested = match client.turn(self.programs, self.tally) {
-            Ok(Turn::Sent) => Ok(()),
-            Err(loss) => Err(loss),
+        let turn = match self.clients[place].turn(self.programs, self.tally) {
             Ok(Turn::Ended(worked)) => {
                 self.now_ns = now_ns();
-                if worked {
-                    self.tally
-                        .count(client.script, self.now_ns - client.begin_ns);
-                } else {
-                    self.tally.failed += 1;
+                self.account(place, worked);
+                match self.next(place)? {
+                    Some(begun) => begun,
+                    None => return Ok(()),
                 }
-                if self.now_ns >= self.bell_ns || !self.course.admits(self.now_ns) {
-                    self.tally.busy_ns += self.now_ns - self.start_ns;
-                    self.active -= 1;
-                    return Ok(());
-                }
-                client.begin(self.arm, self.programs, self.now_ns)
             }
+            other => other,
         };
-        self.settle_request(place, requested)
+        self.follow(place, turn)
     }
 
-    /// After a request: hands it to the ring, or waits for room in the socket where it did not
-    /// fit; drops what is lost.
+    /// After a turn that came of no reply: it waits for the server, for a time, or is done.
     #[inline]
-    fn settle_request(&mut self, place: usize, requested: Result<(), Loss>) -> io::Result<()> {
-        let link = &mut self.clients[place].link;
-        match requested {
-            Ok(()) if !link.has_unsent() => Ok(()),
-            Ok(()) => match self.way {
-                Way::Ring(ring) => ring.exchange(place, link.take_unsent()),
+    pub(crate) fn follow(&mut self, place: usize, turn: Result<Turn, Loss>) -> io::Result<()> {
+        match turn {
+            Ok(Turn::Sent) if !self.clients[place].link.has_unsent() => Ok(()),
+            Ok(Turn::Sent) => match self.way {
+                Way::Ring(ring) => ring.exchange(place, self.clients[place].link.take_unsent()),
                 Way::Epoll { .. } => self.listen(place, Interest::READABLE | Interest::WRITABLE),
             },
+            Ok(Turn::Asleep(ns)) => {
+                self.now_ns = now_ns();
+                self.pace.nap(self.now_ns.saturating_add(ns), place)
+            }
+            Ok(Turn::Ended(worked)) => {
+                self.now_ns = now_ns();
+                self.account(place, worked);
+                // The server said nothing: the others are heard before this client goes on.
+                self.pace.nap(self.now_ns, place)
+            }
             Err(loss) => self.lose(place, loss),
+        }
+    }
+
+    /// Counts a transaction that has ended now.
+    #[inline]
+    fn account(&mut self, place: usize, worked: bool) {
+        let client = &self.clients[place];
+        let latency_ns = self.now_ns.saturating_sub(client.begin_ns);
+        if worked {
+            self.tally.count(client.script, latency_ns);
+            if let Some(limit_ns) = self.programs.latency_limit_ns {
+                self.tally.over_limit += u64::from(latency_ns > limit_ns);
+            }
+        } else {
+            self.tally.failed += 1;
+        }
+        if let Some(log) = &mut self.log {
+            log.transaction(client, self.now_ns, worked.then_some(latency_ns));
         }
     }
 
@@ -245,29 +286,43 @@ impl Run<'_> {
         }
     }
 
+    /// (Re)arms a client's events.
+    #[cold]
+    fn listen(&mut self, place: usize, interest: Interest) -> io::Result<()> {
+        match self.clients[place].link.socket() {
+            Some(socket) => self.way.listen(place, socket, interest),
+            None => Ok(()),
+        }
+    }
+
     /// An idle client hears from its server: a notice, or the end of the connection.
     #[cold]
     fn attend_idle(&mut self, place: usize) -> io::Result<()> {
         match self.clients[place].link.receive(self.buffer, true) {
             Ok(_) => Ok(()),
-            Err(loss) => self.lose_idle(place, &loss),
+            Err(loss) => self.lose_idle(place, loss),
         }
     }
 
-    /// An idle client has lost its connection: no transaction failed by it.
+    /// A client that waits for no reply has lost its connection: a sleeping one in the middle of a
+    /// transaction.
     #[cold]
-    fn lose_idle(&mut self, place: usize, loss: &Loss) -> io::Result<()> {
+    fn lose_idle(&mut self, place: usize, loss: Loss) -> io::Result<()> {
+        if self.clients[place].is_asleep() {
+            return self.lose(place, loss);
+        }
         if let Loss::Connection { sqlstate, message } = loss {
-            self.tally.count_error(sqlstate, message);
+            self.tally.count_error(&sqlstate, &message);
         }
         self.way.release(place)?;
         self.clients[place].detach();
+        self.forget_idle(place);
         Ok(())
     }
 
     /// A busy client has lost its connection, or its script cannot go on.
     #[cold]
-    fn lose(&mut self, place: usize, loss: Loss) -> io::Result<()> {
+    pub(crate) fn lose(&mut self, place: usize, loss: Loss) -> io::Result<()> {
         match loss {
             Loss::Connection { sqlstate, message } => self.tally.count_error(&sqlstate, &message),
             Loss::Script(message) => self.tally.broken = Some(message),
@@ -284,7 +339,7 @@ impl Run<'_> {
     /// A client without a connection does no work until the bell; by count there is none to wait
     /// for.
     #[cold]
-    fn charge_absence(&mut self) {
+    pub(crate) fn charge_absence(&mut self) {
         let until_ns = if self.course.is_by_count() {
             self.now_ns
         } else {
@@ -301,18 +356,5 @@ impl Run<'_> {
             self.tally.capped += 1;
         }
         self.active = 0;
-    }
-
-    /// (Re)arms a client's events; also what makes an edge-triggered socket report again.
-    #[cold]
-    fn listen(&mut self, place: usize, interest: Interest) -> io::Result<()> {
-        let (Way::Epoll { poll, .. }, Some(socket)) =
-            (&*self.way, self.clients[place].link.socket())
-        else {
-            return Ok(());
-        };
-        let fd = socket.as_raw_fd();
-        poll.registry()
-            .reregister(&mut SourceFd(&fd), Token(place), interest)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use steelyard_wire::{Reply, Scanner, ServerError, Session, WireError};
+use steelyard_wire::{Kept, Reply, Scanner, ServerError, Session, WireError};
 
 use crate::socket::Socket;
 
@@ -79,12 +79,38 @@ impl Link {
         self.scanner.take_error()
     }
 
+    /// Takes the answers out of the last reply.
+    pub fn take_kept(&mut self) -> Vec<Kept> {
+        self.scanner.take_kept()
+    }
+
     /// Where the next request is written.
     #[inline]
     pub fn request(&mut self) -> &mut Vec<u8> {
         self.out.clear();
         self.sent = 0;
         &mut self.out
+    }
+
+    /// The request as it stands, to be added to.
+    #[inline]
+    pub fn pending(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Sends what was added up in [`Link::pending`], which ends with so many Sync messages.
+    pub fn send_pipeline(&mut self, syncs: u32) -> Result<(), Loss> {
+        self.sent = 0;
+        self.scanner.expect_reply();
+        self.scanner.expect_syncs(syncs.saturating_sub(1));
+        self.flush()
+    }
+
+    /// Sends the request, and keeps the rows of its reply.
+    pub fn send_keeping(&mut self) -> Result<(), Loss> {
+        self.scanner.expect_reply();
+        self.scanner.keep_answers();
+        self.flush()
     }
 
     /// Whether part of a request waits for room in the socket.

@@ -27,6 +27,22 @@ pub struct Plan {
     pub drain_cap_ns: u64,
     #[serde(default)]
     pub io: Io,
+    /// How often a transaction that failed to serialize or was in a deadlock is tried; 0: until
+    /// the bell.
+    #[serde(default = "once")]
+    pub max_tries: u32,
+    /// Transactions that take longer are counted, and those that would begin later are skipped.
+    #[serde(default)]
+    pub latency_limit_ns: Option<u64>,
+    /// Every transaction has a connection of its own.
+    #[serde(default)]
+    pub connect: bool,
+    /// Every command is timed too.
+    #[serde(default)]
+    pub timed: bool,
+    /// Every transaction is written down, in pgbench's format.
+    #[serde(default)]
+    pub log: Option<LogPlan>,
     pub scripts: Vec<ScriptPlan>,
     #[serde(default)]
     pub variables: Map<String, Json>,
@@ -46,6 +62,27 @@ pub enum Io {
     Epoll,
     #[serde(rename = "io_uring")]
     Ring,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// Where a log goes, and what it holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogPlan {
+    /// Files are `PATH` for the first thread, and `PATH.1`, `PATH.2` … for the others.
+    pub path: String,
+    /// Totals of so many seconds, instead of single transactions.
+    #[serde(default)]
+    pub aggregate_s: Option<u64>,
+    /// The share of transactions that is written.
+    #[serde(default)]
+    pub sampling: Option<f64>,
+    /// Failures are named by their kind.
+    #[serde(default)]
+    pub failures_detailed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -84,9 +121,18 @@ pub struct ArmPlan {
     pub database: String,
     #[serde(default)]
     pub password: Option<String>,
+    /// Settings of its sessions, as libpq's `options`.
+    #[serde(default)]
+    pub options: String,
+    #[serde(default = "default_name")]
+    pub application_name: String,
     pub clients: usize,
     #[serde(default)]
     pub weight: Weight,
+}
+
+fn default_name() -> String {
+    "steelyard".to_owned()
 }
 
 /// A known slowdown put on an arm.
@@ -119,6 +165,16 @@ pub struct SlicePlan {
     /// Executions in all.
     #[serde(default)]
     pub count: Option<u64>,
+    /// Executions of each client.
+    #[serde(default)]
+    pub each: Option<u64>,
+    /// Transactions that arrive in a second, whether or not earlier ones are done; without, a
+    /// client begins its next one when it is done.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// How often the counts so far are answered.
+    #[serde(default)]
+    pub progress_ns: Option<u64>,
     /// Echoed.
     #[serde(default)]
     pub tag: Json,

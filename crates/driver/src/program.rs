@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use serde_json::Value as Json;
-use steelyard_script::{Command, Expr, Piece, Scope, Script, Sql, Symbols, Value, AUTOMATIC};
-use steelyard_wire::Statement;
+use steelyard_script::{Command, Expr, Scope, Script, Sleep, Source, Symbols, Value, AUTOMATIC};
 
 use crate::error::DriveError;
-use crate::plan::{Mode, Plan};
+use crate::message::Message;
+use crate::plan::{Mode, Plan, ScriptPlan};
 
 /// All scripts of a plan.
 pub struct Programs {
@@ -16,9 +16,16 @@ pub struct Programs {
     pub cumulative: Vec<u64>,
     /// SQL commands of all scripts: each is prepared once a connection.
     pub statements: usize,
+    pub symbols: Symbols,
+    /// How often a transaction is tried; 0: until the bell.
+    pub max_tries: u32,
+    pub latency_limit_ns: Option<u64>,
+    /// Every command is timed.
+    pub timed: bool,
     /// Values every client begins with.
     scope: Vec<Value>,
-    client_id: usize,
+    /// Where each client's own number goes, unless the plan names one.
+    client_id: Option<usize>,
 }
 
 /// One script.
@@ -26,47 +33,34 @@ pub struct Program {
     pub name: String,
     pub rows: Option<u64>,
     pub operations: Vec<Operation>,
+    /// Where each operation stands.
+    pub sources: Vec<Source>,
 }
 
 /// One step of a script.
 pub enum Operation {
-    Set { slot: usize, expr: Expr },
-    Sql(Request),
-}
-
-/// How a SQL command is sent.
-pub enum Request {
-    Simple {
-        pieces: Vec<Piece>,
+    Set {
+        slot: usize,
+        expr: Expr,
     },
-    Extended {
-        statement: Statement,
-        slots: Vec<usize>,
+    Sql(Message),
+    Sleep(Sleep),
+    Unless {
+        condition: Expr,
+        target: usize,
     },
-    Prepared {
-        number: usize,
-        statement: Statement,
-        slots: Vec<usize>,
-    },
+    Jump(usize),
+    /// The operations of the pipeline whose statements are prepared before it.
+    StartPipeline(std::ops::Range<usize>),
+    SyncPipeline,
+    EndPipeline,
 }
 
 impl Programs {
     /// Parses and encodes the scripts of a plan.
     pub fn compile(plan: &Plan) -> Result<Programs, DriveError> {
-        let mut symbols = Symbols::new();
-        let mut given: HashMap<String, Value> = HashMap::new();
-        for (name, value) in &plan.variables {
-            given.insert(name.clone(), to_value(name, value)?);
-        }
-        for name in ["random_seed", "default_seed"] {
-            given
-                .entry(name.to_owned())
-                .or_insert(Value::Int(plan.seed as i64));
-        }
-        given.entry("scale".to_owned()).or_insert(Value::Int(1));
-        given.insert("client_id".to_owned(), Value::Int(0));
-        debug_assert!(AUTOMATIC.iter().all(|name| given.contains_key(*name)));
-
+        let mut symbols = Symbols::of_scripts(plan.scripts.iter().map(|one| one.text.as_str()));
+        let given = variables(plan)?;
         let defined: Vec<&str> = given.keys().map(String::as_str).collect();
         let mut statements = 0;
         let mut scripts = Vec::new();
@@ -75,19 +69,17 @@ impl Programs {
         for script in &plan.scripts {
             let parsed =
                 steelyard_script::parse(&script.name, &script.text, &mut symbols, &defined)
-                    .map_err(|error| {
-                        let name = &script.name;
-                        DriveError::new(format!("cannot read script \"{name}\"")).detail(error)
-                    })?;
+                    .map_err(|error| unreadable(script, error))?;
             sum += u64::from(script.weight);
             cumulative.push(sum);
-            scripts.push(program(parsed, script.rows, plan.mode, &mut statements)?);
+            scripts.push(program(parsed, script, plan.mode, &mut statements)?);
         }
         if sum == 0 {
             return Err(DriveError::new("no script to drive: every weight is 0"));
         }
-        let client_id = symbols.slot("client_id");
-        let mut scope = vec![Value::Null; symbols.len()];
+        let is_given = plan.variables.contains_key("client_id");
+        let client_id = symbols.find("client_id").filter(|_| !is_given);
+        let mut scope = vec![Value::Undefined; symbols.len()];
         for (name, value) in given {
             if let Some(slot) = symbols.find(&name) {
                 scope[slot] = value;
@@ -97,6 +89,10 @@ impl Programs {
             scripts,
             cumulative,
             statements,
+            symbols,
+            max_tries: plan.max_tries,
+            latency_limit_ns: plan.latency_limit_ns,
+            timed: plan.timed,
             scope,
             client_id,
         })
@@ -105,9 +101,40 @@ impl Programs {
     /// The variables of one client.
     pub fn scope(&self, client: usize) -> Scope {
         let mut values = self.scope.clone();
-        values[self.client_id] = Value::Int(client as i64);
-        Scope { values }
+        if let Some(slot) = self.client_id {
+            values[slot] = Value::Int(client as i64);
+        }
+        Scope::of(values)
     }
+
+    /// How many commands of each script are timed.
+    pub fn timed_commands(&self) -> Vec<usize> {
+        let commands = |program: &Program| program.operations.len();
+        let timed = |program| if self.timed { commands(program) } else { 0 };
+        self.scripts.iter().map(timed).collect()
+    }
+}
+
+fn unreadable(script: &ScriptPlan, error: impl std::fmt::Display) -> DriveError {
+    let name = &script.name;
+    DriveError::new(format!("cannot read script \"{name}\"")).detail(error)
+}
+
+/// The variables of the plan and the automatic ones.
+fn variables(plan: &Plan) -> Result<HashMap<String, Value>, DriveError> {
+    let mut given: HashMap<String, Value> = HashMap::new();
+    for (name, value) in &plan.variables {
+        given.insert(name.clone(), to_value(name, value)?);
+    }
+    for name in ["random_seed", "default_seed"] {
+        given
+            .entry(name.to_owned())
+            .or_insert(Value::Int(plan.seed as i64));
+    }
+    given.entry("scale".to_owned()).or_insert(Value::Int(1));
+    given.entry("client_id".to_owned()).or_insert(Value::Int(0));
+    debug_assert!(AUTOMATIC.iter().all(|name| given.contains_key(*name)));
+    Ok(given)
 }
 
 fn to_value(name: &str, value: &Json) -> Result<Value, DriveError> {
@@ -118,7 +145,7 @@ fn to_value(name: &str, value: &Json) -> Result<Value, DriveError> {
             Some(int) => Value::Int(int),
             None => Value::Double(number.as_f64().unwrap_or(f64::NAN)),
         },
-        Json::String(text) if !text.contains('\0') => Value::from_text(text),
+        Json::String(text) if !text.contains('\0') => Value::from_given(text),
         _ => {
             return Err(
                 DriveError::new(format!("variable \"{name}\" has no plain value"))
@@ -129,115 +156,53 @@ fn to_value(name: &str, value: &Json) -> Result<Value, DriveError> {
 }
 
 fn program(
-    script: Script,
-    rows: Option<u64>,
+    mut script: Script,
+    plan: &ScriptPlan,
     mode: Mode,
     statements: &mut usize,
 ) -> Result<Program, DriveError> {
-    let name = script.name;
     let mut operations = Vec::new();
-    let mut sends = false;
-    for command in script.commands {
+    let commands = std::mem::take(&mut script.commands);
+    let ends: Vec<bool> = commands
+        .iter()
+        .map(|command| matches!(command, Command::EndPipeline))
+        .collect();
+    for (number, command) in commands.into_iter().enumerate() {
         operations.push(match command {
             Command::Set { slot, expr } => Operation::Set { slot, expr },
-            Command::Sql(sql) => {
-                sends = true;
-                Operation::Sql(request(sql, mode, statements).map_err(|error| {
-                    DriveError::new(format!("cannot send a command of script \"{name}\""))
-                        .detail(error)
-                })?)
+            Command::Sleep(sleep) => Operation::Sleep(sleep),
+            Command::Unless { condition, target } => Operation::Unless { condition, target },
+            Command::Jump(target) => Operation::Jump(target),
+            Command::StartPipeline if mode == Mode::Simple => {
+                let why = "cannot use pipeline mode with the simple query protocol";
+                return Err(unreadable(plan, script.error(number, why)));
+            }
+            Command::StartPipeline => {
+                let rest = ends[number..].iter().position(|ends| *ends);
+                Operation::StartPipeline(number..rest.map_or(ends.len(), |rest| number + rest))
+            }
+            Command::SyncPipeline => Operation::SyncPipeline,
+            Command::EndPipeline => Operation::EndPipeline,
+            Command::Sql(mut sql) => {
+                if let Some(error) = sql.only_simple.take().filter(|_| mode != Mode::Simple) {
+                    return Err(
+                        unreadable(plan, error).hint("Drive it with -M simple, as pgbench must.")
+                    );
+                }
+                *statements += 1;
+                let message = Message::new(sql, mode, *statements - 1);
+                Operation::Sql(
+                    message.map_err(|error| {
+                        unreadable(plan, script.error(number, error.to_string()))
+                    })?,
+                )
             }
         });
     }
-    if !sends {
-        return Err(DriveError::new(format!(
-            "script \"{name}\" holds no SQL command"
-        )));
-    }
     Ok(Program {
-        name,
-        rows,
+        name: script.name,
+        rows: plan.rows,
         operations,
+        sources: script.sources,
     })
-}
-
-fn request(sql: Sql, mode: Mode, statements: &mut usize) -> std::io::Result<Request> {
-    let parameters = sql.params.len() as u16;
-    Ok(match mode {
-        Mode::Simple => {
-            steelyard_wire::simple_query(&sql.text)?; // refuses what no message can carry
-            Request::Simple { pieces: sql.pieces }
-        }
-        Mode::Extended => Request::Extended {
-            statement: Statement::new("", &sql.text, parameters)?,
-            slots: sql.params,
-        },
-        Mode::Prepared => {
-            let number = *statements;
-            *statements += 1;
-            let name = format!("s{number}");
-            let statement = Statement::new(&name, &sql.text, parameters)?;
-            Request::Prepared {
-                number,
-                statement,
-                slots: sql.params,
-            }
-        }
-    })
-}
-
-impl Request {
-    /// Appends the request to `out`; true when it prepares its statement on the way.
-    #[inline]
-    pub fn encode(&self, scope: &Scope, prepared: &[bool], out: &mut Vec<u8>) -> bool {
-        match self {
-            Request::Prepared {
-                number,
-                statement,
-                slots,
-            } => {
-                let first = !prepared[*number];
-                if first {
-                    out.extend_from_slice(&statement.parse);
-                }
-                fill(statement, slots, scope, out);
-                first
-            }
-            Request::Extended { statement, slots } => {
-                out.extend_from_slice(&statement.parse);
-                fill(statement, slots, scope, out);
-                false
-            }
-            Request::Simple { pieces } => {
-                encode_simple(pieces, scope, out);
-                false
-            }
-        }
-    }
-}
-
-#[inline]
-fn fill(statement: &Statement, slots: &[usize], scope: &Scope, out: &mut Vec<u8>) {
-    statement.bind.fill(out, slots.len(), |parameter, out| {
-        let value = &scope.values[slots[parameter]];
-        if matches!(value, Value::Null) {
-            return false;
-        }
-        value.write_text(out);
-        true
-    });
-}
-
-fn encode_simple(pieces: &[Piece], scope: &Scope, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend_from_slice(b"Q\0\0\0\0");
-    for piece in pieces {
-        match piece {
-            Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
-            Piece::Variable(slot) => scope.values[*slot].write_text(out),
-        }
-    }
-    out.push(0);
-    let length = (out.len() - start - 1) as i32;
-    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
 }

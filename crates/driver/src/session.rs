@@ -12,8 +12,10 @@ use crate::arm::Arm;
 use crate::clock::process_cpu_ns;
 use crate::course::Course;
 use crate::error::DriveError;
+use crate::leaving::note_arms;
 use crate::plan::{Opening, Plan, Request, SlicePlan};
 use crate::program::Programs;
+use crate::progress::Progress;
 use crate::tally::Tally;
 use crate::worker::{work_or_report, Order, Post, Report};
 
@@ -38,7 +40,7 @@ fn converse(input: impl BufRead, output: &mut impl Write) -> Result<(), DriveErr
     let first = first.map_err(|error| DriveError::new("could not read the plan").detail(error))?;
     let Opening { plan } = serde_json::from_str(&first)
         .map_err(|error| DriveError::new("invalid plan").detail(error))?;
-    let mut fleet = Fleet::start(&plan)?;
+    let mut fleet = Fleet::start(plan)?;
     let (connected, io) = fleet.connected()?;
     answer(output, &Answer::Connected { connected, io })?;
     for line in lines {
@@ -85,7 +87,7 @@ struct Fleet {
 }
 
 impl Fleet {
-    fn start(plan: &Plan) -> Result<Fleet, DriveError> {
+    fn start(plan: Plan) -> Result<Fleet, DriveError> {
         if plan.threads == 0 || plan.threads > MOST_THREADS {
             return Err(DriveError::new(format!(
                 "cannot drive with {} threads",
@@ -95,9 +97,15 @@ impl Fleet {
         if plan.arms.is_empty() {
             return Err(DriveError::new("no arm to drive"));
         }
-        let programs = Arc::new(Programs::compile(plan)?);
-        let arms = plan.arms.iter().map(Arm::new).map(|arm| arm.map(Arc::new));
+        if plan.log.is_some() && plan.arms.len() > 1 {
+            return Err(DriveError::new("cannot log: a log is that of one arm"));
+        }
+        let plan = Arc::new(plan);
+        let programs = Arc::new(Programs::compile(&plan)?);
+        let arm = |arm| Arm::new(arm, plan.connect).map(Arc::new);
+        let arms = plan.arms.iter().map(arm);
         let arms = arms.collect::<Result<Vec<_>, _>>()?;
+        note_arms(&arms);
         let barrier = Arc::new(Barrier::new(plan.threads));
         let processors = plan.processors.as_deref().unwrap_or(&[]);
         let (report, reports) = channel();
@@ -117,9 +125,9 @@ impl Fleet {
                 processor: processors.get(thread % processors.len().max(1)).copied(),
                 seed: plan.seed,
                 arms: fleet.arms.clone(),
+                plan: Arc::clone(&plan),
                 programs: Arc::clone(&fleet.programs),
                 barrier: Arc::clone(&barrier),
-                io: plan.io,
             };
             let (order, orders) = channel();
             let report = report.clone();
@@ -129,7 +137,9 @@ impl Fleet {
                 .map_err(|error| DriveError::new("could not start a thread").detail(error))?;
             fleet.orders.push(order);
             fleet.threads.push(handle);
-            fleet.tallies.push(Tally::new(fleet.programs.scripts.len()));
+            fleet
+                .tallies
+                .push(Tally::new(&fleet.programs.timed_commands()));
         }
         Ok(fleet)
     }
@@ -149,7 +159,7 @@ impl Fleet {
                     }
                 }
                 Report::Failed(error) => return Err(error),
-                Report::Slice(_) => unreachable!("no slice is ordered yet"),
+                _ => unreachable!("no slice is ordered yet"),
             }
         }
         let names = self.arms.iter().map(|arm| arm.name.clone());
@@ -168,12 +178,7 @@ impl Fleet {
             .arms
             .get(slice.arm)
             .ok_or_else(|| DriveError::new(format!("the plan has no arm {}", slice.arm)))?;
-        let cap_ns = self.drain_cap_ns;
-        let course = Arc::new(match (slice.length_ns, slice.count) {
-            (limit_ns, Some(count)) => Course::by_count(slice.arm, count, limit_ns, cap_ns),
-            (Some(length_ns), None) => Course::by_time(slice.arm, length_ns, cap_ns),
-            (None, None) => return Err(DriveError::new("a slice has neither length nor count")),
-        });
+        let course = Arc::new(Course::new(slice, self.drain_cap_ns)?);
         let cpu_before_ns = process_cpu_ns();
         for (order, tally) in self.orders.iter().zip(self.tallies.drain(..)) {
             let course = Arc::clone(&course);
@@ -181,9 +186,18 @@ impl Fleet {
                 .send(Order { course, tally })
                 .map_err(|_| DriveError::new("a driver thread has ended"))?;
         }
-        for _ in 0..self.threads.len() {
+        let mut progress = Progress::new(self.threads.len());
+        while self.tallies.len() < self.threads.len() {
             match self.report()? {
-                Report::Slice(tally) => self.tallies.push(tally),
+                Report::Slice(thread, tally) => {
+                    progress.end(thread, tally.snapshot());
+                    self.tallies.push(*tally);
+                }
+                Report::Progress(thread, snapshot) => {
+                    if let Some(total) = progress.add(thread, snapshot) {
+                        answer(output, &Answer::Progress(total))?;
+                    }
+                }
                 Report::Failed(error) => return Err(error),
                 Report::Connected(..) => unreachable!("every thread connects once"),
             }

@@ -9,10 +9,11 @@ use crate::course::Course;
 use crate::crew::Crew;
 use crate::error::DriveError;
 use crate::hot::run_slice;
+use crate::log::Log;
 use crate::pin::pin_thread;
-use crate::plan::Io;
+use crate::plan::Plan;
 use crate::program::Programs;
-use crate::tally::Tally;
+use crate::tally::{Snapshot, Tally};
 
 /// Bytes taken by one receive; longer replies take several.
 const BUFFER: usize = 64 << 10;
@@ -24,9 +25,9 @@ pub struct Post {
     pub processor: Option<usize>,
     pub seed: u64,
     pub arms: Vec<Arc<Arm>>,
+    pub plan: Arc<Plan>,
     pub programs: Arc<Programs>,
     pub barrier: Arc<Barrier>,
-    pub io: Io,
 }
 
 /// A slice, with the tally that is to be filled.
@@ -39,7 +40,9 @@ pub struct Order {
 pub enum Report {
     /// Arm, client and backend process id of every connection, and the way their bytes go.
     Connected(Backends, &'static str),
-    Slice(Tally),
+    Slice(usize, Box<Tally>),
+    /// What a thread has counted so far in the slice under way.
+    Progress(usize, Snapshot),
     Failed(DriveError),
 }
 
@@ -74,11 +77,18 @@ fn work(post: &Post, orders: &Receiver<Order>, reports: &Sender<Report>) {
         tally.clear();
         crew.revive(&mut tally);
         post.barrier.wait();
-        let driven = run_slice(crew, &post.programs, &course, &mut buffer, &mut tally);
+        let driven = run_slice(
+            crew,
+            &post.programs,
+            &course,
+            &mut buffer,
+            &mut tally,
+            reports,
+        );
         let report = match driven.and_then(|()| crew.settle(&mut tally)) {
-            Ok(()) => Report::Slice(tally),
+            Ok(()) => Report::Slice(post.thread, Box::new(tally)),
             Err(error) => {
-                Report::Failed(DriveError::new("could not wait for events").detail(error))
+                Report::Failed(DriveError::new("could not go on with a slice").detail(error))
             }
         };
         let _ = reports.send(report);
@@ -104,11 +114,15 @@ fn open(post: &Post) -> Result<(Vec<Crew>, Backends), DriveError> {
     let mut backends = Vec::new();
     for (number, arm) in post.arms.iter().enumerate() {
         let arm = Arc::clone(arm);
-        let (thread, threads) = (post.thread, post.threads);
-        let mut crew = Crew::new(arm, &post.programs, post.seed, thread, threads, post.io)
-            .map_err(|error| {
-                DriveError::new("could not prepare to wait for connections").detail(error)
-            })?;
+        let mut crew = Crew::new(arm, post).map_err(|error| {
+            DriveError::new("could not prepare to wait for connections").detail(error)
+        })?;
+        if let Some(log) = &post.plan.log {
+            let made = Log::create(log, &post.plan, post.thread, crew.clients.len());
+            crew.log = Some(made.map_err(|error| {
+                DriveError::new(format!("could not create log \"{}\"", log.path)).detail(error)
+            })?);
+        }
         backends.extend(
             crew.connect()?
                 .iter()

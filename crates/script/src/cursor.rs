@@ -8,9 +8,17 @@ pub(crate) struct Fault {
     pub message: String,
 }
 
-/// Finds the slot of a variable that may be read here; `None` when nothing defines it.
+/// A variable that may be read here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub slot: usize,
+    /// It has a value whatever the script did before.
+    pub certain: bool,
+}
+
+/// Finds a variable; `None` when nothing defines it.
 pub(crate) trait Lookup {
-    fn find(&mut self, name: &str) -> Option<usize>;
+    fn find(&mut self, name: &str) -> Option<Found>;
 }
 
 pub(crate) struct Parser<'a, 'b> {

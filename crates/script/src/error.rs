@@ -56,6 +56,11 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
+/// In pgbench's words.
+pub(crate) fn undefined(name: &str) -> String {
+    format!("undefined variable \"{name}\"")
+}
+
 /// An evaluation that has no result, in pgbench's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalError(pub Cow<'static, str>);
@@ -63,6 +68,10 @@ pub struct EvalError(pub Cow<'static, str>);
 impl EvalError {
     pub(crate) const fn fixed(message: &'static str) -> Self {
         Self(Cow::Borrowed(message))
+    }
+
+    pub(crate) fn undefined(name: &str) -> Self {
+        Self(undefined(name).into())
     }
 }
 

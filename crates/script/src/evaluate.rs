@@ -4,33 +4,23 @@ use crate::error::EvalError;
 use crate::expr::{Expr, Function};
 use crate::hash::{fnv1a, murmur2, permute};
 use crate::random::Random;
+use crate::scope::Scope;
 use crate::value::Value;
-
-/// The values of one client's variables, by slot; at least [`crate::Symbols::len`] of them.
-#[derive(Debug, Clone, Default)]
-pub struct Scope {
-    pub values: Vec<Value>,
-}
-
-impl Scope {
-    /// A scope of `slots` variables, all NULL.
-    pub fn new(slots: usize) -> Self {
-        Self {
-            values: vec![Value::Null; slots],
-        }
-    }
-}
 
 /// The value of `expr`; the error is what pgbench would say.
 pub fn evaluate(expr: &Expr, scope: &Scope, random: &mut Random) -> Result<Value, EvalError> {
     match expr {
         Expr::Constant(value) => Ok(value.clone()),
-        Expr::Variable(slot) => variable(*slot, scope),
+        Expr::Variable(slot, name) => variable(*slot, name, scope),
         Expr::Call(Function::And, arguments) => junction(arguments, false, scope, random),
         Expr::Call(Function::Or, arguments) => junction(arguments, true, scope, random),
         Expr::Call(function, arguments) => match arguments.as_slice() {
             [one] => {
                 let one = evaluate(one, scope, random)?;
+                if *function == Function::Debug {
+                    scope.say(&one);
+                    return Ok(one);
+                }
                 unary(*function, one)
             }
             [left, right] => {
@@ -57,16 +47,16 @@ pub fn evaluate(expr: &Expr, scope: &Scope, random: &mut Random) -> Result<Value
     }
 }
 
-fn variable(slot: usize, scope: &Scope) -> Result<Value, EvalError> {
+fn variable(slot: usize, name: &str, scope: &Scope) -> Result<Value, EvalError> {
     match scope.values.get(slot) {
         Some(Value::Text(text)) => match Value::from_text(text) {
             Value::Text(_) => Err(EvalError(
-                format!("malformed variable value: \"{text}\"").into(),
+                format!("malformed variable \"{name}\" value: \"{text}\"").into(),
             )),
             value => Ok(value),
         },
+        Some(Value::Undefined) | None => Err(EvalError::undefined(name)),
         Some(value) => Ok(value.clone()),
-        None => Ok(Value::Null),
     }
 }
 
@@ -88,12 +78,9 @@ fn junction(
 }
 
 fn unary(function: Function, value: Value) -> Result<Value, EvalError> {
-    if matches!(
-        function,
-        Function::Debug | Function::Least | Function::Greatest
-    ) {
-        return match (function, &value) {
-            (Function::Debug, _) | (_, Value::Null | Value::Int(_) | Value::Double(_)) => Ok(value),
+    if matches!(function, Function::Least | Function::Greatest) {
+        return match value {
+            Value::Null | Value::Int(_) | Value::Double(_) => Ok(value),
             _ => value.to_int().map(Value::Int),
         };
     }

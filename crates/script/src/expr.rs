@@ -6,7 +6,8 @@ use crate::value::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Constant(Value),
-    Variable(usize),
+    /// A slot, and the name for the case that nothing has set it.
+    Variable(usize, Box<str>),
     Call(Function, Vec<Expr>),
     /// Conditions with their results, and what holds when none does.
     Case(Vec<(Expr, Expr)>, Box<Expr>),

@@ -1,6 +1,7 @@
 //! Parses a `\set` expression by precedence climbing; precedences are those of exprparse.y.
 
 use crate::cursor::{Fault, Lookup, Parser};
+use crate::error::undefined;
 use crate::expr::{find_function, Arity, Expr, Function};
 use crate::token::Token;
 use crate::value::Value;
@@ -192,11 +193,11 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn variable(&mut self, name: &str) -> Result<Expr, Fault> {
-        let Some(slot) = self.lookup.find(name) else {
+        let Some(found) = self.lookup.find(name) else {
             return self.fault(undefined(name));
         };
         self.advance()?;
-        Ok(Expr::Variable(slot))
+        Ok(Expr::Variable(found.slot, name.into()))
     }
 
     fn word(&mut self, word: &'a str) -> Result<Expr, Fault> {
@@ -271,7 +272,9 @@ impl<'a> Parser<'a, '_> {
         }
         if arity == Arity::Seeded(arguments.len()) {
             match self.lookup.find("default_seed") {
-                Some(slot) => arguments.push(Expr::Variable(slot)),
+                Some(found) => {
+                    arguments.push(Expr::Variable(found.slot, "default_seed".into()));
+                }
                 None => {
                     return Err(Fault {
                         offset: at,
@@ -282,10 +285,6 @@ impl<'a> Parser<'a, '_> {
         }
         Ok(Expr::Call(function, arguments))
     }
-}
-
-pub(crate) fn undefined(name: &str) -> String {
-    format!("undefined variable \"{name}\"")
 }
 
 fn apply_test(operand: Expr, (value, negated): (Value, bool)) -> Expr {

@@ -1,18 +1,49 @@
 //! Cuts a script into SQL statements and backslash commands, by the lexical rules of psql.
 
-use crate::token::{is_name, is_name_start, run};
+use crate::quote::{end_of_comment, end_of_dollar, end_of_quoted, end_of_word};
+use crate::routine::Routine;
+use crate::token::{is_name_start, run};
 
 /// One part of a script; offsets are bytes of the whole text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A statement with its semicolon, and the places of its `:name` variables.
-    Statement {
+    Statement(Statement),
+    /// A backslash command from its backslash to the end of its last line.
+    Backslash {
         start: usize,
         end: usize,
-        variables: Vec<(usize, usize)>,
     },
-    /// A backslash command from its backslash to the end of its last line.
-    Backslash { start: usize, end: usize },
+}
+
+/// A statement with its semicolon.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statement {
+    pub start: usize,
+    pub end: usize,
+    /// Strings, comments and subscripts in it, in no order.
+    pub regions: Vec<Region>,
+    /// Backslashes that are not sent: those before `;` and `:`.
+    pub dropped: Vec<usize>,
+    /// The first `\;`: from there on it is more than one statement.
+    pub joined_at: Option<usize>,
+}
+
+/// A stretch of a statement in which a colon may mean something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub start: usize,
+    pub end: usize,
+    pub kind: RegionKind,
+}
+
+/// From the weakest to the strongest: a comment inside a subscript is a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RegionKind {
+    /// Between `[` and `]`, where a colon may be that of a slice.
+    Subscript,
+    /// A string or a quoted identifier.
+    Quoted,
+    Comment,
 }
 
 /// What cannot be cut: an offset and the reason.
@@ -20,32 +51,34 @@ pub(crate) type Fault = (usize, &'static str);
 
 /// The next part at or after `from`; `None` at the end of the script.
 pub(crate) fn next_part(text: &str, from: usize) -> Result<Option<Part>, Fault> {
-    let start = skip_blank(text, from)?;
+    let start = skip_blank(text, from);
     match text.as_bytes().get(start) {
         None => Ok(None),
-        Some(b'\\') => Ok(Some(Part::Backslash {
+        Some(b'\\') if !is_escaped(text.as_bytes(), start) => Ok(Some(Part::Backslash {
             start,
             end: end_of_command(text, start),
         })),
-        Some(_) => statement(text, start).map(Some),
+        Some(_) => cut(text, start).map(Some),
     }
 }
 
-/// Past white space and comments before a statement: they are not sent.
-fn skip_blank(text: &str, from: usize) -> Result<usize, Fault> {
+/// `\;` and `\:` put a plain semicolon or colon into the statement.
+fn is_escaped(bytes: &[u8], backslash: usize) -> bool {
+    matches!(bytes.get(backslash + 1), Some(b';' | b':'))
+}
+
+/// Past white space and line comments before a statement: they are not sent.
+fn skip_blank(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
         at += run(&bytes[at..], |byte| {
             byte.is_ascii_whitespace() || byte == 0x0b
         });
-        if bytes[at..].starts_with(b"--") {
-            at += run(&bytes[at..], |byte| byte != b'\n');
-        } else if bytes[at..].starts_with(b"/*") {
-            at = end_of_comment(bytes, at)?;
-        } else {
-            return Ok(at);
+        if !bytes[at..].starts_with(b"--") {
+            return at;
         }
+        at += run(&bytes[at..], |byte| byte != b'\n');
     }
 }
 
@@ -63,154 +96,93 @@ fn end_of_command(text: &str, start: usize) -> usize {
     }
 }
 
-fn statement(text: &str, start: usize) -> Result<Part, Fault> {
+/// A statement, or nothing but a comment before a backslash command.
+fn cut(text: &str, start: usize) -> Result<Part, Fault> {
     let bytes = text.as_bytes();
-    let mut variables = Vec::new();
+    let mut found = Statement {
+        start,
+        ..Statement::default()
+    };
+    let mut routine = Routine::default();
     let mut open_parens = 0usize;
+    let mut open_brackets = Vec::new();
     let mut at = start;
     while at < bytes.len() {
-        let rest = &bytes[at..];
         match bytes[at] {
-            b';' if open_parens == 0 => {
-                return Ok(Part::Statement {
-                    start,
-                    end: at + 1,
-                    variables,
-                });
+            b';' if open_parens == 0 && !routine.is_open() => {
+                at += 1;
+                break;
             }
-            b'\\' if rest.starts_with(b"\\;") => {
-                return Err((
-                    at,
-                    "\\; (several statements in one message) is not supported yet",
-                ));
+            b'\\' if !is_escaped(bytes, at) => break,
+            b'\\' => {
+                found.dropped.push(at);
+                if bytes[at + 1] == b';' {
+                    found.joined_at.get_or_insert(at);
+                    routine = Routine::default();
+                    at += 1;
+                }
             }
-            b'\\' => break,
             b'(' => open_parens += 1,
             b')' => open_parens = open_parens.saturating_sub(1),
-            b'\'' | b'"' => {
-                at = end_of_quoted(bytes, at, false)?;
-                continue;
-            }
-            b'-' if rest.starts_with(b"--") => {
-                at += run(rest, |byte| byte != b'\n');
-                continue;
-            }
-            b'/' if rest.starts_with(b"/*") => {
-                at = end_of_comment(bytes, at)?;
-                continue;
-            }
-            b'$' => {
-                at = end_of_dollar(bytes, at)?;
-                continue;
-            }
-            b':' => {
-                let (end, is_variable) = colon(bytes, at);
-                if is_variable {
-                    variables.push((at, end));
-                }
-                at = end;
-                continue;
-            }
+            b'[' => open_brackets.push(at),
+            b']' => found
+                .regions
+                .extend(open_brackets.pop().map(|start| Region {
+                    start,
+                    end: at,
+                    kind: RegionKind::Subscript,
+                })),
             byte if is_name_start(byte) || byte.is_ascii_digit() => {
-                at = end_of_word(bytes, at)?;
+                let end = end_of_word(bytes, at);
+                if open_parens == 0 && is_name_start(byte) {
+                    routine.hear(&text[at..end]);
+                }
+                let escapes = matches!(&text[at..end], "e" | "E");
+                at = end;
+                if escapes && bytes.get(end) == Some(&b'\'') {
+                    at = found.quoted(end, end_of_quoted(bytes, end, true)?);
+                }
                 continue;
             }
-            _ => {}
+            _ => {
+                if let Some((end, kind)) = region_at(bytes, at)? {
+                    found.regions.push(Region {
+                        start: at,
+                        end,
+                        kind,
+                    });
+                    at = end;
+                    continue;
+                }
+            }
         }
         at += 1;
     }
-    Ok(Part::Statement {
-        start,
-        end: at,
-        variables,
+    found.end = at;
+    Ok(Part::Statement(found))
+}
+
+impl Statement {
+    fn quoted(&mut self, start: usize, end: usize) -> usize {
+        self.regions.push(Region {
+            start,
+            end,
+            kind: RegionKind::Quoted,
+        });
+        end
+    }
+}
+
+/// Where a string or a comment that begins at `at` ends.
+fn region_at(bytes: &[u8], at: usize) -> Result<Option<(usize, RegionKind)>, Fault> {
+    let rest = &bytes[at..];
+    Ok(match rest[0] {
+        b'\'' | b'"' => Some((end_of_quoted(bytes, at, false)?, RegionKind::Quoted)),
+        b'$' => Some((end_of_dollar(bytes, at)?, RegionKind::Quoted)),
+        b'-' if rest.starts_with(b"--") => {
+            Some((at + run(rest, |byte| byte != b'\n'), RegionKind::Comment))
+        }
+        b'/' if rest.starts_with(b"/*") => Some((end_of_comment(bytes, at)?, RegionKind::Comment)),
+        _ => None,
     })
-}
-
-/// Past a variable, or past all the colons of a cast.
-fn colon(bytes: &[u8], at: usize) -> (usize, bool) {
-    let colons = run(&bytes[at..], |byte| byte == b':');
-    let name = at + colons;
-    if colons == 1 && bytes.get(name).copied().is_some_and(is_name_start) {
-        (name + run(&bytes[name..], is_name), true)
-    } else {
-        (name, false)
-    }
-}
-
-/// Past an identifier or number (`a$1` is one word), or past the string that `E'` opens.
-fn end_of_word(bytes: &[u8], at: usize) -> Result<usize, Fault> {
-    let length = run(&bytes[at..], |byte| is_name(byte) || byte == b'$');
-    let end = at + length;
-    if length == 1 && matches!(bytes[at], b'e' | b'E') && bytes.get(end) == Some(&b'\'') {
-        return end_of_quoted(bytes, end, true);
-    }
-    Ok(end)
-}
-
-/// Past a quoted string or identifier; a doubled quote reads as two strings side by side.
-fn end_of_quoted(bytes: &[u8], at: usize, escapes: bool) -> Result<usize, Fault> {
-    let quote = bytes[at];
-    let mut end = at + 1;
-    while let Some(&byte) = bytes.get(end) {
-        end += 1;
-        if byte == quote {
-            let doubled = escapes && bytes.get(end) == Some(&quote);
-            if !doubled {
-                return Ok(end);
-            }
-            end += 1;
-        } else if escapes && byte == b'\\' {
-            end += 1;
-        }
-    }
-    Err((
-        at,
-        if quote == b'"' {
-            "unterminated quoted identifier"
-        } else {
-            "unterminated quoted string"
-        },
-    ))
-}
-
-/// Past a block comment; they nest.
-fn end_of_comment(bytes: &[u8], at: usize) -> Result<usize, Fault> {
-    let mut depth = 0usize;
-    let mut end = at;
-    while end < bytes.len() {
-        if bytes[end..].starts_with(b"/*") {
-            depth += 1;
-            end += 2;
-        } else if bytes[end..].starts_with(b"*/") {
-            depth -= 1;
-            end += 2;
-            if depth == 0 {
-                return Ok(end);
-            }
-        } else {
-            end += 1;
-        }
-    }
-    Err((at, "unterminated /* comment"))
-}
-
-/// Past a dollar-quoted string, or past the `$` of a parameter.
-fn end_of_dollar(bytes: &[u8], at: usize) -> Result<usize, Fault> {
-    let name = at + 1;
-    let is_tag = bytes.get(name).copied().is_some_and(is_name_start);
-    let after = if is_tag {
-        name + run(&bytes[name..], is_name)
-    } else {
-        name
-    };
-    if bytes.get(after) != Some(&b'$') {
-        return Ok(name);
-    }
-    let delimiter = &bytes[at..=after];
-    let body = after + 1;
-    bytes[body..]
-        .windows(delimiter.len())
-        .position(|window| window == delimiter)
-        .map(|found| body + found + delimiter.len())
-        .ok_or((at, "unterminated dollar-quoted string"))
 }

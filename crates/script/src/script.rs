@@ -1,27 +1,35 @@
 //! A whole script: parsed, checked and compiled in one pass.
 
+use crate::branches::Branches;
 use crate::cursor::Lookup;
-use crate::error::ScriptError;
+use crate::error::{undefined, ScriptError};
 use crate::expr::Expr;
-use crate::parse::{expression, undefined};
-use crate::scan::{next_part, Part};
+use crate::known::{Assigned, Known};
+use crate::scan::{next_part, Part, RegionKind, Statement};
+use crate::sleep::Sleep;
 use crate::sql::{Sql, MAX_PARAMETERS};
 use crate::symbols::Symbols;
-use crate::token::{is_name, is_name_start, run};
-
-/// How a driver sends statements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueryMode {
-    Simple,
-    Extended,
-    Prepared,
-}
+use crate::variable::mentions;
 
 /// One step of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    Set { slot: usize, expr: Expr },
+    Set {
+        slot: usize,
+        expr: Expr,
+    },
     Sql(Sql),
+    Sleep(Sleep),
+    /// Goes on at `target` unless the condition holds.
+    Unless {
+        condition: Expr,
+        target: usize,
+    },
+    /// Goes on at a command.
+    Jump(usize),
+    StartPipeline,
+    SyncPipeline,
+    EndPipeline,
 }
 
 /// A compiled script: what one transaction of it does, in order.
@@ -29,25 +37,42 @@ pub enum Command {
 pub struct Script {
     pub name: String,
     pub commands: Vec<Command>,
+    /// For each command, where it begins.
+    pub sources: Vec<Source>,
 }
 
-/// Commands of pgbench and psql that are known, and refused by name rather than as unknown.
-const NOT_YET: [&str; 14] = [
-    "setrandom",
-    "sleep",
-    "setshell",
-    "shell",
-    "gset",
-    "aset",
-    "if",
-    "elif",
-    "else",
-    "endif",
-    "startpipeline",
-    "syncpipeline",
-    "endpipeline",
-    "include",
-];
+/// A place of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// The whole line.
+    pub text: String,
+}
+
+impl Source {
+    /// The line from the command on.
+    pub fn words(&self) -> &str {
+        let skipped = self.text.chars().take(self.column - 1).map(char::len_utf8);
+        self.text[skipped.sum()..].trim_end()
+    }
+}
+
+impl Script {
+    /// What is wrong with a command, found out by who executes it.
+    pub fn error(&self, command: usize, message: impl Into<String>) -> ScriptError {
+        let source = &self.sources[command];
+        ScriptError {
+            file: self.name.clone(),
+            line: source.line,
+            column: source.column,
+            message: message.into(),
+            source: source.text.clone(),
+        }
+    }
+}
 
 /// Parses the script `name` (a file name in errors). `defined` are the variables that exist
 /// before its first command: automatic ones and those of the command line.
@@ -57,28 +82,31 @@ pub fn parse(
     symbols: &mut Symbols,
     defined: &[&str],
 ) -> Result<Script, ScriptError> {
-    let known = defined
-        .iter()
-        .map(|variable| (*variable).to_owned())
-        .collect();
+    let certain = defined.iter().map(|name| (*name).to_owned()).collect();
     let mut compiler = Compiler {
         name,
         text,
-        scope: Known { symbols, known },
+        known: Known {
+            symbols,
+            certain,
+            before: Assigned::default(),
+            anywhere: Assigned::of(text),
+            depth: 0,
+        },
         commands: vec![],
+        sources: vec![],
+        branches: Branches::default(),
+        storable: false,
+        pipeline: Some(None),
     };
     let mut at = 0;
     loop {
         let part = next_part(text, at).map_err(|(offset, why)| compiler.error(offset, why))?;
         match part {
             None => break,
-            Some(Part::Statement {
-                start,
-                end,
-                variables,
-            }) => {
-                compiler.statement(start, end, &variables)?;
-                at = end;
+            Some(Part::Statement(statement)) => {
+                compiler.statement(&statement)?;
+                at = statement.end;
             }
             Some(Part::Backslash { start, end }) => {
                 compiler.backslash(start, end)?;
@@ -86,113 +114,119 @@ pub fn parse(
             }
         }
     }
-    if !compiler
-        .commands
-        .iter()
-        .any(|command| matches!(command, Command::Sql(_)))
-    {
-        return Err(compiler.error(text.len(), "script has no SQL statement"));
-    }
-    Ok(Script {
-        name: name.to_owned(),
-        commands: compiler.commands,
-    })
+    compiler.finish()
 }
 
-/// The variables that may be read at this point of the script.
-struct Known<'a> {
-    symbols: &'a mut Symbols,
-    known: Vec<String>,
-}
-
-impl Lookup for Known<'_> {
-    fn find(&mut self, name: &str) -> Option<usize> {
-        let known = self.known.iter().any(|known| known == name);
-        known.then(|| self.symbols.slot(name))
-    }
-}
-
-struct Compiler<'a> {
+pub(crate) struct Compiler<'a> {
     name: &'a str,
-    text: &'a str,
-    scope: Known<'a>,
-    commands: Vec<Command>,
+    pub(crate) text: &'a str,
+    pub(crate) known: Known<'a>,
+    pub(crate) commands: Vec<Command>,
+    sources: Vec<Source>,
+    pub(crate) branches: Branches,
+    /// The last command is a statement that `\gset` may follow.
+    pub(crate) storable: bool,
+    /// Whether a pipeline is open here, and where it began; `None` where that depends on a branch.
+    pub(crate) pipeline: Option<Option<usize>>,
 }
 
 impl Compiler<'_> {
-    fn error(&self, offset: usize, message: impl Into<String>) -> ScriptError {
+    pub(crate) fn error(&self, offset: usize, message: impl Into<String>) -> ScriptError {
         ScriptError::at(self.name, self.text, offset, message)
     }
 
-    fn statement(
-        &mut self,
-        start: usize,
-        end: usize,
-        variables: &[(usize, usize)],
-    ) -> Result<(), ScriptError> {
-        let text = self.text[start..end].trim_end();
-        if text == ";" {
-            return Ok(());
-        }
-        if let Some(past) = variables.get(MAX_PARAMETERS) {
-            let why = format!("statement has too many variables: at most {MAX_PARAMETERS}");
-            return Err(self.error(past.0, why));
-        }
-        let mut slots = Vec::with_capacity(variables.len());
-        for &(from, to) in variables {
-            let name = &self.text[from + 1..to];
-            let slot = Lookup::find(&mut self.scope, name)
-                .ok_or_else(|| self.error(from, undefined(name)))?;
-            slots.push((from - start, to - start, slot));
-        }
-        let line = self.text[..start].matches('\n').count() + 1;
-        self.commands
-            .push(Command::Sql(Sql::compile(text, &slots, line)));
-        Ok(())
-    }
-
-    fn backslash(&mut self, start: usize, end: usize) -> Result<(), ScriptError> {
-        let line = &self.text[start..end];
-        let length = 1 + run(&line.as_bytes()[1..], is_name);
-        let command = &line[1..length];
-        if command.eq_ignore_ascii_case("set") {
-            return self.set(start + length, end);
-        }
-        let why = if NOT_YET
-            .iter()
-            .any(|known| command.eq_ignore_ascii_case(known))
-        {
-            format!("\\{command} is not supported yet")
-        } else {
-            format!("invalid command \"\\{command}\"")
+    /// Notes where the commands that were added last came from.
+    pub(crate) fn locate(&mut self, offset: usize) {
+        let place = ScriptError::at(self.name, self.text, offset, "");
+        let source = Source {
+            line: place.line,
+            column: place.column,
+            text: place.source,
         };
-        Err(self.error(start, why))
+        self.sources.resize(self.commands.len(), source);
     }
 
-    /// `\set name expression`, from after the word `set`.
-    fn set(&mut self, from: usize, end: usize) -> Result<(), ScriptError> {
-        // A continuation reads as a space; every offset stays what it was.
-        let line = self.text[from..end]
-            .replace("\\\r\n", "   ")
-            .replace("\\\n", "  ");
-        let bytes = line.as_bytes();
-        let name_at = run(bytes, |byte| byte.is_ascii_whitespace());
-        let name_end = name_at + run(&bytes[name_at..], |byte| !byte.is_ascii_whitespace());
-        if name_at == bytes.len() {
-            return Err(self.error(from + name_at, "missing argument of \\set: a variable name"));
+    fn statement(&mut self, statement: &Statement) -> Result<(), ScriptError> {
+        let end = statement.start + self.text[statement.start..statement.end].trim_end().len();
+        let found = mentions(self.text, statement);
+        let mut sql = Sql {
+            line: self.text[..statement.start].matches('\n').count() + 1,
+            ..Sql::default()
+        };
+        let mut from = statement.start;
+        for mention in found {
+            self.push_text(&mut sql, statement, from, mention.start);
+            from = mention.end;
+            let raw = &self.text[mention.start..mention.end];
+            let name = &raw[1..];
+            match (mention.inside, Lookup::find(&mut self.known, name)) {
+                (None, None) => return Err(self.error(mention.start, undefined(name))),
+                (None | Some(RegionKind::Subscript), Some(found)) => {
+                    if sql.params.len() == MAX_PARAMETERS {
+                        let why =
+                            format!("statement has too many variables: at most {MAX_PARAMETERS}");
+                        return Err(self.error(mention.start, why));
+                    }
+                    sql.push_parameter(found.slot);
+                    if !found.certain {
+                        sql.needs.push((found.slot, name.to_owned()));
+                    }
+                }
+                (Some(kind), Some(found)) => {
+                    sql.push_perhaps(found.slot, raw);
+                    if kind == RegionKind::Quoted {
+                        let why = format!(
+                            "variable \"{name}\" stands inside quotes: only the simple protocol \
+                             can replace it there"
+                        );
+                        self.only_simple(&mut sql, mention.start, why);
+                    }
+                }
+                (Some(_), None) => sql.push_text(raw),
+            }
         }
-        let name = &line[name_at..name_end];
-        let valid = bytes[name_at..name_end].iter().all(|byte| is_name(*byte));
-        if name_at == 0 || !valid || !is_name_start(bytes[name_at]) {
-            return Err(self.error(from + name_at, format!("invalid variable name: \"{name}\"")));
+        self.push_text(&mut sql, statement, from, end);
+        if let Some(at) = statement.joined_at {
+            let why = "several statements in one message: only the simple protocol sends them";
+            self.only_simple(&mut sql, at, why.to_owned());
         }
-        let expr = expression(&line[name_end..], &mut self.scope)
-            .map_err(|fault| self.error(from + name_end + fault.offset, fault.message))?;
-        let slot = self.scope.symbols.slot(name);
-        if !self.scope.known.iter().any(|known| known == name) {
-            self.scope.known.push(name.to_owned());
-        }
-        self.commands.push(Command::Set { slot, expr });
+        self.commands.push(Command::Sql(sql));
+        self.locate(statement.start);
+        self.storable = true;
         Ok(())
+    }
+
+    fn push_text(&self, sql: &mut Sql, statement: &Statement, from: usize, to: usize) {
+        let mut from = from;
+        for &dropped in &statement.dropped {
+            if (from..to).contains(&dropped) {
+                sql.push_text(&self.text[from..dropped]);
+                from = dropped + 1;
+            }
+        }
+        sql.push_text(&self.text[from.min(to)..to]);
+    }
+
+    fn only_simple(&self, sql: &mut Sql, offset: usize, why: String) {
+        if sql.only_simple.is_none() {
+            sql.only_simple = Some(Box::new(self.error(offset, why)));
+        }
+    }
+
+    fn finish(self) -> Result<Script, ScriptError> {
+        if let Some(at) = self.branches.unended() {
+            return Err(self.error(at, "\\if without matching \\endif"));
+        }
+        if let Some(Some(at)) = self.pipeline {
+            return Err(self.error(at, "\\startpipeline without matching \\endpipeline"));
+        }
+        if self.commands.is_empty() {
+            return Err(self.error(self.text.len(), "script has no command"));
+        }
+        Ok(Script {
+            name: self.name.to_owned(),
+            commands: self.commands,
+            sources: self.sources,
+        })
     }
 }

@@ -1,7 +1,9 @@
 //! A compiled statement: its text for each query mode, and the slots it reads.
 
+use crate::error::ScriptError;
+
 /// As the driver sends statements.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sql {
     /// With `$1`, `$2` … in place of variables: for the extended and prepared modes.
     pub text: String,
@@ -12,6 +14,12 @@ pub struct Sql {
     pub params: Vec<usize>,
     /// The line its first word stands on, from 1.
     pub line: usize,
+    /// Variables that may be undefined when the statement is reached.
+    pub needs: Vec<(usize, String)>,
+    /// Into which variables its answer goes.
+    pub store: Option<Store>,
+    /// Why it cannot be sent in the extended and prepared modes.
+    pub only_simple: Option<Box<ScriptError>>,
 }
 
 /// A part of a statement in the simple mode.
@@ -19,36 +27,49 @@ pub struct Sql {
 pub enum Piece {
     Literal(String),
     Variable(usize),
+    /// A variable where a colon need not mean one: in quotes, a comment, a subscript. The text
+    /// stays as it is while the variable is undefined.
+    Perhaps(usize, String),
+}
+
+/// `\gset` and `\aset`: columns of an answer become variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// Stands before the name of each column.
+    pub prefix: String,
+    /// `\aset`: of every statement of the message; otherwise of the last one, which must return
+    /// exactly one row.
+    pub all: bool,
 }
 
 /// pgbench's own limit (MAX_ARGS − 1).
 pub(crate) const MAX_PARAMETERS: usize = 255;
 
 impl Sql {
-    /// Compiles `text`, in which `variables` are (start, end, slot) in order.
-    pub(crate) fn compile(text: &str, variables: &[(usize, usize, usize)], line: usize) -> Self {
-        let mut sql = Self {
-            text: String::with_capacity(text.len()),
-            pieces: vec![],
-            params: vec![],
-            line,
-        };
-        let mut from = 0;
-        for &(start, end, slot) in variables {
-            sql.literal(&text[from..start]);
-            sql.params.push(slot);
-            sql.text.push_str(&format!("${}", sql.params.len()));
-            sql.pieces.push(Piece::Variable(slot));
-            from = end;
-        }
-        sql.literal(&text[from..]);
-        sql
+    /// Text that both forms of the statement share.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.push_literal(text);
     }
 
-    fn literal(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.text.push_str(text);
-            self.pieces.push(Piece::Literal(text.to_owned()));
+    /// A parameter of the statement.
+    pub(crate) fn push_parameter(&mut self, slot: usize) {
+        self.params.push(slot);
+        self.text.push_str(&format!("${}", self.params.len()));
+        self.pieces.push(Piece::Variable(slot));
+    }
+
+    /// A `:name` that only the simple mode may replace.
+    pub(crate) fn push_perhaps(&mut self, slot: usize, raw: &str) {
+        self.text.push_str(raw);
+        self.pieces.push(Piece::Perhaps(slot, raw.to_owned()));
+    }
+
+    fn push_literal(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Literal(last)) => last.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.pieces.push(Piece::Literal(text.to_owned())),
         }
     }
 }

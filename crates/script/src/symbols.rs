@@ -1,5 +1,7 @@
 //! Variable names and their slots, shared by all scripts of a plan.
 
+use crate::known::Assigned;
+
 /// Variables a driver defines by itself, as pgbench does; pass those it sets as `defined`.
 pub const AUTOMATIC: [&str; 4] = ["scale", "client_id", "random_seed", "default_seed"];
 
@@ -7,11 +9,22 @@ pub const AUTOMATIC: [&str; 4] = ["scale", "client_id", "random_seed", "default_
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
     names: Vec<String>,
+    /// What other scripts of the plan assign: a client's variables outlive its transactions.
+    pub(crate) elsewhere: Assigned,
 }
 
 impl Symbols {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Symbols for a plan of several scripts: each may read what the others assign.
+    pub fn of_scripts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut symbols = Self::default();
+        for text in texts {
+            symbols.elsewhere.merge(Assigned::of(text));
+        }
+        symbols
     }
 
     /// The slot of `name`, a new one when the name is new.

@@ -10,6 +10,8 @@ const I64_BOUND: f64 = 9_223_372_036_854_775_808.0;
 /// What a variable holds. Text is what the command line or a query gave and was not a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
+    /// Nothing has set the variable yet.
+    Undefined,
     Null,
     Int(i64),
     Double(f64),
@@ -18,6 +20,19 @@ pub enum Value {
 }
 
 impl Value {
+    /// A variable that was given as text: it goes into statements as it was given, `007` or `t`,
+    /// and only an expression makes a value of it.
+    pub fn from_given(text: &str) -> Self {
+        let value = Self::from_text(text);
+        let mut printed = Vec::new();
+        value.write_text(&mut printed);
+        if printed == text.as_bytes() && value != Self::Null {
+            value
+        } else {
+            Self::Text(text.to_owned())
+        }
+    }
+
     /// The value a text stands for, by the rules of pgbench's `makeVariableValue`: `null`, a
     /// boolean word or its prefix, an integer, a double; anything else stays text.
     pub fn from_text(text: &str) -> Self {
@@ -43,6 +58,7 @@ impl Value {
     /// Appends the value as pgbench puts it into a statement: doubles with 15 digits (`%.15g`).
     pub fn write_text(&self, out: &mut Vec<u8>) {
         match self {
+            Self::Undefined => {}
             Self::Null => out.extend_from_slice(b"NULL"),
             Self::Int(int) => write_int(*int, out),
             Self::Double(double) => write_double(*double, out),
@@ -52,8 +68,19 @@ impl Value {
         }
     }
 
+    /// As pgbench's `debug()` prints it: the type and the value.
+    pub(crate) fn debugged(&self) -> String {
+        let mut shown = self.type_name().as_bytes().to_vec();
+        if *self != Self::Null {
+            shown.push(b' ');
+            self.write_text(&mut shown);
+        }
+        String::from_utf8_lossy(&shown).into_owned()
+    }
+
     fn type_name(&self) -> &'static str {
         match self {
+            Self::Undefined => "none",
             Self::Null => "null",
             Self::Int(_) => "int",
             Self::Double(_) => "double",
@@ -95,9 +122,9 @@ impl Value {
     }
 
     /// What a CASE condition makes of a value: NULL is false, a number is true unless 0.
-    pub(crate) fn truth(&self) -> bool {
+    pub fn truth(&self) -> bool {
         match self {
-            Self::Null | Self::Text(_) => false,
+            Self::Undefined | Self::Null | Self::Text(_) => false,
             Self::Bool(bool) => *bool,
             Self::Int(int) => *int != 0,
             Self::Double(double) => *double != 0.0,

@@ -127,7 +127,7 @@ fn what_has_no_result_says_why() {
             "permute(1, 0, 1)",
             "permute size parameter must be greater than zero",
         ),
-        (":word + 1", "malformed variable value: \"x y\""),
+        (":word + 1", "malformed variable \"word\" value: \"x y\""),
     ] {
         let error = value(expression).expect_err(expression);
         assert!(error.contains(expected), "{expression}: {error}");

@@ -65,6 +65,22 @@ fn fragment() -> impl Strategy<Value = String> {
         "\\\n",
         "E'",
         "SELECT ",
+        "\\if ",
+        "\\elif ",
+        "\\else\n",
+        "\\endif\n",
+        "\\sleep ",
+        "\\gset ",
+        "\\aset\n",
+        "\\startpipeline\n",
+        "\\endpipeline\n",
+        "\\;",
+        "[",
+        "]",
+        "create function ",
+        " begin ",
+        "\\set b ",
+        ":b",
     ];
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..40).prop_map(|v| v.concat())
 }

@@ -6,6 +6,7 @@
 
 mod error;
 mod frame;
+mod kept;
 mod reply;
 mod request;
 mod row;
@@ -13,7 +14,8 @@ mod startup;
 
 pub use error::{ServerError, WireError};
 pub use frame::{Frame, Header, HEADER_LENGTH};
+pub use kept::Kept;
 pub use reply::{Reply, Scanner};
-pub use request::{cancel, simple_query, terminate, BindTemplate, Statement};
+pub use request::{cancel, simple_query, sync, terminate, BindTemplate, Statement};
 pub use row::{row_values, Row};
 pub use startup::{Credentials, Session, Startup};

@@ -5,6 +5,7 @@
 
 use crate::error::{ServerError, WireError};
 use crate::frame::{Header, HEADER_LENGTH};
+use crate::kept::{column_names, Kept};
 
 /// What came back for one request, up to ReadyForQuery.
 #[derive(Debug, Default)]
@@ -15,8 +16,10 @@ pub struct Reply {
     pub parsed: bool,
     /// The first error of the reply.
     pub error: Option<Box<ServerError>>,
-    /// Transaction status of ReadyForQuery: `I`, `T` or `E`; 0 until it has come.
+    /// Transaction status of the last ReadyForQuery: `I`, `T` or `E`; 0 until it has come.
     pub status: u8,
+    /// The answers of each statement, where they were asked for.
+    pub kept: Vec<Kept>,
 }
 
 impl Reply {
@@ -33,6 +36,12 @@ pub struct Scanner {
     reply: Reply,
     /// Bytes of a body still to be skipped.
     skip: usize,
+    /// ReadyForQuery messages before the last one: those of a pipeline's earlier parts.
+    syncs: u32,
+    /// Answers are kept, so that rows must come whole.
+    keeping: bool,
+    /// A row description has come, and the end of its rows has not.
+    in_rows: bool,
     /// The beginning of a message whose rest has not come: a header, an error or a status.
     held: Vec<u8>,
 }
@@ -53,15 +62,41 @@ impl Scanner {
         self.reply.error.take()
     }
 
+    /// Takes the answers out of the reply.
+    pub fn take_kept(&mut self) -> Vec<Kept> {
+        std::mem::take(&mut self.reply.kept)
+    }
+
     /// Forgets the last reply: a new request goes out.
     #[inline]
     pub fn expect_reply(&mut self) {
         self.reply.rows = 0;
         self.reply.parsed = false;
         self.reply.status = 0;
+        self.syncs = 0;
+        if self.keeping {
+            self.forget_kept();
+        }
         if self.reply.error.is_some() {
             self.reply.error = None;
         }
+    }
+
+    /// The reply that is expected answers `more` Sync messages besides the last one.
+    pub fn expect_syncs(&mut self, more: u32) {
+        self.syncs = more;
+    }
+
+    /// The answers of the reply that is expected are kept in [`Reply::kept`].
+    pub fn keep_answers(&mut self) {
+        self.keeping = true;
+    }
+
+    #[cold]
+    fn forget_kept(&mut self) {
+        self.keeping = false;
+        self.in_rows = false;
+        self.reply.kept.clear();
     }
 
     /// Takes the next bytes of the stream; true when the reply is complete.
@@ -91,7 +126,7 @@ impl Scanner {
             held.extend_from_slice(&rest[..more]);
             rest = &rest[more..];
         }
-        if held.len() < needed && (held.len() < HEADER_LENGTH || must_be_whole(held[0])) {
+        if held.len() < needed && (held.len() < HEADER_LENGTH || self.must_be_whole(held[0])) {
             self.held = held;
             return Ok(());
         }
@@ -117,7 +152,7 @@ impl Scanner {
             if whole <= rest.len() {
                 self.accept(header.kind, &rest[HEADER_LENGTH..whole])?;
                 rest = &rest[whole..];
-            } else if must_be_whole(header.kind) {
+            } else if self.must_be_whole(header.kind) {
                 self.held.extend_from_slice(rest);
                 return Ok(());
             } else {
@@ -136,11 +171,18 @@ impl Scanner {
             return self.accept_unasked(kind, body);
         }
         match kind {
-            b'D' => self.reply.rows += 1,
+            b'D' => {
+                self.reply.rows += 1;
+                if self.keeping {
+                    self.keep_row(body);
+                }
+            }
             b'Z' => match body {
+                [b'I' | b'T' | b'E'] if self.syncs > 0 => self.syncs -= 1,
                 [status @ (b'I' | b'T' | b'E')] => self.reply.status = *status,
                 _ => return Err(WireError::malformed("an unknown transaction status")),
             },
+            b'T' | b'C' | b'I' if self.keeping => self.keep(kind, body)?,
             b'1' => self.reply.parsed = true,
             b'E' => self.keep_error(body)?,
             b'2' | b'3' | b'C' | b'I' | b'N' | b'S' | b'A' | b'T' | b't' | b'n' | b's' => {}
@@ -149,6 +191,30 @@ impl Scanner {
                 return Err(WireError::malformed(text));
             }
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn keep_row(&mut self, body: &[u8]) {
+        if let Some(kept) = self.reply.kept.last_mut().filter(|_| self.in_rows) {
+            kept.rows += 1;
+            kept.last.clear();
+            kept.last.extend_from_slice(body);
+        }
+    }
+
+    /// The head or the end of one statement's answer.
+    #[cold]
+    fn keep(&mut self, kind: u8, body: &[u8]) -> Result<(), WireError> {
+        let begins = kind == b'T';
+        if begins || !self.in_rows {
+            let columns = begins.then(|| column_names(body)).transpose()?;
+            self.reply.kept.push(Kept {
+                columns,
+                ..Kept::default()
+            });
+        }
+        self.in_rows = begins;
         Ok(())
     }
 
@@ -176,10 +242,10 @@ impl Scanner {
         }
         Ok(())
     }
-}
 
-/// Whether the body is looked into; every other one is skipped as it comes.
-#[inline]
-fn must_be_whole(kind: u8) -> bool {
-    matches!(kind, b'E' | b'Z')
+    /// Whether the body is looked into; every other one is skipped as it comes.
+    #[inline]
+    fn must_be_whole(&self, kind: u8) -> bool {
+        matches!(kind, b'E' | b'Z') || self.keeping && matches!(kind, b'T' | b'D')
+    }
 }

@@ -14,6 +14,11 @@ pub fn simple_query(sql: &str) -> Result<Vec<u8>, EncodeError> {
     Ok(out.to_vec())
 }
 
+/// Sync: the end of a request in the extended protocol.
+pub fn sync() -> &'static [u8] {
+    b"S\0\0\0\x04"
+}
+
 /// Terminate: the polite end of a connection.
 pub fn terminate() -> Vec<u8> {
     let mut out = BytesMut::new();
@@ -47,6 +52,16 @@ impl Statement {
             parse,
             bind: BindTemplate::new(name, parameters)?,
         })
+    }
+
+    /// The same, with the columns of its answer named: what a script needs that keeps it.
+    pub fn describing(mut self) -> Statement {
+        const DESCRIBE_PORTAL: &[u8] = b"D\0\0\0\x06P\0";
+        let at = self.bind.bind_tail;
+        self.bind
+            .tail
+            .splice(at..at, DESCRIBE_PORTAL.iter().copied());
+        self
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Credentials {
     pub database: String,
     pub password: Option<String>,
     pub application_name: String,
+    /// Settings of the session, as libpq's `options`; empty for none.
+    pub options: String,
 }
 
 /// An open connection, as the server described it.
@@ -62,6 +64,7 @@ impl Startup {
     /// The StartupMessage.
     pub fn begin(&self) -> Result<Vec<u8>, WireError> {
         let mut out = BytesMut::new();
+        let options = ("options", self.credentials.options.as_str());
         let parameters = [
             ("user", self.credentials.user.as_str()),
             ("database", self.credentials.database.as_str()),
@@ -71,7 +74,9 @@ impl Startup {
             ),
             ("client_encoding", "UTF8"),
         ];
-        frontend::startup_message(parameters, &mut out).map_err(unsendable)?;
+        let optional = Some(options).filter(|(_, words)| !words.is_empty());
+        frontend::startup_message(parameters.into_iter().chain(optional), &mut out)
+            .map_err(unsendable)?;
         Ok(out.to_vec())
     }
 

@@ -9,6 +9,7 @@ fn credentials(password: Option<&str>) -> Credentials {
         database: "steelyard".to_owned(),
         password: password.map(str::to_owned),
         application_name: "tests".to_owned(),
+        options: String::new(),
     }
 }
 

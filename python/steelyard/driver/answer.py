@@ -35,6 +35,7 @@ def summarize(slices: Sequence[dict[str, Any]]) -> dict[str, Any]:
     errors: Counter[str] = Counter()
     messages: dict[str, str] = {}
     scripts: dict[str, list[dict[str, Any]]] = {}
+    arrivals = total("transactions") + total("failed")
     for one in slices:
         errors.update(one["errors"])
         messages = {**one["error_messages"], **messages}
@@ -54,11 +55,26 @@ def summarize(slices: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "errors": dict(errors),
         "error_messages": messages,
         "failed": total("failed"),
+        "skipped": total("skipped"),
+        "unstarted": total("unstarted"),
+        "over_latency_limit": total("over_limit"),
         "wrong_rows": total("wrong_rows"),
         "lost": max((one["lost"] for one in slices), default=0),
         "capped": total("capped"),
+        "retried": total("retried"),
         "retries": total("retries"),
         "late_starts": total("late_starts"),
+        "schedule_lag_us": {
+            "mean": round(total("lag_sum_ns") / arrivals / NS_PER_US, 3) if arrivals else None,
+            "max": max((one["lag_max_ns"] for one in slices), default=0) / NS_PER_US,
+        },
+        "connections": total("connections"),
+        "connection_us": (
+            round(total("connect_ns") / total("connections") / NS_PER_US, 3)
+            if total("connections")
+            else None
+        ),
+        "debug": [line for one in slices for line in one["debug"]],
         "driver_cpu_us_per_transaction": (
             round(total("driver_cpu_ns") / transactions / NS_PER_US, 3) if transactions else None
         ),
@@ -67,7 +83,28 @@ def summarize(slices: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "name": name,
                 "transactions": sum(part["transactions"] for part in parts),
                 "latency_us": latency_us([part["latency"] for part in parts]),
+                "commands": _commands(parts),
             }
             for name, parts in scripts.items()
         ],
     }
+
+
+def _commands(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Timed commands of one script, over its slices; empty where nothing is timed."""
+    timed = [part["commands"] for part in parts if "commands" in part]
+    summed = []
+    for slices in zip(*timed, strict=True):
+        executions = sum(one["executions"] for one in slices)
+        spent_ns = sum(one["sum_ns"] for one in slices)
+        summed.append(
+            {
+                "line": slices[0]["line"],
+                "text": slices[0]["text"],
+                "executions": executions,
+                "mean_us": round(spent_ns / executions / NS_PER_US, 3) if executions else None,
+                "failures": sum(one["failures"] for one in slices),
+                "retries": sum(one["retries"] for one in slices),
+            }
+        )
+    return summed

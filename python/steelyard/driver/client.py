@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -15,6 +15,7 @@ from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.errors import DriverError
 
 _GOODBYE_SECONDS = 10.0
+_CANCEL_SECONDS = 3.0
 _LAST_WORDS = 2000
 
 
@@ -57,17 +58,34 @@ class Driver:
         """The process id of the driver."""
         return self._process.pid
 
-    def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
-        """Drive the slices in order; each is yielded as it ends. DriverError ends the driver."""
+    def run(
+        self,
+        slices: Sequence[SliceRequest],
+        progress: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Drive the slices in order; each is yielded as it ends. DriverError ends the driver.
+
+        `progress` gets the counts so far of a slice that asks for them.
+        """
         self._send({"slices": [one.to_json() for one in slices]})
         self._driving = True
         while "done" not in (answer := self._receive()):
-            yield answer["slice"]
+            if "slice" in answer:
+                yield answer["slice"]
+            elif progress is not None:
+                progress(answer["progress"])
         self._driving = False
 
     def close(self) -> None:
-        """Disconnect and end; a driver in the middle of slices is killed."""
-        if self._driving or self._process.poll() is not None:
+        """Disconnect and end; a driver in the middle of slices cancels what it had begun."""
+        if self._process.poll() is not None:
+            self.kill()
+            return
+        if self._driving:
+            assert self._process.stdout is not None
+            self._process.stdout.close()  # it ends when nobody listens
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_CANCEL_SECONDS)
             self.kill()
             return
         try:

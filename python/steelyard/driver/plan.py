@@ -40,7 +40,19 @@ class DriveArm:
     database: str
     clients: int
     password: str | None = field(default=None, repr=False)
+    options: str = ""
+    application_name: str = "steelyard"
     weight: DriveWeight = DriveWeight()
+
+
+@dataclass(frozen=True)
+class DriveLog:
+    """A log in pgbench's format: `path` for the first thread, `path`.1 … for the others."""
+
+    path: str
+    aggregate_s: int | None = None
+    sampling: float | None = None
+    failures_detailed: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,15 @@ class DrivePlan:
     mode: QueryMode = "prepared"
     drain_cap_ns: int = 5_000_000_000
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    max_tries: int = 1
+    """Tries of a transaction that failed to serialize or was in a deadlock; 0: until the bell."""
+    latency_limit_ns: int | None = None
+    """Longer transactions are counted; arrivals that are later than this are skipped."""
+    connect: bool = False
+    """Every transaction has a connection of its own."""
+    timed: bool = False
+    """Every command is timed too."""
+    log: DriveLog | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The plan as the driver reads it."""
@@ -71,6 +92,11 @@ class DrivePlan:
             "scripts": [asdict(script) for script in self.scripts],
             "variables": dict(self.variables),
             "arms": [asdict(arm) for arm in self.arms],
+            "max_tries": self.max_tries,
+            "latency_limit_ns": self.latency_limit_ns,
+            "connect": self.connect,
+            "timed": self.timed,
+            "log": None if self.log is None else asdict(self.log),
         }
 
 
@@ -78,17 +104,21 @@ class DrivePlan:
 class SliceRequest:
     """One arm (by number) under load: for `length_ns`, or until `count` executions have begun.
 
-    With both, the bell rings at `length_ns` at the latest.
+    `each` counts the executions of each client instead. With a length too, the bell rings then at
+    the latest. With a `rate`, so many transactions a second arrive by a Poisson process.
     """
 
     arm: int
     length_ns: int | None = None
     count: int | None = None
+    each: int | None = None
+    rate: float | None = None
+    progress_ns: int | None = None
     tag: Any = None
 
     def to_json(self) -> dict[str, Any]:
         """The slice as the driver reads it."""
-        asked = {"arm": self.arm, "length_ns": self.length_ns, "count": self.count}
+        asked = {key: value for key, value in asdict(self).items() if key != "tag"}
         return {
             **{key: value for key, value in asked.items() if value is not None},
             "tag": self.tag,

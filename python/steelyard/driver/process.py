@@ -24,10 +24,14 @@ def main() -> int:
 
 
 def _end_with_the_listener() -> None:
-    """Sleep until nobody reads the answers any more, and end at once: a slice may last long."""
+    """Sleep until nobody reads the answers any more, and end: a slice may last long.
+
+    What the servers still do for it is cancelled first.
+    """
     answers = select.poll()
     answers.register(sys.stdout.fileno(), 0)  # a closed pipe is always reported
     if any(happened & select.POLLERR for _, happened in answers.poll()):
+        _core.cancel_everything()
         os._exit(1)
 
 

@@ -1,4 +1,8 @@
-"""Where a connection string points to: libpq's words as plain fields."""
+"""Where a connection string points to: libpq's words as plain fields.
+
+libpq itself reads what is more than plain words: URIs, `PG*` variables, service files, `.pgpass`,
+and which of several hosts takes the connection.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,18 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from steelyard.errors import UsageError
+from steelyard.errors import DriverError, UsageError
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGconn
 
 _PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)+\s*")
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
+
+_NOT_THERE = ("connection to server", "could not translate host name")
+"""How libpq begins when its words were understood, and the server did not answer."""
 
 
 @dataclass(frozen=True)
@@ -22,40 +33,85 @@ class Target:
     user: str
     database: str
     password: str | None = field(default=None, repr=False)
+    options: str = ""
+    application_name: str = "steelyard"
 
 
 def read_target(conninfo: str) -> Target:
     """The target of a connection string or URI, completed as libpq does. UsageError: invalid.
 
-    A string that names its host in plain `key=value` words is read here; everything else is left
-    to libpq, whose import costs as much time as a small measurement may.
+    A string that names its host and password in plain `key=value` words is read here; everything
+    else is left to libpq, whose import costs as much time as a small measurement may. Several
+    hosts are tried as libpq tries them, and the one that takes the connection is driven;
+    DriverError: none does.
     """
-    if _PLAIN.fullmatch(conninfo) and "host=" in conninfo:
+    if _PLAIN.fullmatch(conninfo) and "host=" in conninfo and not _needs_libpq(conninfo):
         words = dict(word.split("=", 1) for word in conninfo.split())
         return _target({**_environment(), **words})
-    return _target(_by_libpq(conninfo))
+    return _by_libpq(conninfo)
 
 
 def _environment() -> dict[str, str]:
-    names = {"port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE", "password": "PGPASSWORD"}
+    names = {
+        "port": "PGPORT",
+        "user": "PGUSER",
+        "dbname": "PGDATABASE",
+        "password": "PGPASSWORD",
+        "options": "PGOPTIONS",
+        "application_name": "PGAPPNAME",
+        "sslmode": "PGSSLMODE",
+    }
     return {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
 
 
-def _by_libpq(conninfo: str) -> dict[str, str]:
-    import psycopg
-    from psycopg import conninfo as libpq
+def _needs_libpq(conninfo: str) -> bool:
+    """Whether a service file or a password file may say more than the string does."""
+    if os.environ.get("PGSERVICE"):
+        return True
+    if "password=" in conninfo or os.environ.get("PGPASSWORD"):
+        return False
+    named = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")
+    return os.path.exists(named)
 
+
+def _by_libpq(conninfo: str) -> Target:
+    from psycopg import pq
+
+    # Starting a connection makes libpq read everything that a connection depends on.
+    started = pq.PGconn.connect_start(conninfo.encode())
     try:
-        given = libpq.conninfo_to_dict(conninfo)
-        defaults = psycopg.pq.Conninfo.get_defaults()
-    except psycopg.Error as error:
-        raise UsageError(f"invalid connection string: {str(error).strip()}") from error
-    found = {d.keyword.decode(): d.val.decode() for d in defaults if d.val}
-    found.update({key: str(value) for key, value in given.items() if value is not None})
-    if "host" not in found:
-        sockets = next((d.compiled for d in defaults if d.keyword == b"host"), None)
-        found["host"] = sockets.decode() if sockets else "/tmp"
+        failed = started.status == pq.ConnStatus.BAD
+        if failed and not _said(started).startswith(_NOT_THERE):
+            raise UsageError(f"invalid connection string: {_said(started)}")
+        words = _words(started)
+        if "," not in (words.get("hostaddr") or words.get("host") or ""):
+            words.setdefault("host", started.host.decode())
+            return _target(words)
+    finally:
+        started.finish()
+    tried = pq.PGconn.connect(conninfo.encode())
+    try:
+        if tried.status != pq.ConnStatus.OK:
+            raise DriverError("could not connect to any of the hosts", detail=_said(tried))
+        chosen = {"host": tried.host.decode(), "port": tried.port.decode()}
+        if words.get("hostaddr") and not chosen["host"].startswith("/"):
+            chosen["hostaddr"] = tried.hostaddr.decode()
+        password = tried.password.decode()
+        return _target({**words, "hostaddr": "", **chosen, "password": password})
+    finally:
+        tried.finish()
+
+
+def _words(connection: PGconn) -> dict[str, str]:
+    """What libpq knows about a connection, by keyword."""
+    found = {word.keyword.decode(): word.val.decode() for word in connection.info if word.val}
+    if connection.password:
+        found["password"] = connection.password.decode()
     return found
+
+
+def _said(connection: PGconn) -> str:
+    return connection.error_message.decode(errors="replace").strip()
 
 
 def _target(words: Mapping[str, str]) -> Target:
@@ -74,7 +130,9 @@ def _target(words: Mapping[str, str]) -> Target:
         port=int(port),
         user=user,
         database=words.get("dbname") or user,
-        password=words.get("password"),
+        password=words.get("password") or None,
+        options=words.get("options") or "",
+        application_name=words.get("application_name") or "steelyard",
     )
 
 

@@ -1,7 +1,9 @@
 //! The whole driver against a server that does as it is told, by io_uring where the kernel lets.
 
 mod fake;
+mod language;
 mod misbehaviour;
+mod pace;
 mod slices;
 
 /// What the plans of these tests ask for.

@@ -162,11 +162,20 @@ fn a_plan_that_cannot_be_driven_is_refused_with_its_reason() {
     let server = answering();
     for (changes, reason) in [
         (
-            json!({"scripts": [{"name": "x", "text": "\\set a 1\n"}]}),
+            json!({"scripts": [{"name": "x", "text": "-- nothing\n"}]}),
             "cannot read script",
         ),
         (
             json!({"scripts": [{"name": "x", "text": "SELECT :nope;"}]}),
+            "cannot read script",
+        ),
+        (
+            json!({"mode": "simple",
+                   "scripts": [{"name": "x", "text": "\\startpipeline\n\\endpipeline\n"}]}),
+            "cannot read script",
+        ),
+        (
+            json!({"scripts": [{"name": "x", "text": "SELECT 1\\; SELECT 2;"}]}),
             "cannot read script",
         ),
         (json!({"threads": 0}), "0 threads"),

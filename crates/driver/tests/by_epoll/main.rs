@@ -3,8 +3,12 @@
 #[path = "../against_a_fake/fake.rs"]
 mod fake;
 mod forbidden;
+#[path = "../against_a_fake/language.rs"]
+mod language;
 #[path = "../against_a_fake/misbehaviour.rs"]
 mod misbehaviour;
+#[path = "../against_a_fake/pace.rs"]
+mod pace;
 #[path = "../against_a_fake/slices.rs"]
 mod slices;
 

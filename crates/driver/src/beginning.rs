@@ -1,0 +1,251 @@
+//! When the transactions of a slice begin: one after the other, or as they arrive; and what the
+//! alarm is for.
+
+use std::io;
+
+use crate::client::Turn;
+use crate::clock::now_ns;
+use crate::crew::attach;
+use crate::hot::Slice;
+use crate::link::Loss;
+use crate::worker::Report;
+
+type Begun = Result<Turn, Loss>;
+
+impl Slice<'_> {
+    pub(crate) fn begin_all(&mut self) -> io::Result<()> {
+        if let Some(rate) = self.course.rate {
+            let share = self.clients.len() as f64 / self.arm.clients as f64;
+            if share > 0.0 {
+                let arrivals = &mut self.pace.arrivals;
+                arrivals.draw(self.start_ns, self.bell_ns, rate * share);
+            }
+        }
+        for place in 0..self.clients.len() {
+            let client = &mut self.clients[place];
+            client.quota = self.course.each.unwrap_or(u64::MAX);
+            if client.link.socket().is_none() {
+                self.charge_absence();
+                continue;
+            }
+            self.active += 1;
+            if self.course.rate.is_some() {
+                self.pace.idle.push(place);
+            } else if let Some(begun) = self.next_closed(place, false) {
+                self.follow(place, begun)?;
+            }
+        }
+        self.now_ns = now_ns();
+        if self.course.rate.is_some() {
+            self.serve_arrivals()?;
+        }
+        Ok(())
+    }
+
+    /// The next transaction of a client that is done; `None`: it waits, or is back.
+    #[inline]
+    pub(crate) fn next(&mut self, place: usize) -> io::Result<Option<Begun>> {
+        if self.course.rate.is_some() {
+            return self.next_open(place);
+        }
+        Ok(self.next_closed(place, true))
+    }
+
+    #[inline]
+    fn next_closed(&mut self, place: usize, used: bool) -> Option<Begun> {
+        let client = &mut self.clients[place];
+        if self.now_ns >= self.bell_ns || client.quota == 0 || !self.course.admits(self.now_ns) {
+            // A client that never began was not busy.
+            if used {
+                self.tally.busy_ns += self.now_ns - self.start_ns;
+            }
+            self.active -= 1;
+            return None;
+        }
+        client.quota -= 1;
+        if self.arm.reconnects && used {
+            if let Err(loss) = self.reconnect(place) {
+                return Some(Err(loss));
+            }
+        }
+        let client = &mut self.clients[place];
+        Some(client.begin(self.arm, self.programs, self.now_ns, self.tally))
+    }
+
+    /// In an open loop a client takes the oldest arrival that waits, or waits for one.
+    fn next_open(&mut self, place: usize) -> io::Result<Option<Begun>> {
+        let waits = self.oldest_arrival(place);
+        if self.has_ended(place) {
+            self.leave();
+            return Ok(None);
+        }
+        match waits {
+            Some(at_ns) => {
+                self.tally.late_starts += 1;
+                Ok(self.begin_arrival(place, at_ns))
+            }
+            None => {
+                self.pace.idle.push(place);
+                self.ring_for_arrival()?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The oldest arrival that is due and not too late; those that are too late are skipped.
+    fn oldest_arrival(&mut self, place: usize) -> Option<u64> {
+        while let Some(at_ns) = self
+            .pace
+            .arrivals
+            .peek()
+            .filter(|&at_ns| at_ns <= self.now_ns)
+        {
+            let client = &mut self.clients[place];
+            let late_ns = self.now_ns - at_ns;
+            let limit_ns = self.programs.latency_limit_ns.unwrap_or(u64::MAX);
+            if late_ns <= limit_ns || client.quota == 0 || self.now_ns >= self.bell_ns {
+                return Some(at_ns);
+            }
+            self.pace.arrivals.pass();
+            client.quota -= 1;
+            self.tally.skipped += 1;
+            if let Some(log) = &mut self.log {
+                log.skipped(client, self.now_ns);
+            }
+        }
+        None
+    }
+
+    fn has_ended(&self, place: usize) -> bool {
+        self.now_ns >= self.bell_ns || self.clients[place].quota == 0
+    }
+
+    /// A client of an open loop is back: it was there for its work until the bell.
+    fn leave(&mut self) {
+        let until_ns = match self.course.is_by_count() {
+            true => self.now_ns,
+            false => self.now_ns.max(self.bell_ns),
+        };
+        self.tally.busy_ns += until_ns - self.start_ns;
+        self.active -= 1;
+    }
+
+    /// A client that waited for an arrival has lost its connection.
+    #[cold]
+    pub(crate) fn forget_idle(&mut self, place: usize) {
+        let idle = &mut self.pace.idle;
+        if let Some(at) = idle.iter().position(|&waits| waits == place) {
+            idle.swap_remove(at);
+            self.active -= 1;
+            self.charge_absence();
+        }
+    }
+
+    fn begin_arrival(&mut self, place: usize, at_ns: u64) -> Option<Begun> {
+        if !self.course.admits(self.now_ns) {
+            self.leave();
+            return None;
+        }
+        self.pace.arrivals.pass();
+        self.clients[place].quota -= 1;
+        if self.arm.reconnects {
+            if let Err(loss) = self.reconnect(place) {
+                return Some(Err(loss));
+            }
+        }
+        self.tally.count_lag(self.now_ns - at_ns);
+        let client = &mut self.clients[place];
+        client.lag_ns = self.now_ns - at_ns;
+        Some(client.begin(self.arm, self.programs, at_ns, self.tally))
+    }
+
+    /// Gives arrivals that are due to clients that wait for them.
+    fn serve_arrivals(&mut self) -> io::Result<()> {
+        while let Some(&place) = self.pace.idle.last() {
+            let due = self.oldest_arrival(place);
+            if self.has_ended(place) {
+                self.pace.idle.pop();
+                self.leave();
+            } else if let Some(at_ns) = due {
+                self.pace.idle.pop();
+                if let Some(begun) = self.begin_arrival(place, at_ns) {
+                    self.follow(place, begun)?;
+                }
+            } else {
+                return self.ring_for_arrival();
+            }
+        }
+        Ok(())
+    }
+
+    /// While a client waits, the alarm rings at the next arrival, or at the bell.
+    fn ring_for_arrival(&mut self) -> io::Result<()> {
+        let next_ns = self.pace.arrivals.peek().unwrap_or(u64::MAX);
+        self.pace.ring_by(next_ns.min(self.bell_ns))
+    }
+
+    /// The alarm has rung: for a sleep, an arrival, the bell, progress, or the cap.
+    #[cold]
+    pub(crate) fn answer_alarm(&mut self) -> io::Result<()> {
+        self.pace.hear();
+        while let Some(place) = self.pace.waking(self.now_ns) {
+            let client = &mut self.clients[place];
+            if client.is_asleep() {
+                let turn = client.wake(self.programs, self.tally);
+                self.follow(place, turn)?;
+            } else if !client.is_busy() && client.link.socket().is_some() {
+                if let Some(begun) = self.next(place)? {
+                    self.follow(place, begun)?;
+                }
+                // A script that waits for nothing would never let the others be heard.
+                self.now_ns = now_ns();
+                break;
+            }
+        }
+        if self.course.rate.is_some() {
+            self.serve_arrivals()?;
+        }
+        if self.now_ns >= self.tick_ns {
+            let every_ns = self.course.progress_ns.unwrap_or(u64::MAX / 2);
+            let snapshot = self.tally.snapshot();
+            // A coordinator that is gone wants no progress.
+            let _ = self.reports.send(Report::Progress(self.thread, snapshot));
+            self.tick_ns += every_ns;
+        }
+        if let Some(nap_ns) = self.pace.first_nap_ns() {
+            self.pace.ring_by(nap_ns)?;
+        }
+        self.pace.ring_by(self.tick_ns)?;
+        self.pace
+            .ring_by(self.course.look_ns(self.start_ns, self.now_ns))
+    }
+
+    /// A connection of its own for the next transaction: the old one goes first.
+    #[cold]
+    fn reconnect(&mut self, place: usize) -> Result<(), Loss> {
+        let client = &mut self.clients[place];
+        self.way
+            .release(place)
+            .map_err(|error| unreachable_now(&error))?;
+        if let Some(socket) = client.detach() {
+            // The server may be gone already, which is as good as a goodbye.
+            let _ = socket.send(&steelyard_wire::terminate());
+        }
+        let before_ns = now_ns();
+        let attached = attach(self.arm, self.way, client);
+        self.now_ns = now_ns();
+        self.tally.connections += 1;
+        self.tally.connect_ns += self.now_ns - before_ns;
+        attached
+            .map(|_| ())
+            .map_err(|error| unreachable_now(&error))
+    }
+}
+
+/// The server took no connection (sqlclient_unable_to_establish_sqlconnection).
+fn unreachable_now(error: &impl ToString) -> Loss {
+    Loss::Connection {
+        sqlstate: "08001".to_owned(),
+        message: error.to_string(),
+    }
+}
