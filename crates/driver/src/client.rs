@@ -174,6 +174,7 @@ impl Client {
         if self.repeat {
             return self.execute_again(programs);
         }
+        tally.rows += self.rows;
         Ok(self.end(true))
     }
 

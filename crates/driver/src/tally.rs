@@ -29,6 +29,8 @@ pub struct Tally {
     pub busy_ns: u64,
     pub latency_sum_ns: u64,
     pub failed: u64,
+    /// Rows that the counted transactions returned, in all.
+    pub rows: u64,
     pub wrong_rows: u64,
     /// Clients that were not back at the cap.
     pub capped: u64,
@@ -56,6 +58,7 @@ impl Tally {
             busy_ns: 0,
             latency_sum_ns: 0,
             failed: 0,
+            rows: 0,
             wrong_rows: 0,
             capped: 0,
             lost: 0,
@@ -106,6 +109,7 @@ impl Tally {
         self.busy_ns += other.busy_ns;
         self.latency_sum_ns += other.latency_sum_ns;
         self.failed += other.failed;
+        self.rows += other.rows;
         self.wrong_rows += other.wrong_rows;
         self.capped += other.capped;
         self.lost += other.lost;
