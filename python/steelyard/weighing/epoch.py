@@ -19,6 +19,7 @@ from steelyard.weighing.choices import Choices
 from steelyard.weighing.load import Visit
 from steelyard.weighing.losses import ArmLostError
 from steelyard.weighing.setup import Setup
+from steelyard.weighing.sleeps import DROPPED, Sleeps
 
 Json = dict[str, Any]
 
@@ -128,8 +129,11 @@ class EpochRunner:
     def _keep(
         self, answers: Iterable[Json], place: Json, slots: Mapping[str, int], lines: list[Json]
     ) -> None:
+        sleeps = Sleeps(self._setup.laboratory.suspended_ns)
         for answer in answers:
             line = {**place, "slot": slots[answer["arm"]], **answer}
+            if sleeps.spoilt():
+                line["dropped"] = DROPPED
             self._setup.record.append("slices.jsonl", line)
             lines.append(line)
             if answer.get("lost"):

@@ -99,6 +99,9 @@ class Laboratory(Protocol):
     def server_logs(self) -> Mapping[str, str]:
         """Slot → the end of its server's log, to be kept when something went wrong."""
 
+    def suspended_ns(self) -> int:
+        """Nanoseconds that the machine slept so far; cheap enough to be asked after every slice."""
+
     def build_profile(self) -> str:
         """ "release" or "debug": how the load driver was built."""
 

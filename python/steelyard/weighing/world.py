@@ -25,7 +25,7 @@ from steelyard.errors import EngineError, UsageError
 from steelyard.readings.environment import environment
 from steelyard.study.study import Arm, Study
 from steelyard.telemetry.doubts import doubts
-from steelyard.telemetry.host import HostSample, sample_host
+from steelyard.telemetry.host import HostSample, sample_host, suspended_ns
 from steelyard.telemetry.plans import read_plans
 from steelyard.telemetry.processors import allowed_processors
 from steelyard.telemetry.server import connect, read_counters, wait_until_flushed
@@ -172,6 +172,10 @@ class World:
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC."""
         return time.monotonic_ns()
+
+    def suspended_ns(self) -> int:
+        """By CLOCK_BOOTTIME and CLOCK_MONOTONIC."""
+        return suspended_ns()
 
     def build_profile(self) -> str:
         """ "release" or "debug"."""
