@@ -79,7 +79,7 @@ class Cluster:
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
         self._require_stopped("start")
-        given = arguments(slot, settings)
+        given = arguments(slot, {**dict(self._build.settings), **settings})
         log = prepare_slot(slot, self._account)
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
