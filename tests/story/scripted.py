@@ -86,7 +86,7 @@ class ScriptedDriver:
             "retries": 0,
             "late_starts": 0,
             "lost": clients if lost else 0,
-            "driver_cpu_ns": length_ns // 10,
+            "driver_cpu_ns": length_ns // 100_000,
             "scripts": scripts,
         }
         world.distort(answer)
