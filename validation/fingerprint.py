@@ -14,12 +14,14 @@ from typing import Any
 
 
 def fingerprint(parts: Iterable[Any]) -> str:
-    """Twelve hexadecimal digits for modules, classes and functions, in any order."""
+    """Twelve hexadecimal digits for modules, classes, functions and numbers, in any order."""
     digests = sorted(hashlib.sha256(_essence(part).encode()).hexdigest() for part in parts)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]
 
 
 def _essence(part: Any) -> str:
+    if isinstance(part, (int, float, tuple)):
+        return repr(part)
     return essence_of(textwrap.dedent(inspect.getsource(part)))
 
 

@@ -16,9 +16,9 @@ PARTS = 4
 WEIGHINGS_A_PART = 500
 """2,000 weighings a cell, in parts of a few seconds."""
 EPOCHS = (8, 10, 12, 18, 30)
-OPEN_EPOCHS = (10, 18)
+OPEN_EPOCHS = (10,)
 """Planned epochs of the open-ended weighings; they go on to HORIZON times as many."""
-HORIZON = 2
+HORIZON = 3
 
 QUESTIONS = (
     *(Question(effect) for effect in (0.0, -0.005, -0.01, 0.01, -0.02, -0.03, -0.05)),
@@ -104,7 +104,7 @@ class LookCase:
 
     @property
     def cost(self) -> float:
-        return self.weighings * (0.002 + (0.012 if self.epochs > 16 else 0.0))
+        return self.weighings * (0.002 if self.epochs <= 16 else 0.006)
 
     def work(self) -> Mapping[str, Any]:
         """Tallies by cell."""
@@ -136,7 +136,7 @@ class OpenCase:
 
     @property
     def cost(self) -> float:
-        return self.weighings * 0.03
+        return self.weighings * 0.02
 
     def work(self) -> Mapping[str, Any]:
         """Tallies by cell."""

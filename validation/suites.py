@@ -18,10 +18,22 @@ from steelyard.analysis import (
 )
 from steelyard.study.plan import balanced_orders, first_look
 from steelyard.verdict import rule
-from validation import case, simulation, virtual
+from validation import case, comparison, controls, replay, simulation, traces, virtual
 from validation.case import Case
 from validation.fingerprint import fingerprint
+from validation.machines import machine as measuring
+from validation.machines import simulated, traced
 from validation.results import FOLDER, Results
+from validation.rules import (
+    criterion,
+    mann_whitney,
+    perfgate,
+    pinpoint,
+    steelyard,
+    tango,
+    welch,
+)
+from validation.rules import rule as other_rules
 from validation.worlds import (
     atlas,
     autoregression,
@@ -39,15 +51,23 @@ from validation.worlds import (
 )
 
 JUDGING: tuple[Any, ...] = (
-    *(sign_flip, sets, looks, e_process, equivalence, estimate),
+    *(sign_flip, e_process, equivalence, estimate, virtual, case),
+    *(sets.judging_sets, sets._flip_sets, sets._open_sets, sets._both),
+    *(looks.Stage, looks.Terms.stage, looks.Terms.margins.fget, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, rule._may_end, rule._plan_is_over),
     *(epoch_reading.epoch_log_ratio, epoch_reading._log_ratio),
-    *(balanced_orders, first_look, virtual, case),
+    *(balanced_orders, first_look),
 )
 """What judges: the product's own code and what hands it the epochs."""
 WORLDS: tuple[ModuleType, ...] = (
     *(atlas, autoregression, bench, errors, lives, machine, restarts, slots, stalls, trends),
     *(variances, white, world),
+)
+
+
+RULES: tuple[ModuleType, ...] = (
+    *(criterion, mann_whitney, perfgate, pinpoint, steelyard, tango, welch, other_rules),
+    *(measuring, simulated, traced),
 )
 
 
@@ -59,6 +79,8 @@ class Suite:
     cases: Callable[[], Iterable[Case]]
     parts: tuple[Any, ...]
     """Code on which the results depend."""
+    replays: bool = False
+    """Whether they depend on the traces too."""
 
     @property
     def results(self) -> Results:
@@ -67,8 +89,19 @@ class Suite:
 
     @property
     def code(self) -> str:
-        """The version of the code that made, or would make, the results."""
-        return fingerprint(self.parts)
+        """The version of the code, and of the traces it works on, that makes the results."""
+        code = fingerprint(self.parts)
+        return f"{code} on {traces.digest()}" if self.replays else code
 
 
-SUITES = (Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),)
+SUITES = (
+    Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
+    Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
+    Suite("replay", replay.cases, (*JUDGING, simulation, replay, traces), replays=True),
+    Suite(
+        "comparison",
+        comparison.cases,
+        (*JUDGING, *WORLDS, *RULES, comparison, traces),
+        replays=True,
+    ),
+)

@@ -110,8 +110,13 @@ class VirtualWeighing:
     def _sets_after(self, done: int, stage: Stage, terms: Terms) -> JudgingSets:
         key = (done, stage)
         if key not in self._sets:
-            some, slots = self.d[:done], self.first[:done]
-            self._sets[key] = judging_sets(some, terms, stage, slots)
+            some, slots = self.d[:done], np.array(self.first[:done])
+            if stage is Stage.LAST and not terms.open_ended:
+                # The set at N does not ask for the order of the epochs, and subsets are made once
+                # an assignment; so they are handed over by slot.
+                order = np.argsort(slots, kind="stable")
+                some, slots = some[order], slots[order]
+            self._sets[key] = judging_sets(some, terms, stage, tuple(slots.tolist()))
         return self._sets[key]
 
 

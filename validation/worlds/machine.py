@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from validation.worlds.bench import jitter, lay_out, read, steady
-from validation.worlds.trends import levels
 from validation.worlds.world import Draw, Floats, World
 
 WANDER_RHO = 0.9
@@ -19,15 +18,17 @@ PERIOD_LOSS = 0.10
 
 def storm(rng: np.random.Generator, weighings: int, slices: int) -> Floats:
     """Log speed of the machine at each slice, shape (weighings, slices): AR(1) .9 with sd 5 %,
-    level steps (1 % of slices, sd 5 %) and one-sided spikes (2 % of slices, exponential, 20 %)."""
+    steps to another level that stay (1 % of slices, sd 5 %) and one-sided spikes (2 % of slices,
+    exponential, 20 %)."""
     from scipy.signal import lfilter
 
     shape = (weighings, slices)
     fresh = rng.standard_normal(shape)
     fresh[:, 1:] *= np.sqrt(1 - WANDER_RHO**2)
     wander = WANDER_SD * np.asarray(lfilter([1.0], [1.0, -WANDER_RHO], fresh, axis=1))
+    steps = LEVEL_SD * rng.standard_normal(shape) * (rng.random(shape) < LEVEL_CHANCE)
     spikes = (rng.random(shape) < SPIKE_CHANCE) * rng.exponential(SPIKE_LOSS, shape)
-    path: Floats = wander + levels(rng, shape, LEVEL_CHANCE, LEVEL_SD) - spikes
+    path: Floats = wander + np.cumsum(steps, axis=1) - spikes
     return path
 
 
@@ -55,7 +56,7 @@ def _period(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
 
 STORM = World(
     "storm",
-    "slices: machine AR(1) .9 of sd 5 %, level steps (1 % of slices, sd 5 %), one-sided spikes "
+    "slices: machine AR(1) .9 of sd 5 %, steps that stay (1 % of slices, sd 5 %), one-sided spikes "
     "(2 % of slices, exponential, mean 20 %); every slice 3 % of its own",
     _storm,
 )

@@ -86,7 +86,7 @@ class EProcess:
             return -side * math.inf
         if excess(near) >= 0:  # bets of infinite epochs are won whatever θ
             return near
-        return float(brentq(excess, far, near, xtol=1e-15, rtol=1e-14))
+        return float(brentq(excess, far, near, xtol=1e-13, rtol=1e-13))
 
 
 def e_process(d: Floats, s0: float) -> EProcess:
