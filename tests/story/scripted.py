@@ -15,7 +15,7 @@ from typing import Any
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.noop import NoopEngine, NoopInstance
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 from steelyard.workloads.scripts import Script
 
 Speed = Callable[[str, int], float]
@@ -168,15 +168,26 @@ class ScriptedWorld:
     def alive(self, arm: str) -> bool:
         return self.standing[arm].running
 
-    def engine(self, arm: Arm) -> Engine:
-        return self.noop
+    def engines(self, study: Study) -> Mapping[str, Engine]:
+        return {arm.name: self.noop for arm in study.every_arm}
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         return (Script("scripted", "SELECT 1;", 1, 1, self.writes),)
 
-    def template(self, engine: Engine, study: Study, say: Callable[[str], None]) -> Path:
+    def template(
+        self,
+        engine: Engine,
+        study: Study,
+        say: Callable[[str], None],
+        *,
+        number: int,
+        copies: int,
+    ) -> Path:
         say("load nothing")
-        return self.template_directory
+        made = self.template_directory.with_name(f"template{number or ''}")
+        if number and made not in self.noop.journal.stopped:
+            self.noop.create(made, checksums=True)
+        return made
 
     def slot(self, number: int) -> Slot:
         return Slot(number, self.directory / f"slot{number}", self.directory, 54320 + number)

@@ -58,6 +58,7 @@ class EpochRunner:
         order = self._design.start_order(epoch)
         head: Json = {"type": "epoch", "epoch": epoch, "attempt": attempt, "slots": slots}
         head |= {"start_order": list(order), "outcome": "complete", "arms": {}}
+        head["loads"] = self._setup.loads_of(epoch)
         lines: list[Json] = []
         laboratory = self._setup.laboratory
         host_before = laboratory.host()

@@ -34,7 +34,7 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     progress.stage("compare the arms")
     laboratory = setup.laboratory
     with setup.standing(0, "restore") as standing:
-        template = setup.stand.arms[setup.study.control.name].template
+        template = setup.stand.arms[setup.study.control.name].templates[0]
         seen = laboratory.environment(standing, setup.study, setup.scripts, template)
         settings = {arm: _settings(instance) for arm, instance in standing.items()}
         plans = {arm: laboratory.plans(i, setup.scripts) for arm, i in standing.items()}
@@ -43,7 +43,7 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     differences: dict[str, Differences] = {}
     threats: list[Threat] = []
     for arm in setup.study.arms:
-        declared = declared_names(setup.study, control, arm)
+        declared = declared_names(setup.study, control, arm) | setup.kinship.declared(arm.name)
         found = compare(settings[control.name], settings[arm.name], declared)
         found.refuse_undeclared(control.name, arm.name)
         differences[arm.name] = found

@@ -12,14 +12,13 @@ from steelyard.engines.postgres import freeze as freezing
 from steelyard.engines.postgres.accounting import TreeAccount
 from steelyard.engines.postgres.arguments import arguments, prepare_slot
 from steelyard.engines.postgres.build import Build
+from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.engines.postgres.initdb import SUPERUSER, require_reachable
 from steelyard.engines.postgres.placement import pin
 from steelyard.engines.postgres.server import Server, serving_pid
 from steelyard.engines.postgres.session import read_settings
 from steelyard.engines.postgres.words import quoted
 from steelyard.errors import EngineError, ServerError
-
-CONTROL_FILE = "global/pg_control"
 
 
 class Cluster:
@@ -119,6 +118,11 @@ class Cluster:
         self._require_stopped("clone")
         manifest = cloning.clone(self._directory, directory, self._account)
         return Cluster(self._build, self._identity, self._account, directory, manifest)
+
+    def adopted(self, build: Build, identity: Identity) -> Cluster:
+        """This stopped cluster, to be started by another build of the same layout."""
+        self._require_stopped("hand over")
+        return Cluster(build, identity, self._account, self._directory, self._manifest)
 
     def restore(self, template: Path) -> int:
         """Make this stopped clone byte-identical to its template again; bytes that were copied."""
