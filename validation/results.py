@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,3 +34,13 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as opened:
             opened.write(json.dumps({"key": key, **result}) + "\n")
+
+    def keep(self, wanted: Callable[[Mapping[str, Any]], bool]) -> None:
+        """Drop the results that are not wanted any more: other code made them."""
+        every = list(self)
+        kept = [one for one in every if wanted(one)]
+        if len(kept) == len(every):
+            return
+        draft = self.path.with_suffix(".draft")
+        draft.write_text("".join(json.dumps(one) + "\n" for one in kept))
+        draft.replace(self.path)

@@ -26,13 +26,19 @@ def test_the_slot_check_agrees_with_scipys_exact_permutation_test() -> None:
         alternative="greater",
         n_resamples=np.inf,
     )
-    assert place_check(d, PLACES).p_value == pytest.approx(oracle.pvalue, abs=0.012)
+    assert place_check(d, PLACES).p_value == pytest.approx(oracle.pvalue, abs=1e-12)
 
 
 def test_a_slower_slot_is_seen_and_sized() -> None:
     d = np.random.default_rng(5).normal(0, 0.005, 12) + np.tile([0.02, -0.02], 6)
     assert place_check(d, PLACES).alarms
     assert slot_effect(d, [True, False] * 6) == pytest.approx(0.02, abs=0.004)
+
+
+def test_places_wholly_apart_are_seen_from_ten_epochs_on_and_not_before() -> None:
+    apart = np.tile([1.0, -1.0], 5) + np.arange(10) / 100
+    assert place_check(apart, PLACES[:10]).p_value == pytest.approx(2 / math.comb(10, 5))
+    assert place_check(apart[:8], PLACES[:8]).p_value == pytest.approx(2 / math.comb(8, 4))
 
 
 def test_equal_slots_alarm_in_about_one_percent() -> None:

@@ -66,6 +66,27 @@ def test_the_ends_of_the_set_are_where_the_evidence_reaches_its_threshold() -> N
     assert process.largest(found.high, -1) == pytest.approx(200, rel=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("side", [-1, +1])
+def test_a_bound_is_where_slow_halving_finds_it(seed: int, side: int) -> None:
+    rng = np.random.default_rng(seed)
+    d = rng.normal(0.02, 0.01, int(rng.integers(8, 30)))
+    if seed % 4 == 0:
+        d[3] = -math.inf
+    process = e_process(d, s0=10 ** float(rng.uniform(-4, -1)))
+    refused, kept = (-5.0, 5.0) if side > 0 else (5.0, -5.0)
+    for _ in range(80):
+        middle = (refused + kept) / 2
+        if process.largest(middle, side) >= 200:
+            refused = middle
+        else:
+            kept = middle
+    found = process.confidence_set(0.01)
+    bound = found.low if side > 0 else found.high
+    expected = refused if abs(refused) < 5 else -side * math.inf
+    assert bound == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def test_seven_epochs_bound_nothing_and_eight_can() -> None:
     d = np.full(8, 0.03)
     assert e_process(d[:7], s0=0.01).confidence_set(0.01).low == -math.inf

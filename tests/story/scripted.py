@@ -15,11 +15,13 @@ from typing import Any
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.noop import NoopEngine, NoopInstance
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 from steelyard.workloads.scripts import Script
 
 Speed = Callable[[str, int], float]
 """Arm name and number of the driver's life → transactions per second under load."""
+Distort = Callable[[dict[str, Any]], None]
+"""Changes the driver's answer to a slice."""
 
 EMPTY_HISTOGRAM = ""
 """An empty text is an empty histogram."""
@@ -66,7 +68,7 @@ class ScriptedDriver:
         started, world.clock.now = world.clock.now, world.clock.now + length_ns
         busy = clients * length_ns
         scripts = [{"name": "scripted", "transactions": done, "latency": world.histogram}]
-        return {
+        answer = {
             "arm": arm,
             "tag": None,
             "start_ns": started,
@@ -78,14 +80,18 @@ class ScriptedDriver:
             "latency_sum_ns": busy if done else 0,
             "failed": clients if lost else 0,
             "errors": {"57P01": clients} if lost else {},
+            "rows": done,
             "wrong_rows": world.wrong_rows.get(arm, 0),
             "capped": 0,
             "retries": 0,
             "late_starts": 0,
             "lost": clients if lost else 0,
-            "driver_cpu_ns": length_ns // 10,
+            "driver_cpu_ns": length_ns // 100_000,
             "scripts": scripts,
         }
+        world.distort(answer)
+        world.previous = arm
+        return answer
 
 
 class NoWaits:
@@ -131,6 +137,10 @@ class ScriptedWorld:
     plans_by_port: dict[int, str] = field(default_factory=dict)
     events: dict[int, list[Callable[[], None]]] = field(default_factory=dict)
     """Number of a slice (from 1) → what happens before it is driven."""
+    distort: Distort = lambda answer: None
+    slept_ns: int = 0
+    previous: str = ""
+    """Arm of the slice before."""
     histogram: str = EMPTY_HISTOGRAM
     clock: Clock = field(default_factory=Clock)
     noop: NoopEngine = field(default_factory=NoopEngine)
@@ -145,18 +155,39 @@ class ScriptedWorld:
         self.template_directory = self.directory / "template"
         self.noop.create(self.template_directory, checksums=True)
 
+    def slot_of(self, arm: str) -> int:
+        """Number of the slot in which an arm stands."""
+        return self.standing[arm].address.port - self.slot(0).port
+
+    def started_first(self) -> str:
+        """The arm that was started before the others of this epoch."""
+        starts = [call.arguments[0] for call in self.noop.calls if call.action == "start"]
+        slots = {self.slot_of(arm): arm for arm in self.standing}
+        return slots[starts[-len(slots)]]
+
     def alive(self, arm: str) -> bool:
         return self.standing[arm].running
 
-    def engine(self, arm: Arm) -> Engine:
-        return self.noop
+    def engines(self, study: Study) -> Mapping[str, Engine]:
+        return {arm.name: self.noop for arm in study.every_arm}
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         return (Script("scripted", "SELECT 1;", 1, 1, self.writes),)
 
-    def template(self, engine: Engine, study: Study, say: Callable[[str], None]) -> Path:
+    def template(
+        self,
+        engine: Engine,
+        study: Study,
+        say: Callable[[str], None],
+        *,
+        number: int,
+        copies: int,
+    ) -> Path:
         say("load nothing")
-        return self.template_directory
+        made = self.template_directory.with_name(f"template{number or ''}")
+        if number and made not in self.noop.journal.stopped:
+            self.noop.create(made, checksums=True)
+        return made
 
     def slot(self, number: int) -> Slot:
         return Slot(number, self.directory / f"slot{number}", self.directory, 54320 + number)
@@ -216,6 +247,9 @@ class ScriptedWorld:
 
     def server_logs(self) -> Mapping[str, str]:
         return {"slot0": "LOG:  scripted"}
+
+    def suspended_ns(self) -> int:
+        return self.slept_ns
 
     def build_profile(self) -> str:
         return self.profile

@@ -117,6 +117,20 @@ def test_commits_rollbacks_and_temporary_files_are_counted(server: Any) -> None:
 
 
 @pytest.mark.postgres
+def test_rows_are_counted_when_they_are_changed_and_not_when_they_are_not_there(
+    server: Any, table: int
+) -> None:
+    counted = _counted(
+        server,
+        "UPDATE wide SET filler = filler WHERE id BETWEEN 1000 AND 1029",
+        "UPDATE wide SET id = id WHERE id = -1",
+        "INSERT INTO wide SELECT -2, 'x' FROM generate_series(1, 5)",
+        "DELETE FROM wide WHERE id = -2",
+    )
+    assert counted.rows_changed == 40
+
+
+@pytest.mark.postgres
 def test_a_damaged_page_is_counted_once_it_is_read(server: Any) -> None:
     with server.connect() as connection:
         connection.execute("CREATE DATABASE whole")

@@ -127,6 +127,23 @@ def test_each_threat_that_epochs_can_show_is_raised_by_a_balance_broken_in_its_w
     assert not seen.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("changes", "raised"),
+    [
+        ({"capped": {"on": 0, "off": 1}}, ["errors or retries differ"]),
+        ({"capped": {"on": 1, "off": 1}}, ["Little's law broken"]),
+        ({"capped": {"on": 0, "off": 0}}, []),
+        ({"uncharged_share": {"on": 0.0004, "off": 0.03}}, ["Little's law broken"]),
+        ({"uncharged_share": {"on": 0.0004, "off": math.nan}}, []),
+    ],
+)
+def test_clients_given_up_and_stalls_hidden_at_the_border_are_doubts(
+    changes: dict[str, object], raised: list[str]
+) -> None:
+    epochs = with_each(sound_epochs(), clients={"on": 8, "off": 8}, **changes)
+    assert [threat.name for threat in doubts(epochs, Terms(12, 8))] == raised
+
+
 def test_an_interrupted_weighing_of_few_epochs_says_so_and_a_running_one_does_not() -> None:
     few = sound_epochs()[:6]
     running = doubts_of(few, "off", "on", Terms(12, 8), ended=False)

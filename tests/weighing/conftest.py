@@ -23,6 +23,7 @@ def make_epoch() -> MakeEpoch:
         transactions: dict[str, int] | None = None,
         rates: dict[str, list[int]] | None = None,
         wrong_rows: dict[str, int] | None = None,
+        rows: dict[str, int] | None = None,
         outcome: str = "complete",
         head: dict[str, Any] | None = None,
     ) -> RanEpoch:
@@ -36,6 +37,7 @@ def make_epoch() -> MakeEpoch:
                 busy_ns=4 * 10**9,
                 latency_sum_ns=4 * 10**9,
                 wrong_rows=(wrong_rows or {}).get(arm, 0),
+                rows=(rows or {}).get(arm),
                 slices=tuple(
                     SliceTotals(block, slot, rate, 10**8, 10**8)
                     for block, rate in enumerate((rates or {}).get(arm, []))

@@ -240,6 +240,7 @@ impl Client {
         if self.repeat {
             return self.execute_again(programs, tally);
         }
+        tally.rows += self.rows;
         Ok(self.end(true, tally))
     }
 

@@ -106,6 +106,8 @@ pub struct Tally {
     pub connect_ns: u64,
     /// What `debug()` said.
     pub said: Vec<String>,
+    /// Rows that the counted transactions returned, in all.
+    pub rows: u64,
     pub wrong_rows: u64,
     /// Clients that were not back at the cap.
     pub capped: u64,
@@ -148,6 +150,7 @@ impl Tally {
             connections: 0,
             connect_ns: 0,
             said: Vec::new(),
+            rows: 0,
             wrong_rows: 0,
             capped: 0,
             lost: 0,
@@ -244,6 +247,7 @@ impl Tally {
         for words in &other.said {
             self.say(words.clone());
         }
+        self.rows += other.rows;
         self.wrong_rows += other.wrong_rows;
         self.capped += other.capped;
         self.lost += other.lost;

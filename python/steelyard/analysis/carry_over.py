@@ -36,8 +36,9 @@ def carry_over(arms: Mapping[str, ArmTotals], arm: str, control: str) -> float:
         key=lambda place: place[:2],
     )
     after: dict[tuple[str, bool], list[float]] = {}
-    for (_, _, before, _), (_, position, name, one) in pairwise(run):
-        if position == 0 and one.transactions > 0:
+    for (earlier, last, before, _), (block, position, name, one) in pairwise(run):
+        neighbours = (earlier, last) == (block - 1, len(arms) - 1)  # none was dropped between them
+        if position == 0 and neighbours and one.transactions > 0:
             after.setdefault((name, before == name), []).append(_log_rate(one))
     changes = [_change(after, name) for name in (arm, control)]
     return changes[0] - changes[1]

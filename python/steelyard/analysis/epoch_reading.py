@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.analysis.autocorrelation import lag_one
 from steelyard.analysis.carry_over import carry_over
-from steelyard.analysis.littles_law import busy_share
+from steelyard.analysis.littles_law import busy_share, uncharged_share
 from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
 
 TRIMMED_SHARE = 0.10
@@ -47,10 +47,16 @@ class EpochReading:
     block_autocorrelation: float = math.nan
     busy_share: Mapping[str, float] = field(default_factory=dict)
     """Σ latency ÷ Σ time under load: Little's law, near 1 in a closed loop."""
+    uncharged_share: Mapping[str, float] = field(default_factory=dict)
+    """Time after the bell that no client was charged with, ÷ time of the slices: near 0."""
     attempted: Mapping[str, int] = field(default_factory=dict)
     """Transactions completed, failed and retried."""
     failed: Mapping[str, int] = field(default_factory=dict)
     """Transactions failed or retried."""
+    capped: Mapping[str, int] = field(default_factory=dict)
+    """Clients that were not back at the border's cap."""
+    clients: Mapping[str, int] = field(default_factory=dict)
+    """Clients of an arm."""
     slices: Mapping[str, int] = field(default_factory=dict)
     """Slices kept."""
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -63,7 +69,6 @@ def read_epoch(
     arm: str,
     control: str,
     metric: str,
-    dropped: Mapping[str, int] | None = None,
 ) -> EpochReading:
     """The reading of one epoch for one contrast; `metric` is "throughput" or "latency_mean"."""
     both = {name: totals.arms[name] for name in (control, arm)}
@@ -79,10 +84,13 @@ def read_epoch(
         carry_over=carry_over(totals.arms, arm, control),
         block_autocorrelation=lag_one(ratios),
         busy_share={name: busy_share(one) for name, one in both.items()},
+        uncharged_share={name: uncharged_share(one) for name, one in both.items()},
         attempted={k: v.transactions + v.failed + v.retries for k, v in both.items()},
         failed={k: v.failed + v.retries for k, v in both.items()},
+        capped={k: v.capped for k, v in both.items()},
+        clients={k: v.clients for k, v in both.items()},
         slices={k: len(v.slices) for k, v in both.items()},
-        dropped=dict(dropped or {}),
+        dropped={k: v.dropped for k, v in both.items()},
         outcome=totals.outcome,
     )
 
@@ -99,9 +107,12 @@ def blamed(outcome: str) -> frozenset[str]:
 
 def epoch_log_ratio(totals: EpochTotals, arm: str, control: str, metric: str) -> float:
     """ln(arm ÷ control) of the metric. An arm that could not start or survive did no work, however
-    much it did before; an epoch that failed for another reason has no ratio (NaN)."""
+    much it did before; an epoch that failed for another reason, or of which no slice of an arm was
+    kept, has no ratio (NaN)."""
     guilty = blamed(totals.outcome)
     if totals.outcome != COMPLETE and not guilty & {arm, control}:
+        return math.nan
+    if any(totals.arms[name].dropped and not totals.arms[name].slices for name in (arm, control)):
         return math.nan
     works = [name not in guilty and totals.arms[name].transactions > 0 for name in (arm, control)]
     return _log_ratio(totals.arms[arm], totals.arms[control], works, metric)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,10 +67,7 @@ def forecast(d: Floats, margins: tuple[float, float], alpha: float = ALPHAS[1]) 
 
 
 def _need(variance: float, gap: float, n: int, alpha: float) -> Need:
-    from scipy.stats import chi2
-
-    tails = ((1 + _SPREAD) / 2, (1 - _SPREAD) / 2)
-    low, high = (variance * (n - 1) / float(chi2.ppf(tail, n - 1)) for tail in tails)
+    low, high = (variance * (n - 1) / quantile for quantile in _chi2_quantiles(n - 1))
     return Need(
         fewest=epochs_needed(math.sqrt(low), gap, alpha),
         likely=epochs_needed(math.sqrt(variance), gap, alpha),
@@ -79,14 +77,11 @@ def _need(variance: float, gap: float, n: int, alpha: float) -> Need:
 
 def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1]) -> int:
     """Smallest even n ≥ 8 that sees `gap` with 80 % power where epochs scatter by `sd`."""
-    from scipy.stats import t
-
     if gap <= 0:
         return MOST_EPOCHS
 
     def seen(n: int) -> bool:
-        quantiles = float(t.ppf(1 - alpha / 2, n - 1)) + float(t.ppf(POWER, n - 1))
-        return n >= (quantiles * sd / gap) ** 2
+        return n >= (_t_quantiles(n - 1, alpha) * sd / gap) ** 2
 
     low, high = FEWEST_FOR_VERDICT, MOST_EPOCHS
     if seen(low):
@@ -97,3 +92,19 @@ def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1]) -> int:
         middle = (low + high) // 4 * 2
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high
+
+
+@lru_cache(maxsize=4096)
+def _t_quantiles(degrees: int, alpha: float) -> float:
+    """t_{1−α/2} + t_{power}; remembered, since every forecast bisects over the same numbers."""
+    from scipy.stats import t
+
+    return float(t.ppf(1 - alpha / 2, degrees)) + float(t.ppf(POWER, degrees))
+
+
+@lru_cache(maxsize=4096)
+def _chi2_quantiles(degrees: int) -> tuple[float, float]:
+    from scipy.stats import chi2
+
+    tails = ((1 + _SPREAD) / 2, (1 - _SPREAD) / 2)
+    return float(chi2.ppf(tails[0], degrees)), float(chi2.ppf(tails[1], degrees))

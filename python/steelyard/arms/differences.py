@@ -50,6 +50,26 @@ in src/backend/utils/misc/guc_tables.c and the *_shmem_buffers functions of the 
 
 VERSION = "version"
 
+PLACES = frozenset({"dynamic_library_path", "extension_control_path", "krb_server_keyfile"})
+"""Say where a build's files are."""
+
+COMPILED = frozenset(
+    {
+        "block_size",
+        "debug_assertions",
+        "integer_datetimes",
+        "max_function_args",
+        "max_identifier_length",
+        "max_index_keys",
+        "segment_size",
+        "server_version",
+        "server_version_num",
+        "ssl_library",
+        "wal_block_size",
+    }
+)
+"""Were decided when the server was compiled."""
+
 
 @dataclass(frozen=True)
 class Differences:
@@ -80,8 +100,8 @@ def compare(
 ) -> Differences:
     """Sort the differences between two servers' settings into declared, derived and not declared.
 
-    With `"version"` among the declared, what only one version knows or reports otherwise (its
-    own version included) is derived from it; a shared setting whose value differs is not.
+    With `"version"` among the declared, what only one build knows, what was compiled into it and
+    where its files are is derived from it; a shared setting whose value differs is not.
     """
     found = Differences()
     for name in sorted({*control, *arm} - SLOT_SETTINGS):
@@ -116,9 +136,7 @@ def builds_differ(control: Build, arm: Build) -> list[Difference]:
 
 def _follows(difference: Difference, declared: Collection[str]) -> bool:
     name, ours, theirs = difference
-    if VERSION in declared and (
-        ABSENT in (ours, theirs) or name in ("server_version", "server_version_num")
-    ):
+    if VERSION in declared and (ABSENT in (ours, theirs) or name in COMPILED | PLACES):
         return True
     causes = DERIVED_SETTINGS.get(name)
     if causes is None:

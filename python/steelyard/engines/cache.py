@@ -1,4 +1,4 @@
-"""The cache root: loaded templates, copied binaries and the places of weighings under way.
+"""The cache root: templates, copied binaries, added engines, and weighings under way.
 
 `STEELYARD_CACHE` if set, else /var/cache/steelyard as root, else XDG_CACHE_HOME/steelyard. Data
 directories of weighings stand here too, so that they can share blocks with their templates
@@ -17,7 +17,7 @@ from steelyard.errors import EngineError
 
 @dataclass(frozen=True)
 class Cache:
-    """The cache root and its three rooms."""
+    """The cache root and its rooms."""
 
     root: Path
 
@@ -30,6 +30,11 @@ class Cache:
     def binaries(self) -> Path:
         """Copies of server programs, where the server's account could not read the original."""
         return self.root / "binaries"
+
+    @property
+    def engines(self) -> Path:
+        """Engines that were added by name (added.py); kept until they are removed by name."""
+        return self.root / "engines"
 
     @property
     def runs(self) -> Path:
@@ -53,9 +58,9 @@ def open_cache() -> Cache:
     """The cache, made if needed; mode 0711 so that an account reaches what is its own."""
     cache = Cache(cache_root())
     try:
-        for room in (cache.root, cache.templates, cache.binaries, cache.runs):
+        for room in (cache.root, cache.templates, cache.binaries, cache.engines, cache.runs):
             room.mkdir(parents=True, exist_ok=True)
-            mode = 0o755 if room == cache.binaries else 0o711
+            mode = 0o755 if room in (cache.binaries, cache.engines) else 0o711
             if room.stat().st_mode & 0o777 != mode:
                 room.chmod(mode)
     except OSError as error:

@@ -31,6 +31,23 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Default:
+    """What a build assumes for a setting that nobody set: boot_val of pg_settings."""
+
+    value: str | None
+    unit: str  # "kB", "8kB", "ms", ... or ""
+    context: str  # "internal": cannot be set; "postmaster", "sighup", "user", ...
+
+
+@dataclass(frozen=True)
+class Nature:
+    """What a build makes and assumes: decides what two builds share and what sets them alike."""
+
+    layout: Mapping[str, int]  # of its data directories: alike, and each can open the other's
+    defaults: Mapping[str, Default]  # by the setting's name
+
+
+@dataclass(frozen=True)
 class Address:
     """Where a server listens: a socket directory (host begins with `/`) or a host name."""
 
@@ -112,6 +129,17 @@ class Choosy(Protocol):
 
     def refuse(self, settings: Settings) -> None:
         """UsageError for an unknown name, ServerError in its own words for a bad value."""
+
+
+@runtime_checkable
+class Kin(Protocol):
+    """An engine that can be compared with another build of its kind, and take over its clusters."""
+
+    def nature(self, slot: Slot) -> Nature:
+        """What it makes and assumes, seen on a cluster that is made at a free slot and removed."""
+
+    def adopt(self, instance: Instance) -> Instance:
+        """The same stopped cluster, to be started by this build; its layout must be alike."""
 
 
 @runtime_checkable

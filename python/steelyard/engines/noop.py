@@ -10,8 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.engines.engine import Address, Identity, Process, Settings, Slot, TreeUse
-from steelyard.errors import EngineError, SteelyardError
+from steelyard.engines.engine import (
+    Address,
+    Identity,
+    Instance,
+    Nature,
+    Process,
+    Settings,
+    Slot,
+    TreeUse,
+)
+from steelyard.errors import EngineError, ServerError, SteelyardError
 
 NOOP_IDENTITY = Identity(
     kind="noop",
@@ -24,6 +33,9 @@ NOOP_IDENTITY = Identity(
     bindir="",
     assertions=False,
 )
+
+
+NOTHING_SPECIAL = Nature(layout={}, defaults={})
 
 
 @dataclass(frozen=True)
@@ -61,8 +73,16 @@ class NoopInstance:
 
     step = TreeUse(cpu_ns=1_000_000, read_bytes=8192, written_bytes=4096)
 
-    def __init__(self, journal: Journal, directory: Path, *, checksums: bool) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        directory: Path,
+        *,
+        checksums: bool,
+        identity: Identity = NOOP_IDENTITY,
+    ) -> None:
         self._journal = journal
+        self._identity = identity
         self._directory = directory
         self._slot: Slot | None = None
         self._running = False
@@ -74,7 +94,7 @@ class NoopInstance:
 
     @property
     def identity(self) -> Identity:
-        return NOOP_IDENTITY
+        return self._identity
 
     @property
     def directory(self) -> Path:
@@ -118,7 +138,16 @@ class NoopInstance:
         self._journal.require_free(directory)
         self._journal.write("clone", self._directory, directory)
         self._journal.stopped.add(directory)
-        return NoopInstance(self._journal, directory, checksums=self.checksums)
+        return self._at(directory, self._identity)
+
+    def adopted(self, identity: Identity) -> NoopInstance:
+        """The same cluster, to be started by another build."""
+        self._require(running=False)
+        self._journal.write("adopt", self._directory, identity.version)
+        return self._at(self._directory, identity)
+
+    def _at(self, directory: Path, identity: Identity) -> NoopInstance:
+        return NoopInstance(self._journal, directory, checksums=self.checksums, identity=identity)
 
     def restore(self, template: Path) -> int:
         """Make this clone what its template is; no bytes are copied."""
@@ -183,14 +212,20 @@ class NoopInstance:
 
 
 class NoopEngine:
-    """Makes clusters that exist only as names; implements Engine."""
+    """Makes clusters that exist only as names; implements Engine, Choosy and Kin."""
 
-    def __init__(self) -> None:
-        self.journal = Journal()
-
-    @property
-    def identity(self) -> Identity:
-        return NOOP_IDENTITY
+    def __init__(
+        self,
+        identity: Identity = NOOP_IDENTITY,
+        nature: Nature = NOTHING_SPECIAL,
+        journal: Journal | None = None,
+    ) -> None:
+        self.identity = identity
+        self.journal = journal or Journal()
+        """Builds that meet in one weighing share it."""
+        self.refused: set[str] = set()
+        """Names of settings that this build refuses."""
+        self._nature = nature
 
     @property
     def calls(self) -> list[Call]:
@@ -206,11 +241,26 @@ class NoopEngine:
         """Make a new cluster."""
         self.journal.write("create", directory, checksums)
         self.journal.stopped.add(directory)
-        return NoopInstance(self.journal, directory, checksums=checksums)
+        return NoopInstance(self.journal, directory, checksums=checksums, identity=self.identity)
+
+    def refuse(self, settings: Settings) -> None:
+        """ServerError for a name among `refused`."""
+        for name in settings:
+            if name in self.refused:
+                raise ServerError(f'the no-op engine refuses setting "{name}"')
+
+    def nature(self, slot: Slot) -> Nature:
+        """What it was told at its making."""
+        return self._nature
+
+    def adopt(self, instance: Instance) -> Instance:
+        """The same cluster, to be started by this build."""
+        assert isinstance(instance, NoopInstance)
+        return instance.adopted(self.identity)
 
     def open(self, directory: Path) -> NoopInstance:
         """The stopped cluster of that name; EngineError when none was made there."""
         self.journal.write("open", directory)
         if directory not in self.journal.stopped:
             raise EngineError(f'could not open cluster "{directory}": none was made there')
-        return NoopInstance(self.journal, directory, checksums=True)
+        return NoopInstance(self.journal, directory, checksums=True, identity=self.identity)

@@ -42,6 +42,10 @@ class ArmTotals:
     capped: int = 0  # clients that were not back when the border's cap came
     wrong_rows: int = 0  # transactions that returned another number of rows than they must
     retries: int = 0
+    rows: int | None = None  # returned by the transactions counted; None: not recorded
+    dropped: int = 0  # slices left out, for a cause that is blind to the arms
+    elapsed_ns: int = 0  # Σ over slices of the time until the last client was back
+    uncharged_ns: int = 0  # of it, what came after the bell and was charged to no client
     errors: Mapping[str, int] = field(default_factory=dict)  # by SQLSTATE
     slices: tuple[SliceTotals, ...] = ()
     latencies: Mapping[str, str] = field(default_factory=dict)
@@ -77,4 +81,6 @@ class EpochTotals:
     transactions_all: Mapping[str, int] = field(default_factory=dict)
     """Arm → transactions of the whole epoch, warm-up included: what `counters` is divided by."""
     cpu_ns: Mapping[str, int] = field(default_factory=dict)
-    """Arm → processor time of its process tree over the measured slices."""
+    """Arm → processor time of its process tree over the measured slices, dropped ones included."""
+    transactions_measured: Mapping[str, int] = field(default_factory=dict)
+    """Arm → transactions of the measured slices, dropped ones included: what used `cpu_ns`."""

@@ -17,9 +17,23 @@ def slice_busy_ns(line: Json) -> int:
     return int(line["busy_ns"]) + int(line["clients"]) * int(line.get("debt_ns", 0))
 
 
+def uncharged_ns(line: Json) -> int:
+    """Time of a slice after its bell that was charged to no client; about 0 for an honest border.
+
+    After the bell nothing begins, and a client is charged until its last transaction ends. So what
+    the clients were charged with beyond the slice's length is at least the way back of the last.
+    """
+    if "start_ns" not in line or not line.get("length_ns"):
+        return 0
+    after_bell = int(line["end_ns"]) - int(line["start_ns"]) - int(line["length_ns"])
+    charged = int(line["busy_ns"]) - int(line["clients"]) * int(line["length_ns"])
+    return max(0, max(0, after_bell) - charged)
+
+
 def arm_totals(arm: str, slot: int, lines: Iterable[Json]) -> ArmTotals:
     """The totals of one arm from its measured slice lines of one epoch."""
-    measured = list(lines)
+    every = list(lines)
+    measured = [line for line in every if not line.get("dropped")]
     errors: Counter[str] = Counter()
     latencies: dict[str, list[str]] = {}
     for line in measured:
@@ -39,6 +53,10 @@ def arm_totals(arm: str, slot: int, lines: Iterable[Json]) -> ArmTotals:
         capped=_sum(measured, "capped"),
         wrong_rows=_sum(measured, "wrong_rows"),
         retries=_sum(measured, "retries"),
+        rows=_sum(measured, "rows") if all("rows" in line for line in measured) else None,
+        dropped=len(every) - len(measured),
+        elapsed_ns=sum(line.get("end_ns", 0) - line.get("start_ns", 0) for line in measured),
+        uncharged_ns=sum(map(uncharged_ns, measured)),
         errors=dict(errors),
         slices=tuple(_slice_totals(line) for line in measured),
         latencies={name: histogram_merge(parts) for name, parts in latencies.items()},
@@ -63,6 +81,7 @@ def epoch_totals(epoch_line: Json, slice_lines: Iterable[Json]) -> EpochTotals:
         counters={arm: dict(d.get("counters", {})) for arm, d in details.items()},
         transactions_all={arm: d.get("all_transactions", 0) for arm, d in details.items()},
         cpu_ns={arm: d.get("cpu_ns", 0) for arm, d in details.items()},
+        transactions_measured={arm: d.get("transactions", 0) for arm, d in details.items()},
     )
 
 

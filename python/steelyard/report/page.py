@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,14 @@ def write_report(record: Path, *, count_latencies: CountLatencies = core_counts)
 
 def render_page(source: Source) -> str:
     """The page as text, at most 2 MB however many slices there were."""
+    return _template().render(
+        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),
+        **_context(source),
+    )
+
+
+@lru_cache(maxsize=1)
+def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -51,10 +59,7 @@ def render_page(source: Source) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("template.html.j2").render(
-        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),
-        **_context(source),
-    )
+    return environment.get_template("template.html.j2")
 
 
 @dataclass(frozen=True)

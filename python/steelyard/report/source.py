@@ -143,7 +143,7 @@ def _measured(slices: Iterable[Json], finished: Mapping[int, Json]) -> Iterator[
         epoch = finished.get(entry["epoch"])
         if epoch is None or entry.get("kind", "measured") != "measured":
             continue
-        if entry.get("attempt", 1) == epoch.get("attempt", 1):
+        if entry.get("attempt", 1) == epoch.get("attempt", 1) and not entry.get("dropped"):
             yield entry
 
 

@@ -15,6 +15,9 @@ from steelyard.units import NS_PER_MS, NS_PER_S
 
 FEWEST_EPOCHS = 10
 MOST_EPOCHS = 40
+FEWEST_LOADS = 3
+"""Separate loads of each build's data, where builds cannot share it: the luck of one load (which
+rows ANALYZE saw, where files lie) is then seen instead of taken for the build."""
 EPOCH_TARGET_NS = {"foreground": 6_500 * NS_PER_MS, "whole": 12 * NS_PER_S}
 """Load per epoch that the number of epochs is chosen for: restarts cost about 2 s beside it."""
 
@@ -53,6 +56,15 @@ class Design:
         """The arm order of each of `count` blocks of an epoch; a longer list begins alike."""
         draw = random.Random(f"{self.seed}/blocks/{epoch}")
         return [_permutation(len(self.arms), draw) for _ in range(count)]
+
+    def load_of(self, loader: str, epoch: int, loads: int) -> int:
+        """Which of the separate loads of a loader's data is stood on in an epoch.
+
+        Each once before any comes again, in random order; arms of one loader stand on the same.
+        """
+        turn = epoch // loads
+        order = _permutation(loads, random.Random(f"{self.seed}/loads/{loader}/{turn}"))
+        return order[epoch % loads]
 
     def script_seed(self, epoch: int) -> int:
         """The seed of the load in an epoch: equal for all arms, new in every epoch."""

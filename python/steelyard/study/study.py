@@ -14,6 +14,7 @@ from steelyard.units import format_duration, parse_duration, parse_percent
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
+Defaults = Literal["aligned", "as-shipped"]
 
 
 def _duration(value: object) -> object:
@@ -89,6 +90,9 @@ class WorkloadChoice(_Model):
     """Driver threads; 0: one a processor, never more than clients."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
     variables: dict[str, str | int | float] = {}
+    loads: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Separate loads of the same rows, which epochs take in turn. None: 3 for each build where
+    builds cannot share their data, else 1."""
     working_set: Literal["any", "fits", "exceeds"] = "any"
     """Whether the tables are meant to fit into shared buffers; a Threat says when they do not."""
 
@@ -123,6 +127,10 @@ class Study(_Model):
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
     settings: Settings = {}
     """Settings of every arm."""
+    defaults: Defaults = "aligned"
+    """Where builds differ in a setting's default: set alike for all arms, or as each has it."""
+    contrib: bool = False
+    """Bring contrib's modules to builds that were made without them."""
     workload: WorkloadChoice = WorkloadChoice()
     cost: Cost = "auto"
     placement: Placement = "auto"

@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
 from steelyard.telemetry.disk import space
-from steelyard.units import NS_PER_S, NS_PER_US
+from steelyard.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 
@@ -109,7 +109,7 @@ def sample_host(path: Path, root: Path = ROOT) -> HostSample:
         disk_free_bytes=disk.free_bytes,
         disk_total_bytes=disk.total_bytes,
         load_1=float((_text(root / "proc/loadavg").split() or ["0"])[0]),
-        suspended_ns=_suspended_ns(),
+        suspended_ns=suspended_ns(),
     )
 
 
@@ -143,10 +143,16 @@ def _pressure(root: Path) -> dict[str, int]:
     return totals
 
 
-def _suspended_ns() -> int:
-    """Time the machine slept since boot: the one clock counts it, the other does not."""
-    monotonic_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - monotonic_ns
+def suspended_ns() -> int:
+    """Time the machine slept since boot: the one clock counts it, the other does not.
+
+    Read again where the processor was taken away between the two: that is no sleep.
+    """
+    while True:
+        before_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        boot_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        if time.clock_gettime_ns(time.CLOCK_MONOTONIC) - before_ns < NS_PER_MS:
+            return boot_ns - before_ns
 
 
 def _text(path: Path) -> str:

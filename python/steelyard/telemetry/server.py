@@ -41,6 +41,7 @@ class Counters:
     blocks_extended: int = 0
     xact_commit: int = 0
     xact_rollback: int = 0
+    rows_changed: int = 0  # inserted, updated and deleted, also by what was rolled back
     deadlocks: int = 0
     temp_bytes: int = 0
     checksum_failures: int = 0

@@ -46,6 +46,7 @@ def details_of(
         "smallest_visible_percent": _finite(_visible(sd, len(d), terms)),
         "block_autocorrelation": _finite(mean_lag_one([e.block_autocorrelation for e in epochs])),
         "drops": {name: sum(e.dropped.get(name, 0) for e in epochs) for name in (control, arm)},
+        "capped": {name: sum(e.capped.get(name, 0) for e in epochs) for name in (control, arm)},
         "lost_epochs": [e.epoch for e in epochs if not math.isfinite(e.d)],
         "attempt": terms.attempt,
         "margin_percent": 100 * terms.margin,

@@ -9,12 +9,15 @@ import numpy as np
 
 from steelyard.analysis.drops import unequal
 from steelyard.analysis.epoch_reading import COMPLETE, EpochReading, blamed
-from steelyard.analysis.littles_law import held_up, impossible
+from steelyard.analysis.littles_law import held_up, hides_stalls, impossible
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.skew import skewed_side
 from steelyard.analysis.slots import PlaceCheck, carry_over_check, place_check
 from steelyard.units import format_percent, percent_of_log
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
+
+MOST_CAPPED = 0.001
+"""Share of clients' turns that may be given up at the border before it is a doubt in itself."""
 
 
 def doubts_of(
@@ -87,6 +90,24 @@ def _counts(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[
             f"{failed[0]} of {tried[0]} transactions of {arm} failed or were retried, "
             f"and {failed[1]} of {tried[1]} of {control}",
         )
+    yield from _capped(epochs, arm, control)
+
+
+def _capped(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    """Clients that were given up: in one arm more than in the other, or often in both."""
+    counts = [sum(one.capped.get(name, 0) for one in epochs) for name in (arm, control)]
+    chances = [
+        sum(one.slices.get(name, 0) * one.clients.get(name, 0) for one in epochs)
+        for name in (arm, control)
+    ]
+    seen = (
+        f"clients of {arm} were not back in time after {counts[0]} of {chances[0]} turns and were "
+        f"given up, those of {control} after {counts[1]} of {chances[1]}"
+    )
+    if unequal(*counts, *chances):
+        yield raise_threat(ThreatKind.ERRORS_DIFFER, seen)
+    elif any(n > MOST_CAPPED * of for n, of in zip(counts, chances, strict=True)):
+        yield raise_threat(ThreatKind.LITTLES_LAW, f"{seen}: what they waited for is cut off there")
 
 
 def _crashes(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
@@ -124,6 +145,21 @@ def _littles_law(epochs: Sequence[EpochReading], arm: str, control: str) -> Iter
             yield raise_threat(
                 ThreatKind.LITTLES_LAW,
                 f"the latencies of {name} fill {100 * share:.1f} % of its time under load",
+            )
+    yield from _border(epochs, arm, control)
+
+
+def _border(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Threat]:
+    """A border that hides stalls: slices that ended later than their clients' times say."""
+    for name in (control, arm):
+        shares = [one.uncharged_share.get(name, math.nan) for one in epochs]
+        known = [share for share in shares if math.isfinite(share)]
+        share = float(np.mean(known)) if known else 0.0
+        if hides_stalls(share):
+            yield raise_threat(
+                ThreatKind.LITTLES_LAW,
+                f"{100 * share:.1f} % of the time of {name} came after the bell and was charged to "
+                "no client: stalls at the border are not counted",
             )
 
 

@@ -36,7 +36,8 @@ class Cause:
 
 def _cpu_us(epoch: EpochTotals, arm: str) -> float:
     """Processor time of the arm's whole process tree over the measured slices, in µs."""
-    done, used_ns = epoch.arms[arm].transactions, epoch.cpu_ns.get(arm, 0)
+    done = epoch.transactions_measured.get(arm) or epoch.arms[arm].transactions
+    used_ns = epoch.cpu_ns.get(arm, 0)
     return used_ns / 1000 / done if done and used_ns else math.nan
 
 

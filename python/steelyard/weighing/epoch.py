@@ -19,6 +19,7 @@ from steelyard.weighing.choices import Choices
 from steelyard.weighing.load import Visit
 from steelyard.weighing.losses import ArmLostError
 from steelyard.weighing.setup import Setup
+from steelyard.weighing.sleeps import DROPPED, Sleeps
 
 Json = dict[str, Any]
 
@@ -57,6 +58,7 @@ class EpochRunner:
         order = self._design.start_order(epoch)
         head: Json = {"type": "epoch", "epoch": epoch, "attempt": attempt, "slots": slots}
         head |= {"start_order": list(order), "outcome": "complete", "arms": {}}
+        head["loads"] = self._setup.loads_of(epoch)
         lines: list[Json] = []
         laboratory = self._setup.laboratory
         host_before = laboratory.host()
@@ -128,8 +130,11 @@ class EpochRunner:
     def _keep(
         self, answers: Iterable[Json], place: Json, slots: Mapping[str, int], lines: list[Json]
     ) -> None:
+        sleeps = Sleeps(self._setup.laboratory.suspended_ns)
         for answer in answers:
             line = {**place, "slot": slots[answer["arm"]], **answer}
+            if sleeps.spoilt():
+                line["dropped"] = DROPPED
             self._setup.record.append("slices.jsonl", line)
             lines.append(line)
             if answer.get("lost"):

@@ -15,6 +15,7 @@ from steelyard.readings.progress import Progress
 from steelyard.telemetry.plans import plans_differ
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
 from steelyard.weighing.setup import Setup
+from steelyard.weighing.work import Asked
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Inspection:
     environment: Mapping[str, Any]
     differences: Mapping[str, Differences]  # arm → against the control
     compared: int  # settings compared
+    asked: Asked
     threats: tuple[Threat, ...] = field(default=())
 
 
@@ -32,7 +34,7 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     progress.stage("compare the arms")
     laboratory = setup.laboratory
     with setup.standing(0, "restore") as standing:
-        template = setup.stand.arms[setup.study.control.name].template
+        template = setup.stand.arms[setup.study.control.name].templates[0]
         seen = laboratory.environment(standing, setup.study, setup.scripts, template)
         settings = {arm: _settings(instance) for arm, instance in standing.items()}
         plans = {arm: laboratory.plans(i, setup.scripts) for arm, i in standing.items()}
@@ -41,7 +43,7 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     differences: dict[str, Differences] = {}
     threats: list[Threat] = []
     for arm in setup.study.arms:
-        declared = declared_names(setup.study, control, arm)
+        declared = declared_names(setup.study, control, arm) | setup.kinship.declared(arm.name)
         found = compare(settings[control.name], settings[arm.name], declared)
         found.refuse_undeclared(control.name, arm.name)
         differences[arm.name] = found
@@ -62,7 +64,8 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     threats += _machine_changed(setup, seen)
     for threat in threats:
         progress.threat(threat.to_json())
-    return Inspection(seen, differences, len(settings[control.name]), tuple(threats))
+    asked = Asked(len(plans[control.name]), any(script.writes for script in setup.scripts))
+    return Inspection(seen, differences, len(settings[control.name]), asked, tuple(threats))
 
 
 def _machine_changed(setup: Setup, seen: Mapping[str, Any]) -> list[Threat]:

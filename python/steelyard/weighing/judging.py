@@ -13,6 +13,7 @@ from steelyard.verdict.verdict import Contrast
 from steelyard.weighing.epoch import RanEpoch
 from steelyard.weighing.inspection import Inspection
 from steelyard.weighing.suspicions import suspicions
+from steelyard.weighing.work import work_doubts
 
 
 def judge(
@@ -29,7 +30,13 @@ def judge(
         arm.name: [read_epoch(e.totals, arm.name, control, terms.metric) for e in epochs]
         for arm in study.arms
     }
+    totals = [epoch.totals for epoch in epochs]
     threats = {
-        arm: (*inspection.threats, *suspicions(epochs, plan, study, arm)) for arm in readings
+        arm: (
+            *inspection.threats,
+            *work_doubts(totals, control, arm, inspection.asked),
+            *suspicions(epochs, plan, study, arm),
+        )
+        for arm in readings
     }
     return contrasts_of(readings, terms, control, threats, ended)

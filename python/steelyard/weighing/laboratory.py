@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 from steelyard.workloads.scripts import Script
 
 
@@ -37,14 +37,19 @@ SaysStage = Callable[[str], None]
 class Laboratory(Protocol):
     """Everything a weighing asks of the world."""
 
-    def engine(self, arm: Arm) -> Engine:
-        """The engine an arm names; EngineError says what there is instead."""
+    def engines(self, study: Study) -> Mapping[str, Engine]:
+        """Arm → the engine it names, of one builder if that can be; EngineError: what there is."""
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         """The scripts of the study's workload."""
 
-    def template(self, engine: Engine, study: Study, say: SaysStage) -> Path:
-        """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
+    def template(
+        self, engine: Engine, study: Study, say: SaysStage, *, number: int, copies: int
+    ) -> Path:
+        """A loaded, cleanly stopped cluster for this engine and workload, made where missing.
+
+        `number` tells separate loads apart; `copies`: how many clones there must be room for.
+        """
 
     def slot(self, number: int) -> Slot:
         """The slot of a number, in a private place that is removed when the weighing ends."""
@@ -98,6 +103,9 @@ class Laboratory(Protocol):
 
     def server_logs(self) -> Mapping[str, str]:
         """Slot → the end of its server's log, to be kept when something went wrong."""
+
+    def suspended_ns(self) -> int:
+        """Nanoseconds that the machine slept so far; cheap enough to be asked after every slice."""
 
     def build_profile(self) -> str:
         """ "release" or "debug": how the load driver was built."""

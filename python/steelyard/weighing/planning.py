@@ -15,6 +15,7 @@ from steelyard.weighing.choices import Choices
 from steelyard.weighing.load import thread_count
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.setup import Setup
+from steelyard.workloads.template import description
 
 Json = dict[str, Any]
 
@@ -59,10 +60,23 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "arms": list(design.arms),
         "assignment": [list(row) for row in design.assignment],
         "start_orders": [list(row) for row in design.start_orders],
+        "loads": _loads(setup),
+        "defaults": setup.kinship.to_json(),
         "attempt": attempt_number(kept.record, study.name),
         "command": shlex.join(kept.question.command),
         **choices.to_json(),
     }
+
+
+def _loads(setup: Setup) -> Json:
+    """How the data of each arm was loaded, how often, and what that took when it was done."""
+    kinship, arms = setup.kinship, setup.stand.arms
+    loads = {}
+    for arm, loader in kinship.loaders.items():
+        made = [description(template) for template in arms[arm].templates]
+        seconds = [one["seconds"] for one in made if "seconds" in one]
+        loads[arm] = {"by": loader, "count": kinship.loads, "seconds": round(sum(seconds), 1)}
+    return {"shared": kinship.shared, "arms": loads}
 
 
 def attempt_number(record: Record, study: str) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
-from steelyard.engines.engine import Choosy
+from steelyard.engines.engine import Choosy, Engine
 from steelyard.errors import ServerError
 from steelyard.readings.progress import Progress
 from steelyard.study.plan import draw_design
 from steelyard.study.study import Study
+from steelyard.weighing.kinship import Kinship, compare_builds
 from steelyard.weighing.laboratory import Laboratory
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.setup import Setup
@@ -27,7 +29,8 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     study = kept.question.study
     try:
         scripts = laboratory.scripts(study)
-        stand = Stand(_arms(study, laboratory, progress), laboratory.slot, laboratory.write_back)
+        arms, kinship = _arms(study, laboratory, progress)
+        stand = Stand(arms, laboratory.slot, laboratory.write_back)
         cost, cost_why = which_cost(study, scripts)
         setup = Setup(
             laboratory=laboratory,
@@ -38,6 +41,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             stand=stand,
             scripts=scripts,
             record=kept.record,
+            kinship=kinship,
         )
         try:
             yield setup
@@ -51,22 +55,59 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         raise
 
 
-def _arms(study: Study, laboratory: Laboratory, progress: Progress) -> list[Prepared]:
+def _arms(
+    study: Study, laboratory: Laboratory, progress: Progress
+) -> tuple[list[Prepared], Kinship]:
     """Every arm with its engine and its data; what is wrong is said before data is loaded."""
-    engines = {arm.name: laboratory.engine(arm) for arm in study.every_arm}
+    engines = laboratory.engines(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, Choosy):
             engine.refuse(study.settings_of(arm))
-    return [
+    kinship = compare_builds(study, engines, laboratory, progress)
+    templates = _templates(study, engines, kinship, laboratory, progress)
+    prepared = [
         Prepared(
             arm=arm,
             engine=engines[arm.name],
-            template=laboratory.template(engines[arm.name], study, progress.stage),
-            settings=study.settings_of(arm),
+            templates=templates[kinship.loaders[arm.name]],
+            settings=kinship.settings_of(study, arm),
         )
         for arm in study.every_arm
     ]
+    return prepared, kinship
+
+
+def _templates(
+    study: Study,
+    engines: Mapping[str, Engine],
+    kinship: Kinship,
+    laboratory: Laboratory,
+    progress: Progress,
+) -> dict[str, tuple[Path, ...]]:
+    """Loader → its loads, made where they are missing."""
+    loaders = list(dict.fromkeys(kinship.loaders.values()))
+    every = len(loaders) * kinship.loads
+    copies = every * len(study.every_arm)
+    found: dict[str, tuple[Path, ...]] = {}
+    for place, loader in enumerate(loaders):
+        version = engines[loader].identity.version
+        loads = []
+        for number in range(kinship.loads):
+            left = every - place * kinship.loads - number - 1
+            which = f" of PostgreSQL {version}" if every > 1 else ""
+            which += f", load {number + 1} of {kinship.loads}" if kinship.loads > 1 else ""
+
+            def say(stage: str, which: str = which) -> None:
+                progress.stage(f"{stage}{which}")
+
+            loads.append(
+                laboratory.template(
+                    engines[loader], study, say, number=number, copies=copies + left
+                )
+            )
+        found[loader] = tuple(loads)
+    return found
 
 
 def _keep_logs(setup: Setup, failure: ServerError) -> None:

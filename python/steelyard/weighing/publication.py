@@ -63,6 +63,8 @@ def _verdict(
         "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
         "pages": _pages(study, told),
         "differences": _differences(inspection, arms),
+        "defaults": plan.get("defaults"),
+        "loads": plan.get("loads"),
         "measured_seconds": _measured_seconds(outcome),
         "slices": sum(len(arm.slices) for e in outcome.epochs for arm in e.totals.arms.values()),
         "resumed": outcome.resumed,

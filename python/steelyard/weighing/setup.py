@@ -10,6 +10,7 @@ from steelyard.engines.engine import Instance
 from steelyard.readings.record import Record
 from steelyard.study.plan import Design
 from steelyard.study.study import Study
+from steelyard.weighing.kinship import Kinship
 from steelyard.weighing.laboratory import Laboratory
 from steelyard.weighing.load import Load
 from steelyard.weighing.stand import Stand, Upkeep
@@ -28,6 +29,7 @@ class Setup:
     stand: Stand
     scripts: tuple[Script, ...]
     record: Record
+    kinship: Kinship
 
     def connect(self, standing: Mapping[str, Instance], placement: str, seed: int) -> Load:
         """Load connected to every arm that stands, placed, none of it begun."""
@@ -41,11 +43,18 @@ class Setup:
             seed=seed,
         )
 
+    def loads_of(self, epoch: int) -> dict[str, int]:
+        """Arm → which of the loads of its data it stands on in an epoch."""
+        loaders = self.kinship.loaders
+        return {
+            arm: self.design.load_of(loaders[arm], epoch, self.kinship.loads) for arm in loaders
+        }
+
     @contextmanager
     def standing(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, Instance]]:
         """The arms put up in the slots of an epoch, and taken down again whatever happens."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
-            yield self.stand.put_up(slots, order, upkeep)
+            yield self.stand.put_up(slots, order, upkeep, self.loads_of(epoch))
         finally:
             self.stand.take_down()

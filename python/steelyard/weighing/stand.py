@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from steelyard.engines.engine import Clonable, Engine, Freezable, Instance, Slot
+from steelyard.engines.engine import Clonable, Engine, Freezable, Instance, Kin, Slot
 from steelyard.errors import EngineError, ServerError
 from steelyard.study.study import Arm
 from steelyard.weighing.losses import ArmLostError
@@ -35,13 +35,13 @@ class Prepared:
 
     arm: Arm
     engine: Engine
-    template: Path
+    templates: tuple[Path, ...]  # one a separate load of its data
     settings: Mapping[str, str]
 
     @property
-    def files(self) -> tuple[Path, bool]:
+    def files(self) -> tuple[tuple[Path, ...], bool]:
         """What decides the bytes of a data directory: two arms alike here can exchange theirs."""
-        return self.template, self.arm.checksums
+        return self.templates, self.arm.checksums
 
 
 class Stand:
@@ -58,15 +58,23 @@ class Stand:
         self._write_back = write_back
         self._copied_bytes = 0
         self._clones: dict[tuple[int, Path], Instance] = {}
-        self._carried: dict[str, Instance] = {}
+        self._carried: dict[tuple[str, Path], Instance] = {}
         self.standing: dict[str, Instance] = {}
 
     def put_up(
-        self, slots: Mapping[str, int], order: Sequence[str], upkeep: Upkeep
+        self,
+        slots: Mapping[str, int],
+        order: Sequence[str],
+        upkeep: Upkeep,
+        loads: Mapping[str, int] | None = None,
     ) -> dict[str, Instance]:
-        """Stop what stands, lay the arms into their slots, start them in order; arm → server."""
+        """Stop what stands, lay the arms into their slots, start them in order; arm → server.
+
+        `loads`: arm → which of the loads of its data it stands on; the first where none is given.
+        """
         self.take_down()
-        laid = {arm: self._lay(arm, slots[arm], upkeep) for arm in order}
+        chosen = {arm: self.arms[arm].templates[(loads or {}).get(arm, 0)] for arm in order}
+        laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
         if self._copied_bytes > MOST_DIRTY_BYTES:
             self._write_back()
             self._copied_bytes = 0
@@ -97,55 +105,69 @@ class Stand:
         """Whether any arm may stand on any other arm's files without putting them back."""
         return len({prepared.files for prepared in self.arms.values()}) == 1
 
-    def _lay(self, arm: str, number: int, upkeep: Upkeep) -> Instance:
+    def _lay(self, arm: str, number: int, upkeep: Upkeep, template: Path) -> Instance:
         if upkeep == "carry":
-            return self._lay_carried(arm, number)
+            return self._lay_carried(arm, number, template)
         prepared = self.arms[arm]
-        known = self._clones.get((number, prepared.template))
+        known = self._clones.get((number, template))
         if known is None:
-            known = self._clone(prepared, self._directory(number, prepared.template))
-            self._clones[(number, prepared.template)] = known
-        elif upkeep == "restore":
-            self._copied_bytes += _clonable(known).restore(prepared.template)
+            known = self._clone(prepared, template, self._directory(number, template))
+        else:
+            known = _owned(prepared.engine, known)  # another arm's build may have stood on it
+            if upkeep == "restore":
+                self._copied_bytes += _clonable(known).restore(template)
+        self._clones[(number, template)] = known
         if upkeep == "restore" and not prepared.arm.checksums:
             _clonable(known).set_checksums(False)
         return known
 
-    def _lay_carried(self, arm: str, number: int) -> Instance:
+    def _lay_carried(self, arm: str, number: int, template: Path) -> Instance:
         """Move the arm's own copy into the slot, under the name every arm's copy has there."""
-        prepared = self.arms[arm]
-        target = self._directory(number, prepared.template)
+        prepared, own = self.arms[arm], (arm, template)
+        target = self._directory(number, template)
         for other, instance in self._carried.items():
-            if instance.directory == target and other != arm:
-                _clonable(instance).move(target.with_name(f"parked-{other}"))
-        found = self._clones.pop((number, prepared.template), None)  # stood here for the pilot
-        if arm not in self._carried:
-            self._carried[arm] = self._first_copy(prepared, found, target)
-            return self._carried[arm]
+            if instance.directory == target and other != own:
+                _clonable(instance).move(target.with_name(f"parked-{other[0]}-{target.name}"))
+        found = self._clones.pop((number, template), None)  # stood here for the pilot
+        if own not in self._carried:
+            self._carried[own] = self._first_copy(prepared, found, template, target)
+            return self._carried[own]
         if found is not None:
             _clonable(found).move(target.with_name(f"spare-{target.name}"))
-        if self._carried[arm].directory != target:
-            _clonable(self._carried[arm]).move(target)
-        return self._carried[arm]
+        if self._carried[own].directory != target:
+            _clonable(self._carried[own]).move(target)
+        return self._carried[own]
 
-    def _first_copy(self, prepared: Prepared, found: Instance | None, target: Path) -> Instance:
+    def _first_copy(
+        self, prepared: Prepared, found: Instance | None, template: Path, target: Path
+    ) -> Instance:
         """The copy that an arm keeps from now on: the one that stands there, put back, or new."""
-        copy = found or self._clone(prepared, target)
-        if found is not None:
-            self._copied_bytes += _clonable(copy).restore(prepared.template)
+        if found is None:
+            copy = self._clone(prepared, template, target)
+        else:
+            copy = _owned(prepared.engine, found)
+            self._copied_bytes += _clonable(copy).restore(template)
         if not prepared.arm.checksums:
             _clonable(copy).set_checksums(False)
         return copy
 
-    def _clone(self, prepared: Prepared, directory: Path) -> Instance:
+    def _clone(self, prepared: Prepared, template: Path, directory: Path) -> Instance:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        template = prepared.engine.open(prepared.template)
         self._copied_bytes += MOST_DIRTY_BYTES + 1  # a whole copy: written back in any case
-        return _clonable(template).clone(directory)
+        return _clonable(prepared.engine.open(template)).clone(directory)
 
     def _directory(self, number: int, template: Path) -> Path:
-        templates = sorted({prepared.template for prepared in self.arms.values()})
-        return self.slot(number).path / f"data{templates.index(template)}"
+        every = sorted({path for prepared in self.arms.values() for path in prepared.templates})
+        return self.slot(number).path / f"data{every.index(template)}"
+
+
+def _owned(engine: Engine, instance: Instance) -> Instance:
+    """The instance as one of this engine: of two builds of a layout each may have left it."""
+    if instance.identity.bindir == engine.identity.bindir:
+        return instance
+    if not isinstance(engine, Kin):
+        raise EngineError(f'engine "{engine.identity.kind}" cannot take over a cluster')
+    return engine.adopt(instance)
 
 
 def _clonable(instance: Instance) -> Clonable:

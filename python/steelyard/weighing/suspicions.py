@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.slope import drift_of
 from steelyard.analysis.t_interval import t_interval
+from steelyard.study.plan import FEWEST_LOADS
 from steelyard.study.study import Study
 from steelyard.units import format_percent, percent_of_log
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat, threat_named
@@ -145,7 +146,13 @@ def _machine(epochs: Sequence[RanEpoch]) -> Iterator[Threat]:
 
 
 def _plan(plan: Plan) -> Iterator[Threat]:
-    if plan["upkeep"] == "carry":
+    loads = plan.get("loads", {"shared": True, "arms": {}})
+    fewest = min((arm["count"] for arm in loads["arms"].values()), default=1)
+    if plan["upkeep"] == "carry" and fewest < FEWEST_LOADS:
         yield raise_threat(ThreatKind.DIRECTORY_TIED, str(plan["upkeep_why"]))
+    elif not loads["shared"] and fewest < FEWEST_LOADS:
+        times = {1: "once", 2: "twice"}[fewest]
+        seen = f"the builds cannot share data, and that of each was loaded {times}"
+        yield raise_threat(ThreatKind.DIRECTORY_TIED, seen)
     if plan["placement"] == "free":
         yield raise_threat(ThreatKind.PLACEMENT_FREE, str(plan["placement_why"]))

@@ -17,15 +17,15 @@ from steelyard.driver.plan import DrivePlan
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import free_bytes, open_cache
 from steelyard.engines.engine import Engine, Instance, Slot
-from steelyard.engines.find import find_postgres
+from steelyard.engines.find import Wanted, find_alike
 from steelyard.engines.postgres.clone import write_back
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run, open_run
 from steelyard.errors import EngineError, UsageError
 from steelyard.readings.environment import environment
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 from steelyard.telemetry.doubts import doubts
-from steelyard.telemetry.host import HostSample, sample_host
+from steelyard.telemetry.host import HostSample, sample_host, suspended_ns
 from steelyard.telemetry.plans import read_plans
 from steelyard.telemetry.processors import allowed_processors
 from steelyard.telemetry.server import connect, read_counters, wait_until_flushed
@@ -67,9 +67,11 @@ class World:
         account = choose_account(self._account_name)
         return self._stack.enter_context(open_run(open_cache(), account))
 
-    def engine(self, arm: Arm) -> Engine:
-        """The build an arm names; EngineError says what there is instead."""
-        return find_postgres(arm.version, arm.bindir, self._account_name)
+    def engines(self, study: Study) -> dict[str, Engine]:
+        """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
+        wanted = [Wanted(arm.version, arm.bindir) for arm in study.every_arm]
+        found = find_alike(wanted, self._account_name, contrib=study.contrib)
+        return {arm.name: engine for arm, engine in zip(study.every_arm, found, strict=True)}
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         """The scripts of the study's workload, each compiled and evaluated once."""
@@ -78,24 +80,26 @@ class World:
         resolved = resolve_scripts(workload, choice.scripts, choice.scale, choice.variables)
         return tuple(resolved)
 
-    def template(self, engine: Engine, study: Study, say: SaysStage) -> Path:
+    def template(
+        self, engine: Engine, study: Study, say: SaysStage, *, number: int, copies: int
+    ) -> Path:
         """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
         if not isinstance(engine, Postgres):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
         workload = find_workload(study.workload.name)
-        copies = len(study.every_arm)
-        found = template(engine, workload, study.workload.scale, say, copies=copies)
-        self._require_room(workload, study)
+        scale = study.workload.scale
+        found = template(engine, workload, scale, say, copies=copies, number=number)
+        self._require_room(workload, study, copies)
         return found
 
-    def _require_room(self, workload: Workload, study: Study) -> None:
-        copies = len(study.every_arm)
-        one = workload.bytes_per_scale * study.workload.scale + WAL_RESERVE_BYTES
+    def _require_room(self, workload: Workload, study: Study, copies: int) -> None:
+        one = workload.bytes_per_scale * study.workload.scale
+        needed = copies * one + len(study.every_arm) * WAL_RESERVE_BYTES
         free = free_bytes(open_cache().runs)
-        if free < copies * one:
+        if free < needed:
             raise EngineError(
                 f"could not weigh at scale {study.workload.scale}: "
-                f"{format_bytes(copies * one)} are needed, {format_bytes(free)} are free",
+                f"{format_bytes(needed)} are needed, {format_bytes(free)} are free",
                 detail=f'Needed under "{open_cache().root}" for {copies} copies and their WAL.',
                 hint="Free some room, or choose a smaller scale: --set workload.scale=10",
             )
@@ -172,6 +176,10 @@ class World:
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC."""
         return time.monotonic_ns()
+
+    def suspended_ns(self) -> int:
+        """By CLOCK_BOOTTIME and CLOCK_MONOTONIC."""
+        return suspended_ns()
 
     def build_profile(self) -> str:
         """ "release" or "debug"."""

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard._core import read_control
 from steelyard.engines.cache import Cache, free_bytes, open_cache, tree_bytes
 from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.control import stopped_identifier
 from steelyard.engines.registry import open_run
 from steelyard.errors import EngineError
 from steelyard.units import format_bytes
@@ -65,16 +65,18 @@ def template(
     progress: Progress | None = None,
     *,
     copies: int = 2,
+    number: int = 0,
 ) -> Path:
     """The data directory of a loaded, stopped cluster with checksums on; made where missing.
 
-    One process makes it while others wait. EngineError: not enough room on the disk for it and
-    `copies` clones; ServerError: the server's words.
+    `number` tells separate loads of the same rows apart. One process makes a template while others
+    wait. EngineError: not enough room on the disk for it and `copies` clones; ServerError: the
+    server's words.
     """
     workload.check_scale(scale)
     told = progress or (lambda _: None)
     cache = open_cache()
-    key = template_key(engine.identity, workload, scale)
+    key = template_key(engine.identity, workload, scale, number)
     home = cache.templates / key
     with _sole_maker(cache, key, told):
         if not trusted(home):
@@ -84,7 +86,7 @@ def template(
     return home / "data"
 
 
-def template_key(identity: Identity, workload: Workload, scale: int) -> str:
+def template_key(identity: Identity, workload: Workload, scale: int, number: int = 0) -> str:
     """The name of a template: readable, with a hash of all that decides its bytes."""
     decisive = [
         FORMAT,
@@ -94,26 +96,38 @@ def template_key(identity: Identity, workload: Workload, scale: int) -> str:
         identity.cflags,
         workload.digest(),
         scale,
+        *_edition(identity),
     ]
     digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:12]
     version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)
-    return f"{identity.kind}-{version}-{workload.name}-{scale}-{digest}"
+    again = f"-load{number + 1}" if number else ""
+    return f"{identity.kind}-{version}-{workload.name}-{scale}-{digest}{again}"
+
+
+def _edition(identity: Identity) -> list[int]:
+    """Of a version that is still being written, each build may have a catalogue of its own."""
+    server = Path(identity.bindir) / "postgres"
+    if re.fullmatch(r"[0-9.]+", identity.version) or not server.is_file():
+        return []
+    status = server.stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
 def trusted(home: Path) -> bool:
     """Whether a whole template stands here: described, cleanly stopped, with checksums on."""
+    described = description(home / "data")
+    identifier = stopped_identifier(home / "data")
+    known = (described.get("format"), described.get("system_identifier"))
+    return identifier is not None and known == (FORMAT, identifier)
+
+
+def description(template: Path) -> dict[str, Any]:
+    """What is known of how the template was made; empty where nothing is."""
     try:
-        described = json.loads((home / DESCRIPTION).read_text())
-        control = read_control(home / "data" / "global" / "pg_control")
+        found = json.loads((template.parent / DESCRIPTION).read_text())
     except (OSError, ValueError):
-        return False
-    return (
-        described.get("format") == FORMAT
-        and control["crc_ok"]
-        and control["state"] == "shut down"
-        and control["checksum_version"] == 1
-        and control["system_identifier"] == described.get("system_identifier")
-    )
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @contextmanager
@@ -180,9 +194,7 @@ def _described(
         "database_bytes": loaded.bytes,
         "bytes": tree_bytes(made),
         "load_seconds": round(loaded.seconds, 3),
-        "system_identifier": read_control(made / "data" / "global" / "pg_control")[
-            "system_identifier"
-        ],
+        "system_identifier": stopped_identifier(made / "data"),
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 

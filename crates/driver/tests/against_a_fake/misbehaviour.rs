@@ -125,6 +125,7 @@ fn work_that_was_not_done_is_seen() {
         (&slice["transactions"], &slice["wrong_rows"]),
         (&json!(10), &json!(5))
     );
+    assert_eq!(slice["rows"], 5);
 }
 
 #[test]

@@ -29,8 +29,10 @@ class Build:
     """Programs of one PostgreSQL build in one directory."""
 
     bindir: Path
-    origin: str  # "bundle", "system", "bindir"
+    origin: str  # "bundle", "system", "npm", "bindir"
     library_path: Path | None = None  # set for copies whose absolute RPATH leads nowhere
+    settings: tuple[tuple[str, str], ...] = ()
+    """What its servers are started with so that they find contrib that is not their own."""
 
     def program(self, name: str) -> str:
         """The path of one of its programs."""
@@ -62,7 +64,6 @@ def version_number(version: str) -> int:
     return major * 10000 + (minor if major >= 10 else minor * 100 + patch)
 
 
-@lru_cache(maxsize=64)
 def identify(build: Build, account: Account) -> Identity:
     """Which build it is. EngineError when its programs are missing or cannot be run.
 
@@ -70,6 +71,13 @@ def identify(build: Build, account: Account) -> Identity:
     missing, or may belong to another build.
     """
     build.require_programs()
+    status = Path(build.program("postgres")).stat()
+    return _identify(build, account, (status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity:
+    """`mark` tells a build from one that was made in its place."""
     version, builder = _version_and_builder(build, account)
     configured = _configured(build, account, version)
     return Identity(
@@ -86,7 +94,7 @@ def identify(build: Build, account: Account) -> Identity:
 
 
 def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
-    match = _search(Path(build.program("postgres")))
+    match = _search(Path(build.program("postgres")), _VERSION_STRING)
     if match is not None:
         builder = _BUILDER.search(match[0].decode(errors="replace"))
         return match[1].decode(), builder[1] if builder else ""
@@ -101,19 +109,19 @@ def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
     return answer[1], ""
 
 
-def _search(binary: Path) -> re.Match[bytes] | None:
+def _search(binary: Path, wanted: re.Pattern[bytes]) -> re.Match[bytes] | None:
     with binary.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return None
         # The match refers to the mapping: search in a copy of the interesting part only.
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            found = _VERSION_STRING.search(mapped)
-            return _VERSION_STRING.fullmatch(bytes(found[0])) if found else None
+            found = wanted.search(mapped)
+            return wanted.fullmatch(bytes(found[0])) if found else None
 
 
 def _configured(build: Build, account: Account, version: str) -> dict[str, str]:
     if not (build.bindir / "pg_config").is_file():
-        return {}
+        return _without_pg_config(build, version)
     status, words = run(account, [build.program("pg_config")], environment=build.environment)
     if status != 0:
         return {}
@@ -122,6 +130,33 @@ def _configured(build: Build, account: Account, version: str) -> dict[str, str]:
     if not answers.get("VERSION", "").startswith(f"PostgreSQL {version}"):
         return {}
     return {name: " ".join(value.split()) for name, value in answers.items()}
+
+
+_MAKEFILES = ("postgresql", "pgsql", "")
+"""Directories below lib that an installation may keep its modules in."""
+
+# CONFIGURE_ARGS of src/common/config_info.c, the constant behind pg_config --configure.
+_CONFIGURE = re.compile(rb"\0 ?('(?:--|[A-Z_]+=)[^\0]{2,8000}')\0")
+
+
+def _without_pg_config(build: Build, version: str) -> dict[str, str]:
+    """What a build without that program tells: configure's options in the server itself, compiler
+    flags in the makefile that is installed for the builders of extensions."""
+    found = _search(Path(build.program("postgres")), _CONFIGURE)
+    facts = {"CONFIGURE": found[1].decode(errors="replace")} if found else {}
+    library = build.bindir.parent / "lib"
+    places = [library / name / "pgxs/src/Makefile.global" for name in _MAKEFILES]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        return facts
+    told: dict[str, str] = {}
+    for line in file.read_text(errors="replace").splitlines():
+        name, equals, value = line.partition(" = ")
+        if equals:
+            told.setdefault(name, " ".join(value.split()))
+    if told.get("VERSION") == version:
+        facts["CFLAGS"] = told.get("CFLAGS", "")
+    return facts
 
 
 def _assertions(build: Build, account: Account) -> bool:

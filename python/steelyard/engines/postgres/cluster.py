@@ -12,14 +12,13 @@ from steelyard.engines.postgres import freeze as freezing
 from steelyard.engines.postgres.accounting import TreeAccount
 from steelyard.engines.postgres.arguments import arguments, prepare_slot
 from steelyard.engines.postgres.build import Build
+from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.engines.postgres.initdb import SUPERUSER, require_reachable
 from steelyard.engines.postgres.placement import pin
 from steelyard.engines.postgres.server import Server, serving_pid
 from steelyard.engines.postgres.session import read_settings
 from steelyard.engines.postgres.words import quoted
 from steelyard.errors import EngineError, ServerError
-
-CONTROL_FILE = "global/pg_control"
 
 
 class Cluster:
@@ -79,7 +78,7 @@ class Cluster:
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
         self._require_stopped("start")
-        given = arguments(slot, settings)
+        given = arguments(slot, {**dict(self._build.settings), **settings})
         log = prepare_slot(slot, self._account)
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
@@ -119,6 +118,11 @@ class Cluster:
         self._require_stopped("clone")
         manifest = cloning.clone(self._directory, directory, self._account)
         return Cluster(self._build, self._identity, self._account, directory, manifest)
+
+    def adopted(self, build: Build, identity: Identity) -> Cluster:
+        """This stopped cluster, to be started by another build of the same layout."""
+        self._require_stopped("hand over")
+        return Cluster(build, identity, self._account, self._directory, self._manifest)
 
     def restore(self, template: Path) -> int:
         """Make this stopped clone byte-identical to its template again; bytes that were copied."""

@@ -1,13 +1,16 @@
-"""Finds the PostgreSQL builds of this machine: the bundle, and installations of the system."""
+"""Finds the PostgreSQL builds of this machine: the bundle, installations, and what was added."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.added import added_engines
+from steelyard.engines.cache import Cache, cache_root
 from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.build import Build, identify
 from steelyard.engines.postgres.bundle import bundled_builds
@@ -30,16 +33,34 @@ def discovered_builds() -> list[Build]:
     return list(builds.values())
 
 
-def discovered() -> list[tuple[Build, Identity]]:
-    """Every discovered build that runs, newest first; of one version the bundle first."""
+@dataclass(frozen=True)
+class Found:
+    """A build that runs here, and the name by which a study can ask for it."""
+
+    name: str  # "bundle-18.4", "npm-17.0", or what an added directory was named
+    build: Build
+    identity: Identity
+
+    def answers(self, wanted: str) -> bool:
+        """Whether it is what is wanted: a major version, an exact version, or its name."""
+        version = self.identity.version
+        return wanted in (version, self.name) or version.startswith(f"{wanted}.")
+
+
+def discovered() -> list[Found]:
+    """Every build that runs, newest first; of one version the bundle first, then the system's,
+    then what was added."""
     found = []
     for build in discovered_builds():
         try:
-            found.append((build, identify(build, _ourselves())))
+            identity = identify(build, _ourselves())
         except EngineError:
             # A build that cannot run here (another architecture, a missing library) is no engine.
             continue
-    return sorted(found, key=lambda pair: -pair[1].version_number)
+        found.append(Found(f"{build.origin}-{identity.version}", build, identity))
+    # An added build is known by what it said when it was added: root does not execute it here.
+    found += [Found(a.name, a.build, a.identity) for a in added_engines(Cache(cache_root()))]
+    return sorted(found, key=lambda each: -each.identity.version_number)
 
 
 def _ourselves() -> Account:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Identity, Settings
+from steelyard.engines.engine import Identity, Instance, Nature, Settings, Slot
 from steelyard.engines.postgres.build import Build
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.initdb import make_cluster
+from steelyard.engines.postgres.nature import examine
 from steelyard.engines.postgres.server import serving_pid
 from steelyard.engines.postgres.settings import refuse_settings
 from steelyard.errors import EngineError
@@ -41,6 +42,16 @@ class Postgres:
         directory = directory.absolute()
         make_cluster(self._build, self._identity, self._account, directory, checksums=checksums)
         return Cluster(self._build, self._identity, self._account, directory)
+
+    def nature(self, slot: Slot) -> Nature:
+        """What it makes and assumes, seen on a cluster that is made at a free slot and removed."""
+        return examine(self, slot)
+
+    def adopt(self, instance: Instance) -> Cluster:
+        """The same stopped cluster, to be started by this build; its layout must be alike."""
+        if not isinstance(instance, Cluster):
+            raise EngineError(f'PostgreSQL cannot open a cluster of "{instance.identity.kind}"')
+        return instance.adopted(self._build, self._identity)
 
     def open(self, directory: Path) -> Cluster:
         """The stopped cluster that stands in `directory`, of this major version."""

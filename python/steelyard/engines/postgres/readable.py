@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -21,9 +22,21 @@ from steelyard.errors import EngineError
 
 def readable_build(build: Build, account: Account, cache: Cache) -> Build:
     """The build itself if the account can read all of it, else a copy that it can read."""
-    if _can_read(build, account):
-        return build
-    copied = _copy(build, cache)
+    return build if _can_read(build, account) else copied_build(build, account, cache)
+
+
+def copied_build(
+    build: Build,
+    account: Account,
+    cache: Cache,
+    kind: str = "",
+    complete: Callable[[Path], None] = lambda tree: None,
+) -> Build:
+    """A copy of the build in the cache, made once, that the account can read.
+
+    `complete` is given the tree of the copy to add to it, and `kind` names what was added.
+    """
+    copied = _copy(build, cache, f"-{kind}" if kind else "", complete)
     if not _can_read(copied, account):
         raise EngineError(
             f'could not give account "{account.name}" the programs of "{build.bindir}"',
@@ -65,7 +78,7 @@ def _library_directories(build: Build) -> list[Path]:
     return [p for p in (tree / "lib", tree / "lib64", tree / "share", *beside) if p.is_dir()]
 
 
-def _copy(build: Build, cache: Cache) -> Build:
+def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None]) -> Build:
     tree = build.bindir.parent
     if not any((tree / d).is_dir() for d in ("share", "lib")):
         raise EngineError(
@@ -74,14 +87,16 @@ def _copy(build: Build, cache: Cache) -> Build:
         )
     status = (build.bindir / "postgres").stat()
     mark = hashlib.sha256(f"{tree}:{status.st_size}:{status.st_mtime_ns}".encode()).hexdigest()[:12]
-    home = cache.binaries / f"{build.origin}-{mark}"
+    home = cache.binaries / f"{build.origin}-{mark}{kind}"
     with (cache.binaries / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.is_dir():
-            half = cache.binaries / f".half-{mark}"
+            half = cache.binaries / f".half-{mark}{kind}"
             shutil.rmtree(half, ignore_errors=True)
             try:
                 _fill(half, build)
+                complete(half / _relative(build))
+                _open(half)
                 half.rename(home)
             except (OSError, shutil.Error) as error:
                 shutil.rmtree(half, ignore_errors=True)
@@ -106,6 +121,10 @@ def _fill(half: Path, build: Build) -> None:
     shutil.copytree(tree, half / _relative(build), symlinks=True)
     for part in parts_of_copy(build)[1:] if build.origin == "bundle" else []:
         shutil.copytree(part, half / part.name, symlinks=True)
+
+
+def _open(half: Path) -> None:
+    """Let every account read the copy."""
     for directory, _, files in os.walk(half):
         os.chmod(directory, 0o755)
         for name in files:

@@ -1,0 +1,107 @@
+"""Lists the suites of `make validate`: their cases, their results, and the code that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from steelyard.analysis import (
+    e_process,
+    epoch_reading,
+    equivalence,
+    estimate,
+    looks,
+    sets,
+    sign_flip,
+)
+from steelyard.study.plan import balanced_orders, first_look
+from steelyard.verdict import rule
+from validation import case, comparison, controls, replay, simulation, traces, virtual
+from validation.case import Case
+from validation.fingerprint import fingerprint
+from validation.machines import machine as measuring
+from validation.machines import simulated, traced
+from validation.results import FOLDER, Results
+from validation.rules import (
+    criterion,
+    mann_whitney,
+    perfgate,
+    pinpoint,
+    steelyard,
+    tango,
+    welch,
+)
+from validation.rules import rule as other_rules
+from validation.worlds import (
+    atlas,
+    autoregression,
+    bench,
+    errors,
+    lives,
+    machine,
+    restarts,
+    slots,
+    stalls,
+    trends,
+    variances,
+    white,
+    world,
+)
+
+JUDGING: tuple[Any, ...] = (
+    *(sign_flip, e_process, equivalence, estimate, virtual, case),
+    *(sets.judging_sets, sets._flip_sets, sets._open_sets, sets._both),
+    *(looks.Stage, looks.Terms.stage, looks.Terms.margins.fget, looks.FEWEST_FOR_VERDICT),
+    *(rule.decide, rule._may_end, rule._plan_is_over),
+    *(epoch_reading.epoch_log_ratio, epoch_reading._log_ratio),
+    *(balanced_orders, first_look),
+)
+"""What judges: the product's own code and what hands it the epochs."""
+WORLDS: tuple[ModuleType, ...] = (
+    *(atlas, autoregression, bench, errors, lives, machine, restarts, slots, stalls, trends),
+    *(variances, white, world),
+)
+
+
+RULES: tuple[ModuleType, ...] = (
+    *(criterion, mann_whitney, perfgate, pinpoint, steelyard, tango, welch, other_rules),
+    *(measuring, simulated, traced),
+)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A part of the validation."""
+
+    name: str
+    cases: Callable[[], Iterable[Case]]
+    parts: tuple[Any, ...]
+    """Code on which the results depend."""
+    replays: bool = False
+    """Whether they depend on the traces too."""
+
+    @property
+    def results(self) -> Results:
+        """Where its results lie."""
+        return Results(FOLDER / f"{self.name}.jsonl")
+
+    @property
+    def code(self) -> str:
+        """The version of the code, and of the traces it works on, that makes the results."""
+        code = fingerprint(self.parts)
+        return f"{code} on {traces.digest()}" if self.replays else code
+
+
+SUITES = (
+    Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
+    Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
+    Suite("replay", replay.cases, (*JUDGING, simulation, replay, traces), replays=True),
+    Suite(
+        "comparison",
+        comparison.cases,
+        (*JUDGING, *WORLDS, *RULES, comparison, traces),
+        replays=True,
+    ),
+)

@@ -1,0 +1,23 @@
+"""Worlds in which one slot is better than the other: always, in turns, by a standard deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from validation.worlds.world import SIGMA, Draw, World, with_slots
+
+EFFECT = 1.0
+"""Slot effect in σ."""
+
+
+def _constant(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
+    return with_slots(rng, np.full((weighings, epochs), EFFECT * SIGMA), luck=1.0)
+
+
+def _alternating(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
+    turns = np.where(np.arange(epochs) % 2 == 0, 1.0, -1.0)
+    return with_slots(rng, np.tile(EFFECT * SIGMA * turns, (weighings, 1)), luck=1.0)
+
+
+SLOT = World("slot effect", "d = s·σ + σ·ε", _constant)
+ALTERNATING = World("slot effect that alternates", "d = s·(−1)ᵉ·σ + σ·ε", _alternating)

@@ -1,0 +1,67 @@
+"""Holds a world: a way a machine may behave, from which weighings with a known truth are drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.study.plan import balanced_orders
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+SIGMA = 0.01
+"""σ of the formulas: the scale of an epoch's log ratio, 1 %, as on the development machine."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Weighings drawn from a world: log ratios of epochs, and where the arm stood."""
+
+    d: Floats
+    """Log ratio of each epoch, shape (weighings, epochs), in the order they were measured."""
+    first: Bools
+    """Whether the arm stood in the first of its two slots, same shape."""
+    truth: float = 0.0
+    """The mean log ratio that the world itself puts into d, before any effect is added."""
+
+
+Drawing = Callable[[np.random.Generator, int, int], Draw]
+"""Draws so many weighings of so many epochs."""
+
+
+@dataclass(frozen=True)
+class World:
+    """One way for a machine to behave."""
+
+    name: str
+    formula: str
+    """How d comes about, for the reader of docs/validation.md."""
+    draw: Drawing
+    symmetric: bool = True
+    """Whether d − θ is symmetric, which the method's exactness asks for."""
+
+
+def draw_slots(rng: np.random.Generator, weighings: int, epochs: int) -> Bools:
+    """Slots as a plan draws them, shape (weighings, epochs): exactly half of the epochs each way,
+    in uniformly random order; by the product's own code."""
+    draw = random.Random(int(rng.integers(1 << 62)))
+    rows = [[slot == 0 for _, slot in balanced_orders(2, epochs, draw)] for _ in range(weighings)]
+    return np.array(rows, dtype=np.bool_)
+
+
+def signs(first: Bools) -> Floats:
+    """+1 where the arm stands in the first slot, −1 where in the second."""
+    return np.where(first, 1.0, -1.0)
+
+
+def with_slots(rng: np.random.Generator, difference: Floats, luck: float) -> Draw:
+    """d = s·c + luck·σ·ε: the slots' difference c, shape (weighings, epochs), with the drawn sign,
+    and the restart luck of both arms."""
+    first = draw_slots(rng, *difference.shape)
+    noise = luck * SIGMA * rng.standard_normal(difference.shape)
+    return Draw(signs(first) * difference + noise, first)
