@@ -46,9 +46,11 @@ impl Value {
             Self::Bool(true)
         } else if prefix_of("false") || prefix_of("no") || lower == "off" || lower == "of" {
             Self::Bool(false)
-        } else if let Ok(int) = text.parse::<i64>() {
-            Self::Int(int)
-        } else if let (true, Ok(double)) = (looks_numeric(&lower), text.parse::<f64>()) {
+        } else if is_integer(text) {
+            // What looks like an integer must be one: too large is no number at all.
+            let int = text.trim().parse();
+            int.map_or_else(|_| Self::Text(text.to_owned()), Self::Int)
+        } else if let Ok(double) = text.trim_start().parse::<f64>() {
             Self::Double(double)
         } else {
             Self::Text(text.to_owned())
@@ -136,9 +138,11 @@ impl Value {
     }
 }
 
-/// Keeps Rust's own words for infinities and NaN out of the numbers.
-fn looks_numeric(text: &str) -> bool {
-    text.bytes().any(|byte| byte.is_ascii_digit())
+/// As pgbench's `is_an_int`: spaces around, a sign, digits.
+fn is_integer(text: &str) -> bool {
+    let digits = text.trim().trim_start_matches(['+', '-']);
+    let signs = text.trim().len() - digits.len();
+    signs <= 1 && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn write_int(value: i64, out: &mut Vec<u8>) {

@@ -162,7 +162,15 @@ fn texts_become_the_values_pgbench_makes_of_them() {
         ("of", Value::Bool(false)),
         ("-12", Value::Int(-12)),
         ("1.5", Value::Double(1.5)),
-        ("infinity", Value::Text("infinity".into())),
+        (" 5 ", Value::Int(5)),
+        ("+5", Value::Int(5)),
+        ("+-5", Value::Text("+-5".into())),
+        (
+            "99999999999999999999",
+            Value::Text("99999999999999999999".into()),
+        ),
+        ("infinity", Value::Double(f64::INFINITY)),
+        ("1.5 ", Value::Text("1.5 ".into())),
         ("o", Value::Text("o".into())),
         ("", Value::Text(String::new())),
     ] {

@@ -6,57 +6,24 @@ import json
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import cast
 
 import typer
 
 from steelyard import _core
+from steelyard.cli import drive_options as option
+from steelyard.cli.drive_scripts import only_reads, read_definitions, read_scripts
+from steelyard.cli.drive_summary import ProgressLines, readable
 from steelyard.driver.answer import summarize
 from steelyard.driver.client import Driver
-from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, QueryMode, SliceRequest
+from steelyard.driver.plan import DriveArm, DriveLog, DrivePlan, QueryMode, SliceRequest
 from steelyard.driver.target import Target, read_target
 from steelyard.errors import DriverError, EngineError, UsageError
 from steelyard.units import NS_PER_S
 
 MODES = ("simple", "extended", "prepared")
 PLACEMENTS = ("auto", "symmetric", "free")
-BUILTIN_NAMES = ("tpcb-like", "simple-update", "select-only")
-AUTOMATIC = {"client_id": "0", "random_seed": "0", "default_seed": "0"}
-BUILTIN_ROWS = {"tpcb-like": 1, "simple-update": 1, "select-only": 1}
-
-
-TargetText = Annotated[
-    str, typer.Argument(help="libpq connection string or URI; empty: its environment.")
-]
-Files = Annotated[
-    list[str] | None, typer.Option("-f", "--file", help="Script file, as PATH or PATH@WEIGHT.")
-]
-Builtins = Annotated[
-    list[str] | None,
-    typer.Option("-b", "--builtin", help=f"{', '.join(BUILTIN_NAMES)}, or NAME@WEIGHT."),
-]
-Clients = Annotated[int, typer.Option("-c", "--client", min=1, help="Connections.")]
-Threads = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Driver threads.")]
-Seconds = Annotated[float, typer.Option("-T", "--time", min=0.05, help="How long, in seconds.")]
-Mode = Annotated[str, typer.Option("-M", "--protocol", help="simple, extended or prepared.")]
-Definitions = Annotated[
-    list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
-]
-Scale = Annotated[
-    int | None,
-    typer.Option("-s", "--scale", min=1, help="Of pgbench's tables; read from them without."),
-]
-Placement = Annotated[
-    str,
-    typer.Option(
-        help="symmetric: each backend on the processor of its driver thread; free; or auto: "
-        "symmetric for scripts that only read, on a server of this machine, with a thread for "
-        "every processor."
-    ),
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Of all random keys.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+DEFAULT_SECONDS = 10.0
 
 
 def register(app: typer.Typer) -> None:
@@ -65,34 +32,50 @@ def register(app: typer.Typer) -> None:
 
 
 def drive(
-    target: TargetText = "",
-    file: Files = None,
-    builtin: Builtins = None,
-    clients: Clients = 1,
-    threads: Threads = 1,
-    seconds: Seconds = 10.0,
-    mode: Mode = "simple",
-    define: Definitions = None,
-    scale: Scale = None,
-    placement: Placement = "auto",
-    seed: Seed = None,
-    as_json: AsJson = False,
+    target: option.TargetText = "",
+    file: option.Files = None,
+    builtin: option.Builtins = None,
+    select_only: option.SelectOnly = False,
+    skip_some_updates: option.SkipUpdates = False,
+    clients: option.Clients = 1,
+    threads: option.Threads = 1,
+    seconds: option.Seconds = None,
+    transactions: option.Transactions = None,
+    mode: option.Mode = "simple",
+    define: option.Definitions = None,
+    scale: option.Scale = None,
+    rate: option.Rate = None,
+    latency_limit: option.LatencyLimit = None,
+    max_tries: option.MaxTries = 1,
+    connect: option.Connect = False,
+    report_per_command: option.PerCommand = False,
+    progress: option.Progress = None,
+    log: option.LogToFile = False,
+    log_prefix: option.LogPrefix = "pgbench_log",
+    aggregate_interval: option.AggregateInterval = None,
+    sampling_rate: option.SamplingRate = None,
+    failures_detailed: option.FailuresDetailed = False,
+    placement: option.Placement = "auto",
+    seed: option.Seed = None,
+    as_json: option.AsJson = False,
 ) -> None:
     """Put one server under load, as pgbench does, and show throughput and percentiles.
 
     It runs what the scripts say: the built-in ones but select-only change the pgbench tables.
+    Options of pgbench's name mean what they mean there; docs/reference/scripts.md maps them all.
     """
-    if mode not in MODES:
-        raise UsageError(f'unrecognized protocol: "{mode}"', hint=f"Accepted: {', '.join(MODES)}.")
-    if placement not in PLACEMENTS:
-        hint = f"Accepted: {', '.join(PLACEMENTS)}."
-        raise UsageError(f'unrecognized placement: "{placement}"', hint=hint)
+    _check(mode, placement, seconds, transactions, rate, latency_limit, max_tries)
     found = read_target(target)
-    variables = _definitions(define or [])
-    uses_builtin = bool(builtin) or not file
-    scripts = _scripts(file or [], builtin or [], {"scale": "1", **variables})
+    variables = read_definitions(define or [])
+    builtins = [
+        *(builtin or []),
+        *(["select-only"] if select_only else []),
+        *(["simple-update"] if skip_some_updates else []),
+    ]
+    scripts = read_scripts(file or [], builtins, {"scale": "1", **variables}, mode)
     if "scale" not in variables:
-        variables["scale"] = str(scale or (_scale_of(found) if uses_builtin else 1))
+        reads = bool(builtins) or not file
+        variables["scale"] = str(scale or (_scale_of(found) if reads else 1))
     plan = DrivePlan(
         arms=(_arm(found, clients),),
         scripts=scripts,
@@ -100,22 +83,96 @@ def drive(
         seed=int.from_bytes(os.urandom(4), "big") if seed is None else seed,
         mode=cast(QueryMode, mode),
         variables=variables,
+        max_tries=max_tries,
+        latency_limit_ns=None if latency_limit is None else round(latency_limit * 1e6),
+        connect=connect,
+        timed=report_per_command,
+        log=_log(log, log_prefix, aggregate_interval, sampling_rate, failures_detailed),
     )
-    driver, placed = _start(plan, found, placement)
+    length_s = None if transactions else seconds or DEFAULT_SECONDS
+    asked = SliceRequest(
+        arm=0,
+        length_ns=None if length_s is None else round(length_s * NS_PER_S),
+        each=transactions,
+        rate=rate,
+        progress_ns=None if progress is None else round(progress * NS_PER_S),
+    )
+    _drive(plan, asked, found, placement, as_json)
+
+
+def _drive(
+    plan: DrivePlan, asked: SliceRequest, target: Target, placement: str, as_json: bool
+) -> None:
+    limit_ns = plan.latency_limit_ns
+    lines = ProgressLines(
+        (asked.progress_ns or NS_PER_S) / NS_PER_S,
+        rate=asked.rate is not None,
+        limit=limit_ns is not None,
+        retries=plan.max_tries != 1,
+    )
+    driver, placed = _start(plan, target, placement)
     with driver:
-        slices = list(driver.run([SliceRequest(arm=0, length_ns=round(seconds * NS_PER_S))]))
+        slices = list(driver.run([asked], lambda counts: _say(lines.line(counts))))
     summary = {
         **summarize(slices),
-        "clients": clients,
+        "clients": plan.arms[0].clients,
         "threads": plan.threads,
-        "mode": mode,
+        "mode": plan.mode,
         "placement": placed,
         "seed": plan.seed,
+        "rate": asked.rate,
+        "latency_limit_ms": None if limit_ns is None else limit_ns / 1e6,
+        "max_tries": plan.max_tries,
     }
+    for said in summary.pop("debug"):
+        _say(said)
     if as_json:
         sys.stdout.write(json.dumps(summary) + "\n")
     else:
-        sys.stdout.write("\n".join(_readable(summary)) + "\n")
+        sys.stdout.write("\n".join(readable(summary)) + "\n")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _check(
+    mode: str,
+    placement: str,
+    seconds: float | None,
+    transactions: int | None,
+    rate: float | None,
+    latency_limit: float | None,
+    max_tries: int,
+) -> None:
+    if mode not in MODES:
+        raise UsageError(f'unrecognized protocol: "{mode}"', hint=f"Accepted: {', '.join(MODES)}.")
+    if placement not in PLACEMENTS:
+        hint = f"Accepted: {', '.join(PLACEMENTS)}."
+        raise UsageError(f'unrecognized placement: "{placement}"', hint=hint)
+    if seconds is not None and transactions is not None:
+        raise UsageError("cannot drive for a time (-T) and by count (-t) at once")
+    for name, value in (("rate", rate), ("latency limit", latency_limit)):
+        if value is not None and not 0 < value < float("inf"):
+            raise UsageError(f"invalid {name}: {value}; accepted: more than 0")
+    if max_tries == 0 and transactions is not None and latency_limit is None:
+        raise UsageError(
+            "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
+        )
+
+
+def _log(
+    wanted: bool, prefix: str, aggregate_s: int | None, sampling: float | None, detailed: bool
+) -> DriveLog | None:
+    if not wanted:
+        if aggregate_s is not None or sampling is not None:
+            raise UsageError("cannot aggregate or sample a log that is not written: add --log")
+        return None
+    if aggregate_s is not None and sampling is not None:
+        raise UsageError("cannot aggregate a sample: the totals would not be totals")
+    path = os.path.abspath(f"{prefix}.{os.getpid()}")
+    return DriveLog(path, aggregate_s, sampling, detailed)
 
 
 def _arm(target: Target, clients: int) -> DriveArm:
@@ -126,6 +183,8 @@ def _arm(target: Target, clients: int) -> DriveArm:
         user=target.user,
         database=target.database,
         password=target.password,
+        options=target.options,
+        application_name=target.application_name,
         clients=clients,
     )
 
@@ -139,7 +198,8 @@ def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str
         placement == "auto"
         and target.host.startswith("/")
         and plan.threads >= len(processors)
-        and all(_only_reads(script, plan) for script in plan.scripts)
+        and not plan.connect
+        and all(only_reads(script, dict(plan.variables)) for script in plan.scripts)
     )
     if symmetric:
         driver = Driver.start(replace(plan, processors=processors))
@@ -153,25 +213,6 @@ def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str
     return Driver.start(plan), "free"
 
 
-def _only_reads(script: DriveScript, plan: DrivePlan) -> bool:
-    variables = {name: str(value) for name, value in plan.variables.items()}
-    try:
-        sent = _core.script_statements(script.name, script.text, {**AUTOMATIC, **variables})
-    except ValueError:
-        return False  # an expression without a result: the driver will say so
-    return all(statement.lstrip().lower().startswith("select") for statement in sent)
-
-
-def _definitions(defined: list[str]) -> dict[str, Any]:
-    variables = {}
-    for definition in defined:
-        name, equals, value = definition.partition("=")
-        if not equals or not name:
-            raise UsageError(f'invalid variable definition: "{definition}"; accepted: NAME=VALUE')
-        variables[name] = value
-    return variables
-
-
 def _scale_of(target: Target) -> int:
     """The scale of pgbench's tables, as pgbench reads it."""
     try:
@@ -182,6 +223,7 @@ def _scale_of(target: Target) -> int:
             user=target.user,
             database=target.database,
             password=target.password,
+            options=target.options,
         )
     except DriverError as error:
         if error.detail is None or "42P01" not in error.detail:
@@ -192,83 +234,3 @@ def _scale_of(target: Target) -> int:
             hint="Fill it with `pgbench -i`, or drive a script of your own with -f.",
         ) from error
     return int(rows[0][0] or 0) or 1
-
-
-def _scripts(
-    files: list[str], builtins: list[str], variables: dict[str, Any]
-) -> tuple[DriveScript, ...]:
-    if not files and not builtins:
-        builtins = ["tpcb-like"]
-    scripts = []
-    for asked in builtins:
-        name, weight = _weighted(asked)
-        text = _core.builtin_script(name)
-        if text is None:
-            hint = f"There are {', '.join(BUILTIN_NAMES)}."
-            raise UsageError(f'unrecognized built-in script: "{name}"', hint=hint)
-        scripts.append(DriveScript(name, text, weight, BUILTIN_ROWS.get(name)))
-    for asked in files:
-        path, weight = _weighted(asked)
-        scripts.append(DriveScript(path, _read(path, variables), weight))
-    return tuple(scripts)
-
-
-def _weighted(asked: str) -> tuple[str, int]:
-    name, at, weight = asked.rpartition("@")
-    if not at:
-        return asked, 1
-    if not weight.isdecimal():
-        raise UsageError(f'invalid weight of script "{name}": "{weight}"; accepted: whole numbers')
-    return name, int(weight)
-
-
-def _read(path: str, variables: dict[str, Any]) -> str:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f'could not read script "{path}": {error.strerror}') from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f'cannot drive script "{path}": it is not UTF-8 text') from error
-    try:
-        _core.script_statements(path, text, {**AUTOMATIC, **variables}, count=0)
-    except ValueError as error:
-        raise UsageError(f'cannot drive script "{path}"', detail=str(error)) from error
-    return text
-
-
-def _readable(summary: dict[str, Any]) -> list[str]:
-    latency = summary["latency_us"]
-    lines = [
-        f"transactions   {summary['transactions']} in {summary['seconds']:.2f} s "
-        f"({summary['clients']} clients, {summary['threads']} threads, {summary['mode']}, "
-        f"placement {summary['placement']}, seed {summary['seed']})",
-        f"throughput     {summary['throughput']:.1f} per second",
-    ]
-    if latency["mean"] is not None:
-        shown = "  ".join(f"{name} {_milliseconds(value)}" for name, value in latency.items())
-        lines.append(f"latency (ms)   {shown}")
-        cpu = summary["driver_cpu_us_per_transaction"]
-        lines.append(f"driver CPU     {cpu:.2f} µs per transaction")
-    for script in summary["scripts"] if len(summary["scripts"]) > 1 else []:
-        percentiles = script["latency_us"]
-        if percentiles["mean"] is not None:
-            mean, p99 = _milliseconds(percentiles["mean"]), _milliseconds(percentiles["p99"])
-            tail = f"mean {mean}  p99 {p99}"
-        else:
-            tail = "none"
-        lines.append(f"  {script['name']}: {script['transactions']} transactions, {tail}")
-    lines.append(f"failed         {summary['failed']}")
-    for state, times in sorted(summary["errors"].items()):
-        lines.append(f"  SQLSTATE {state}: {times} ({summary['error_messages'].get(state, '')})")
-    for name, meaning in (
-        ("lost", "connections lost"),
-        ("capped", "clients did not come back and were cancelled"),
-        ("wrong_rows", "transactions returned a wrong number of rows"),
-    ):
-        if summary[name]:
-            lines.append(f"  {summary[name]} {meaning}")
-    return lines
-
-
-def _milliseconds(microseconds: float) -> str:
-    return f"{microseconds / 1000:.3f}"
