@@ -50,6 +50,10 @@ class ScriptedDriver:
             for number, arm in enumerate(self.plan.arms)
         }
 
+    @property
+    def io(self) -> str:
+        return "scripted"
+
     def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
         for request in slices:
             yield self._slice(self.plan.arms[request.arm].name, request.length_ns or 0)

@@ -119,6 +119,7 @@ def _drive(
         "threads": plan.threads,
         "mode": plan.mode,
         "placement": placed,
+        "io": driver.io,
         "seed": plan.seed,
         "rate": asked.rate,
         "latency_limit_ms": None if limit_ns is None else limit_ns / 1e6,

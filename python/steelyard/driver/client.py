@@ -32,6 +32,8 @@ class Driver:
         self._driving = False
         self.connected: dict[str, list[int]] = {}
         """Backend process ids of every arm, by client."""
+        self.io = ""
+        """How bytes come and go: "io_uring", or "epoll" where the kernel does not let."""
 
     @classmethod
     def start(cls, plan: DrivePlan) -> Self:
@@ -47,7 +49,8 @@ class Driver:
         driver = cls(process, stderr)
         try:
             driver._send({"plan": plan.to_json()})
-            driver.connected = driver._receive()["connected"]
+            answer = driver._receive()
+            driver.connected, driver.io = answer["connected"], answer["io"]
         except BaseException:
             driver.kill()
             raise

@@ -23,6 +23,10 @@ class LoadDriver(Protocol):
     def connected(self) -> Mapping[str, Sequence[int]]:
         """Arm name → process ids of its backends, in the order of the clients."""
 
+    @property
+    def io(self) -> str:
+        """How bytes come and go, in a word."""
+
     def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
         """Run slices in order, yielding the driver's answer to each as it ends."""
 

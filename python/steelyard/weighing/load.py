@@ -90,6 +90,11 @@ class Load:
     ) -> None:
         self.close()
 
+    @property
+    def io(self) -> str:
+        """How the driver's bytes come and go."""
+        return self._driver.io
+
     def close(self) -> None:
         """Thaw every arm and disconnect; safe to call twice."""
         for instance in self._standing.values():

@@ -79,6 +79,7 @@ class Pilot:
             setup.connect(standing, placement, seed(SECOND_PILOT)) as load,
         ):
             best, slice_why, trials = self._compare_slices(load, settling)
+            driver_io = load.io
         best_visit_ns = next(t["visit_ns"] for t in trials if t["length_ns"] == best.length_ns)
         upkeep, upkeep_why = self._upkeep()
         return Choices(
@@ -99,6 +100,7 @@ class Pilot:
                 "latency_mean_ns": settling.latency_ns,
                 "transactions_per_second": settling.transactions_per_second,
                 "trials": trials,
+                "driver_io": driver_io,
             },
         )
 
