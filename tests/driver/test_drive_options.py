@@ -1,0 +1,143 @@
+"""Options of `steelyard drive` that are pgbench's: they mean what they mean there."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driver.served import Server
+
+pytestmark = pytest.mark.postgres
+
+START = "from steelyard.cli.app import main; main()"
+HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + START
+
+
+def _drive(server: Server, *words: str, cwd: Path | None = None) -> tuple[dict[str, Any], str]:
+    command = [sys.executable, "-c", START, "drive", server.conninfo, *words, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def test_by_count_every_client_executes_so_often(server: Server) -> None:
+    summary, _ = _drive(server, "-b", "select", "-c", "3", "-j", "2", "-t", "7")
+    assert (summary["transactions"], summary["failed"]) == (21, 0)
+
+
+def test_serialization_failures_are_tried_again_until_the_work_is_done(
+    server: Server, tmp_path: Path
+) -> None:
+    with server.connect() as connection:
+        connection.execute("CREATE TABLE counter (n int); INSERT INTO counter VALUES (0)")
+    try:
+        script = tmp_path / "count.sql"
+        script.write_text(
+            "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT n FROM counter \\gset\n"
+            "UPDATE counter SET n = :n::int + 1;\nEND;\n"
+        )
+        load = ["-f", str(script), "-c", "4", "-t", "50", "--max-tries", "1000", "-M", "prepared"]
+        summary, _ = _drive(server, *load, "-r")
+        assert (summary["transactions"], summary["errors"]) == (200, {})
+        assert summary["retries"] >= summary["retried"] > 0
+        assert server.one("SELECT n FROM counter") == 200
+        timed = summary["scripts"][0]["commands"]
+        assert [command["text"].split()[0] for command in timed] == [
+            "BEGIN", "SELECT", "UPDATE", "END;",
+        ]  # fmt: skip
+        assert sum(command["retries"] for command in timed) == summary["retries"]
+    finally:
+        with server.connect() as connection:
+            connection.execute("DROP TABLE counter")
+
+
+def test_statement_timeouts_are_counted_by_their_sqlstate(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "slow.sql"
+    script.write_text("SET statement_timeout = '5ms';\nSELECT pg_sleep(10);\n")
+    summary, _ = _drive(server, "-f", str(script), "-t", "3")
+    assert summary["errors"] == {"57014": 3}
+
+
+def test_a_connection_for_each_transaction(server: Server) -> None:
+    summary, _ = _drive(server, "-S", "-C", "-t", "10", "-c", "2", "-M", "prepared")
+    assert (summary["transactions"], summary["failed"]) == (20, 0)
+    assert summary["connections"] == 18
+    assert summary["connection_us"] > 0
+
+
+def test_progress_and_debug_go_to_standard_error(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "say.sql"
+    script.write_text(
+        "\\if :client_id = 0\n\\set a debug(2 * 3)\n\\endif\n\\sleep 50 ms\nSELECT 1;\n"
+    )
+    load = ["-f", str(script), "-T", "0.5", "-P", "0.2", "-R", "20", "-L", "900"]
+    summary, said = _drive(server, *load, "--max-tries", "2")
+    line = r"progress: 0\.2 s, \d+\.\d tps, lat \d+\.\d{3} ms stddev \d+\.\d{3}, 0 failed"
+    line += r", lag \d+\.\d{3} ms, 0 skipped, 0 retried, 0 retries"
+    assert re.match(line, said.splitlines()[0]), said
+    assert "debug(script=0,command=2): int 6" in said
+    assert summary["rate"] == 20
+
+
+@pytest.mark.parametrize("aggregated", [False, True])
+def test_a_log_is_written_in_pgbenchs_format(
+    server: Server, tmp_path: Path, aggregated: bool
+) -> None:
+    load = ["-S", "-c", "2", "-l", "--max-tries", "3", "--failures-detailed"]
+    load += ["-T", "2.2", "--aggregate-interval", "1"] if aggregated else ["-t", "5"]
+    summary, _ = _drive(server, *load, cwd=tmp_path)
+    (log,) = tmp_path.glob("pgbench_log.*")
+    lines = [line.split(" ") for line in log.read_text().splitlines()]
+    assert all(word.isdecimal() for line in lines for word in line)
+    if aggregated:
+        # Start, count, latency ×4, lag ×4, skipped, retried, retries, three kinds of failures.
+        assert {len(line) for line in lines} == {16}
+        assert len(lines) == 2
+        assert 0 < sum(int(line[1]) for line in lines) <= summary["transactions"]
+    else:
+        # Client, number, latency, script, seconds, microseconds, retries.
+        assert sorted((line[0], line[1]) for line in lines) == [
+            (client, str(number)) for client in "01" for number in range(1, 6)
+        ]
+        assert {len(line) for line in lines} == {7}
+        assert all(abs(int(line[4]) - time.time()) < 3600 for line in lines)
+
+
+def test_ctrl_c_cancels_what_the_server_does(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "stuck.sql"
+    script.write_text("SELECT pg_sleep(3600) AS stuck;\n")
+    load = ["drive", server.conninfo, "-f", str(script), "-T", "60"]
+    command = [sys.executable, "-c", HEEDING, *load]
+    stuck = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'AS stuck'"
+    own = f"{stuck} AND pid <> pg_backend_pid()"
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while server.one(own) == 0:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    deadline = time.monotonic() + 30
+    while server.one(own) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert server.one(own) == 0
+
+
+def test_what_does_not_go_together_is_wrong_usage(server: Server) -> None:
+    for words in (
+        ["-t", "5", "-T", "5"],
+        ["-R", "0"],
+        ["-t", "5", "--max-tries", "0"],
+        ["--aggregate-interval", "1"],
+        ["-l", "--aggregate-interval", "1", "--sampling-rate", "0.5"],
+        ["-b", "s"],
+    ):
+        command = [sys.executable, "-c", START, "drive", server.conninfo, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 2, (words, done.stderr)

@@ -1,0 +1,91 @@
+"""Connection strings lead where libpq would go: files, several hosts, IPv6, options."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from driver.served import PASSWORD, Server
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.driver.target import Target, read_target
+from steelyard.errors import DriverError
+
+
+@pytest.fixture(autouse=True)
+def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("HOST", "HOSTADDR", "PORT", "USER", "DATABASE", "PASSWORD", "SERVICE", "OPTIONS"):
+        monkeypatch.delenv(f"PG{name}", raising=False)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+
+
+def _drives(target: Target, sql: str = "SELECT 1;") -> None:
+    plan = DrivePlan(
+        arms=(DriveArm(name="target", clients=2, **asdict(target)),),
+        scripts=(DriveScript("one", sql, rows=1),),
+    )
+    with Driver.start(plan) as driver:
+        (driven,) = driver.run([SliceRequest(arm=0, count=5)])
+    assert (driven["transactions"], driven["errors"]) == (5, {})
+
+
+def test_a_service_file_is_read_by_libpq(tmp_path: Path) -> None:
+    services = tmp_path / "services"
+    services.write_text("[mine]\nhost=/tmp/x\nport=7001\nuser=u\ndbname=d\noptions=-c a.b=c\n")
+    expected = Target("/tmp/x", 7001, "u", "d", options="-c a.b=c")
+    assert read_target("service=mine") == expected
+    assert read_target("postgresql:///?service=mine") == expected
+
+
+@pytest.mark.parametrize(
+    "conninfo", ["host=127.0.0.9 port=1 user=u dbname=d", "host='127.0.0.9' port=1 user=u dbname=d"]
+)
+def test_a_password_file_is_read_by_libpq(conninfo: str, tmp_path: Path) -> None:
+    passwords = tmp_path / "pgpass"
+    passwords.write_text("elsewhere:*:*:*:no\n127.0.0.9:1:d:u:se\\:cret\n")
+    passwords.chmod(0o600)
+    assert read_target(conninfo).password == "se:cret"
+
+
+def test_ipv6_is_a_host_like_others() -> None:
+    assert read_target("postgresql://u@[::1]:5433/d") == Target("::1", 5433, "u", "d")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("user", ["scram_user", "md5_user", "cleartext_user"])
+def test_every_password_method_takes_the_password_of_the_file(
+    server: Server, user: str, tmp_path: Path
+) -> None:
+    passwords = tmp_path / "pgpass"
+    passwords.write_text(f"*:*:*:{user}:{PASSWORD}\n")
+    passwords.chmod(0o600)
+    port, database = server.address.port, server.address.database
+    _drives(read_target(f"host=127.0.0.1 port={port} user={user} dbname={database}"))
+
+
+@pytest.mark.postgres
+def test_of_several_hosts_the_one_that_answers_is_driven(server: Server) -> None:
+    address = server.address
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there
+        nobody = taken.getsockname()[1]
+        hosts = f"host=127.0.0.1,{address.host} port={nobody},{address.port}"
+        target = read_target(f"{hosts} user={address.user} dbname={address.database}")
+        assert (target.host, target.port) == (address.host, address.port)
+        with pytest.raises(DriverError, match="could not connect to any of the hosts"):
+            read_target(f"host=127.0.0.1,127.0.0.1 port={nobody},{nobody}")
+    _drives(target)
+
+
+@pytest.mark.postgres
+def test_options_reach_the_session(server: Server) -> None:
+    target = read_target(f"{server.conninfo} options='-c steel.yard=42' application_name=mine")
+    _drives(
+        target,
+        "SELECT 1 WHERE current_setting('steel.yard') = '42' "
+        "AND current_setting('application_name') = 'mine';",
+    )
