@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.cli.beam import beam_lines
+from steelyard.report.builds import default_lines, loads_line
 from steelyard.report.tables import amount, cause_rows
 from steelyard.report.words import MARKS, course, finite, sentence, told
 from steelyard.units import NS_PER_S, format_duration
@@ -29,6 +30,7 @@ def render_verdict(verdict: Facts, width: int) -> str:
         said = verdict.get("sentence") if len(contrasts) == 1 else None
         blocks.append(_ruling(contrast, str(said or sentence(contrast)), width))
     blocks.append(_causes(verdict, width))
+    blocks.append(_builds(verdict, width))
     blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
     blocks.append(whereabouts(verdict))
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -65,6 +67,12 @@ def _cause_table(
         # On a narrow terminal the values go and the contrast, which is the finding, stays.
         lines.append(line if sum(wide.values()) + 6 <= width else f"{first}  {row['reading']}")
     return lines
+
+
+def _builds(verdict: Facts, width: int) -> list[str]:
+    """What the builds of the arms assume differently, and how often data was loaded."""
+    said = [*default_lines(verdict), loads_line(verdict.get("loads"))]
+    return [line for text in said if text for line in wrapped(text, width, "")]
 
 
 def _pages(pages: Facts | None, width: int) -> list[str]:

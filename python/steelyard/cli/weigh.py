@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.asking import changes_of, repeating_command, resumed_study, terminal_width
+from steelyard.cli.builds import ArmBuild, ControlBuild, build_changes
 from steelyard.errors import UsageError
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -27,6 +28,8 @@ def weigh(
     study: Annotated[
         str | None, typer.Argument(help="A built-in study, a TOML file, or a record's study.toml.")
     ] = None,
+    control: ControlBuild = None,
+    arm: ArmBuild = None,
     budget: Annotated[
         str | None, typer.Option(help="How long to load the arms, in all: 20s to hours.")
     ] = None,
@@ -59,6 +62,7 @@ def weigh(
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     changes = changes_of(overrides, budget, workload, file)
     changes += ["decision.first_verdict=true"] if first_verdict else []
+    changes += build_changes(study, control, arm, account)
     asked = _study(study, resume, changes)
 
     from steelyard.cli.live import open_view
