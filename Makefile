@@ -9,7 +9,7 @@ ARGS ?=
 SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql')
 SOURCES += Cargo.toml Cargo.lock
 
-.PHONY: help weigh test test-long build check bench validate-live tools clean
+.PHONY: help weigh test test-long build check bench validate validate-live tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-13s %s\n", $$1, $$2}'
@@ -31,6 +31,10 @@ check: build ## format, lint, types, unit and tidy tests: under a minute
 bench: build ## speeds, as ratios measured side by side; needs an otherwise idle machine
 	@status=0; for bench in benches/*.py; do echo "== $$bench"; \
 	  $(BIN)/python $$bench || status=1; done; exit $$status
+
+validate: build ## error rates by simulation and replay: half an hour; resumable (ARGS=...)
+	@$(BIN)/python -m validation $(ARGS)
+	@$(BIN)/python -m validation.publish
 
 validate-live: build ## known weights on real servers, many times: hours; resumable
 	@$(BIN)/python -m validation.live

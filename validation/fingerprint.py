@@ -22,6 +22,8 @@ def fingerprint(parts: Iterable[Any]) -> str:
 def _essence(part: Any) -> str:
     if isinstance(part, (int, float, tuple)):
         return repr(part)
+    if isinstance(part, property):
+        part = part.fget
     return essence_of(textwrap.dedent(inspect.getsource(part)))
 
 

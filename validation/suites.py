@@ -53,7 +53,7 @@ from validation.worlds import (
 JUDGING: tuple[Any, ...] = (
     *(sign_flip, e_process, equivalence, estimate, virtual, case),
     *(sets.judging_sets, sets._flip_sets, sets._open_sets, sets._both),
-    *(looks.Stage, looks.Terms.stage, looks.Terms.margins.fget, looks.FEWEST_FOR_VERDICT),
+    *(looks.Stage, looks.Terms.stage, looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, rule._may_end, rule._plan_is_over),
     *(epoch_reading.epoch_log_ratio, epoch_reading._log_ratio),
     *(balanced_orders, first_look),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.readings.progress import Progress
+from steelyard.weighing.books import consult
 from steelyard.weighing.inspection import inspect_arms
 from steelyard.weighing.laboratory import Laboratory
 from steelyard.weighing.pilot import Pilot
@@ -23,8 +24,9 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> dic
     """
     kept = open_record(question)  # study.toml; for --resume: the seed, the epochs there are
     with prepare(kept, laboratory, progress) as setup:  # engines, data loaded once, slots
-        inspection = inspect_arms(setup, progress)  # arms differ only where declared
+        seen = inspect_arms(setup, progress)  # arms differ only where declared
+        inspection = consult(question, seen, progress)  # the ledger: is this balance true?
         choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement
         plan = write_plan(setup, choices, kept, progress)  # fixed before the first slice
         outcome = settle(setup, choices, plan, inspection, kept, progress)  # until decided
-    return publish(kept, plan, inspection, outcome, progress)  # verdict.json, report.html
+    return publish(kept, plan, inspection, outcome, progress)  # verdict, ledger, report

@@ -37,7 +37,7 @@ def _calm(rng: np.random.Generator, slices: int) -> Floats:
 
 
 def _storm(rng: np.random.Generator, slices: int) -> Floats:
-    return storm(rng, 1, slices)[0]
+    return np.asarray(storm(rng, 1, slices)[0])
 
 
 WEATHERS = (

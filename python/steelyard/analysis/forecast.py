@@ -61,12 +61,13 @@ def forecast(d: Floats, margins: tuple[float, float], alpha: float = ALPHAS[1]) 
     hopeless = to_margin < HOPELESS_SHARE * delta
     return Forecast(
         epochs=len(d),
-        margin=None if hopeless else _need(variance, to_margin, len(d), alpha),
-        sign=_need(variance, abs(centre), len(d), alpha) if centre else None,
+        margin=None if hopeless else need(variance, to_margin, len(d), alpha),
+        sign=need(variance, abs(centre), len(d), alpha) if centre else None,
     )
 
 
-def _need(variance: float, gap: float, n: int, alpha: float) -> Need:
+def need(variance: float, gap: float, n: int, alpha: float = ALPHAS[1]) -> Need:
+    """The epochs that see `gap` with 80 % power, from the variance of `n` ≥ 2 epochs."""
     low, high = (variance * (n - 1) / quantile for quantile in _chi2_quantiles(n - 1))
     return Need(
         fewest=epochs_needed(math.sqrt(low), gap, alpha),

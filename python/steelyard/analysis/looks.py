@@ -59,6 +59,8 @@ class Terms:
     epoch_seconds: float = 0.0
     """Time that one more epoch takes, restart included, for the forecast; 0: unknown."""
     attempt: int = 1
+    separate: bool = False
+    """Several arms: each judged by its own set, not jointly."""
 
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> Self:
@@ -75,6 +77,7 @@ class Terms:
             s0=_scale(plan.get("s0")),
             epoch_seconds=float(plan.get("epoch_ns", 0)) / 1e9,
             attempt=int(plan.get("attempt", 1)),
+            separate=plan.get("judged") == "separately",
         )
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.cli.beam import beam_lines
+from steelyard.report.builds import default_lines, loads_line
 from steelyard.report.tables import amount, cause_rows
 from steelyard.report.words import MARKS, course, finite, sentence, told
 from steelyard.units import NS_PER_S, format_duration
@@ -29,14 +30,15 @@ def render_verdict(verdict: Facts, width: int) -> str:
         said = verdict.get("sentence") if len(contrasts) == 1 else None
         blocks.append(_ruling(contrast, str(said or sentence(contrast)), width))
     blocks.append(_causes(verdict, width))
-    blocks.append([*_doubts(contrasts, width), *_wrapped(course(verdict, {}), width, "")])
-    blocks.append(_whereabouts(verdict))
+    blocks.append(_builds(verdict, width))
+    blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
+    blocks.append(whereabouts(verdict))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def _ruling(contrast: Facts, said: str, width: int) -> list[str]:
     word = str(contrast.get("verdict", "inconclusive"))
-    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *_wrapped(told(contrast, said), width, "")]
+    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *wrapped(told(contrast, said), width, "")]
     margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
     beam = beam_lines(contrast, margin, min(width - len(_INDENT), _MOST_BEAM))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in beam)]
@@ -67,6 +69,12 @@ def _cause_table(
     return lines
 
 
+def _builds(verdict: Facts, width: int) -> list[str]:
+    """What the builds of the arms assume differently, and how often data was loaded."""
+    said = [*default_lines(verdict), loads_line(verdict.get("loads"))]
+    return [line for text in said if text for line in wrapped(text, width, "")]
+
+
 def _pages(pages: Facts | None, width: int) -> list[str]:
     if not pages or finite(pages.get("verified_per_transaction")) is None:
         return []
@@ -77,23 +85,24 @@ def _pages(pages: Facts | None, width: int) -> list[str]:
             f" [{amount(pages['low'])}, {amount(pages['high'])}]"
         )
         said += ", not told apart from zero" if pages["low"] <= 0 <= pages["high"] else ""
-    return _wrapped(said, width, "")
+    return wrapped(said, width, "")
 
 
-def _doubts(contrasts: Sequence[Facts], width: int) -> list[str]:
+def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
+    """Every threat once, those that invalidate first, with cause and advice."""
     threats = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("threats", [])}
     if not threats:
         return ["doubts: none of the known threats was seen"]
     lines = ["doubts"]
     for threat in sorted(threats.values(), key=lambda t: not t.get("invalidates")):
         fatal = " (makes the verdict invalid)" if threat.get("invalidates") else ""
-        lines += _wrapped(f"- {threat.get('name')}{fatal}: {threat.get('seen')}", width, _INDENT)
-        lines += _wrapped(f"  cause: {threat.get('cause')}", width, _INDENT)
-        lines += _wrapped(f"  advice: {threat.get('advice')}", width, _INDENT)
+        lines += wrapped(f"- {threat.get('name')}{fatal}: {threat.get('seen')}", width, _INDENT)
+        lines += wrapped(f"  cause: {threat.get('cause')}", width, _INDENT)
+        lines += wrapped(f"  advice: {threat.get('advice')}", width, _INDENT)
     return lines
 
 
-def _whereabouts(verdict: Facts) -> list[str]:
+def whereabouts(verdict: Facts) -> list[str]:
     """Paths and the command stay on one line each, however long: they are there to be copied."""
     record = verdict.get("record")
     seconds = finite(verdict.get("seconds"))
@@ -109,7 +118,8 @@ def _whereabouts(verdict: Facts) -> list[str]:
     return lines
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
+def wrapped(text: str, width: int, indent: str) -> list[str]:
+    """Lines no wider than `width`; an item ("- …") and what belongs to it hang by two columns."""
     hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
     # What belongs together stays on one line: a number and its %, the ends of an interval.
     kept = re.sub(r"\[[^\]]*\]| %", lambda found: found[0].replace(" ", _TIED), text.strip())

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from steelyard.cli.asking import changes_of, repeating_command, resumed_study, terminal_width
+from steelyard.cli.builds import ArmBuild, ControlBuild, build_changes
 from steelyard.errors import UsageError
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -26,6 +28,8 @@ def weigh(
     study: Annotated[
         str | None, typer.Argument(help="A built-in study, a TOML file, or a record's study.toml.")
     ] = None,
+    control: ControlBuild = None,
+    arm: ArmBuild = None,
     budget: Annotated[
         str | None, typer.Option(help="How long to load the arms, in all: 20s to hours.")
     ] = None,
@@ -56,15 +60,14 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
-    changes = list(overrides or ())
-    changes += [f"budget.measuring={budget}"] if budget else []
+    changes = changes_of(overrides, budget, workload, file)
     changes += ["decision.first_verdict=true"] if first_verdict else []
-    changes += [f"workload.name={json.dumps(str(workload))}"] if workload else []
-    changes += [f"workload.scripts={_scripts(file)}"] if file else []
+    changes += build_changes(study, control, arm, account)
     asked = _study(study, resume, changes)
 
     from steelyard.cli.live import open_view
     from steelyard.cli.summary import render_verdict
+    from steelyard.readings.ledger import LEDGER
     from steelyard.verdict.rule import FailCondition
     from steelyard.weigh import weigh as weigh_question
     from steelyard.weighing.question import Question
@@ -73,61 +76,21 @@ def weigh(
     conditions = [FailCondition.parse(text) for text in fail_if or ()]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
-    question = Question(asked, drawn, record, resume, command)
+    question = Question(asked, drawn, record, resume, command, LEDGER)
     with World(account) as world, open_view(sys.stderr) as view:
         verdict = weigh_question(question, world, view)
-    typer.echo(json.dumps(verdict) if as_json else render_verdict(verdict, _width()))
+    typer.echo(json.dumps(verdict) if as_json else render_verdict(verdict, terminal_width()))
     if verdict["interrupted"]:
         raise KeyboardInterrupt
     if any(condition.holds(verdict["contrasts"]) for condition in conditions):
         raise typer.Exit(FAILED)
 
 
-def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:
-    """The command that repeats a weighing: with its seed, and without the place of its record,
-    which is taken."""
-    kept: list[str] = []
-    skip = False
-    for argument in arguments:
-        if not skip and argument != "--record" and not argument.startswith("--record="):
-            kept.append(argument)
-        skip = argument == "--record"
-    seeded = any(argument == "--seed" or argument.startswith("--seed=") for argument in kept)
-    return ("steelyard", *kept, *(() if seeded else ("--seed", str(seed))))
-
-
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
     if resume is not None:
-        if name or changes:
-            raise UsageError(
-                "cannot change the study of a record that is gone on with",
-                hint="Name only the record: steelyard weigh --resume DIR",
-            )
-        if not (resume / "plan.json").is_file():
-            raise UsageError(
-                f'cannot go on with "{resume}": it is not the record of a planned weighing',
-                detail="There is no plan.json in it.",
-            )
-        return read_study(str(resume / "study.toml"))
+        return resumed_study(resume, changed=bool(name or changes))
     if name is None:
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
         )
     return read_study(name, changes)
-
-
-def _scripts(files: list[str]) -> str:
-    """`-f a.sql@3 -f select-only` as the inline table that a study holds."""
-    pairs = []
-    for text in files:
-        name, at, weight = text.rpartition("@")
-        if at and not weight.isdigit():
-            raise UsageError(f'invalid script weight: "{text}"', hint="Write -f SCRIPT@WEIGHT.")
-        pairs.append(f"{json.dumps(name if at else text)} = {weight if at else 1}")
-    return "{" + ", ".join(pairs) + "}"
-
-
-def _width() -> int:
-    import shutil
-
-    return min(120, shutil.get_terminal_size((100, 24)).columns)

@@ -7,7 +7,6 @@ account of servers: what has the name works. Whatever ends the making, nothing h
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -29,7 +28,7 @@ from steelyard.engines.added import (
 from steelyard.engines.cache import Cache, free_bytes
 from steelyard.engines.engine import Identity
 from steelyard.engines.package import unpack
-from steelyard.engines.postgres.build import Build, identify
+from steelyard.engines.postgres.build import Build, identify, programs_in
 from steelyard.engines.postgres.readable import readable_build
 from steelyard.errors import EngineError, UsageError
 from steelyard.units import format_bytes
@@ -137,17 +136,12 @@ def _keep(
 
 
 def _programs(directory: Path) -> Path:
-    """The directory of programs: the one named, or `bin` below it."""
-    named = Path(os.path.abspath(directory.expanduser()))
-    if not named.is_dir():
+    if not directory.expanduser().is_dir():
         raise UsageError(
             f'no such version or directory: "{directory}"',
             hint="A version is written 17 or 17.0; a directory must exist.",
         )
-    below = named / "bin"
-    bindir = below if (below / "postgres").is_file() else named
-    Build(bindir, "bindir").require_programs()
-    return bindir
+    return programs_in(directory)
 
 
 def _named_after(bindir: Path) -> str:

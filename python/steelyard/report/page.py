@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from steelyard.readings.record import Record
-from steelyard.report import surroundings, tables, words
+from steelyard.report import builds, surroundings, tables, words
 from steelyard.report.charts.drawing import HALF, NARROW, WIDE
 from steelyard.report.charts.effect import draw_effect
 from steelyard.report.charts.epochs import draw_epochs
@@ -107,6 +107,9 @@ def _context(source: Source) -> dict[str, Any]:
         "causes": _by_arm(source, "causes", tables.cause_rows),
         "pages": verdict.get("pages"),
         "differences": verdict.get("differences"),
+        "default_rows": builds.default_rows(verdict.get("defaults")),
+        "only_lines": builds.only_lines(verdict.get("defaults"), str(source.plan.get("control"))),
+        "loads_line": builds.loads_line(verdict.get("loads")),
         "compared": surroundings.settings_compared(source.environment, verdict),
         "plan_rows": tables.plan_rows(source.plan) + surroundings.workload_rows(source.environment),
         "interval_words": words.interval_words(contrasts[0].facts.get("details") or {})

@@ -34,7 +34,7 @@ class Design:
     seed: int
     arms: tuple[str, ...]  # the control first
     epochs: int  # N
-    first_look: int | None  # n1; None when open-ended or too short for two looks
+    first_look: int | None  # n1; None when open-ended, judged separately, or too short for two
     epoch_ns: int  # load per epoch, all arms together
     assignment: tuple[tuple[int, ...], ...]  # [epoch][arm] = slot number
     start_orders: tuple[tuple[int, ...], ...]  # [epoch] = arm numbers in order of their start
@@ -75,11 +75,12 @@ def draw_design(study: Study, seed: int, cost: str) -> Design:
     """The design of a study for a seed; `cost` is "foreground" or "whole"."""
     names = tuple(arm.name for arm in study.every_arm)
     epochs = epochs_for(study, cost)
+    one_look = study.decision.open_ended or study.decision.judged == "separately"
     return Design(
         seed=seed,
         arms=names,
         epochs=epochs,
-        first_look=None if study.decision.open_ended else first_look(epochs),
+        first_look=None if one_look else first_look(epochs),
         epoch_ns=study.budget.measuring // epochs,
         assignment=balanced_orders(len(names), epochs, random.Random(f"{seed}/slots")),
         start_orders=balanced_orders(len(names), epochs, random.Random(f"{seed}/start")),

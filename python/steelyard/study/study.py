@@ -64,7 +64,31 @@ class Weight(_Model):
     """Probability that a transaction is done twice and counted once: truth 1/(1+p)."""
     stall: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
     """Probability that a transaction sleeps in the server first."""
+    stall_worth: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    """In place of `stall`: share of a transaction's mean time that stalls are to add. The pilot
+    finds the probability."""
     stall_time: Annotated[Nanoseconds, Field(ge=0)] = 200_000_000
+    background: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    """Share of its work that the arm leaves to the background, executed after each slice. Charged,
+    as every debt is, with cost "whole" only: truth 1/(1+p)."""
+
+    @model_validator(mode="after")
+    def _stalls_can_be(self) -> Weight:
+        if self.stall and self.stall_worth:
+            raise ValueError('"stall" and "stall_worth" say the same thing twice: give one of them')
+        if self.stalls and not self.stall_time:
+            raise ValueError('a stall needs a "stall_time" above 0')
+        return self
+
+    @property
+    def stalls(self) -> bool:
+        """Whether transactions sleep now and then."""
+        return bool(self.stall or self.stall_worth)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is put on the arm."""
+        return not (self.twice or self.stalls or self.background)
 
 
 class Arm(_Model):
@@ -104,6 +128,15 @@ class Decision(_Model):
     margin: Annotated[Fraction, Field(gt=0, lt=0.5)] = 0.01
     first_verdict: bool = False
     open_ended: bool = False
+    judged: Literal["jointly", "separately"] = "jointly"
+    """Where there are several arms. Jointly: the first decides and may end the weighing early, the
+    others are secondary. Separately: each by its own set, once, when the plan has been measured."""
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Decision:
+        if self.judged == "separately" and (self.first_verdict or self.open_ended):
+            raise ValueError("arms judged separately are judged once: at the end of the plan")
+        return self
 
 
 class Budget(_Model):
@@ -144,10 +177,38 @@ class Study(_Model):
             raise ValueError("two arms have one name")
         return self
 
+    @model_validator(mode="after")
+    def _debt_can_be_read(self) -> Study:
+        if self.decision.metric == "latency_mean":
+            for arm in self.every_arm:
+                if arm.weight.background:
+                    raise ValueError(
+                        f'arm "{arm.name}" leaves work to the background, which is in no latency: '
+                        'use decision.metric = "throughput"'
+                    )
+        return self
+
     @property
     def every_arm(self) -> tuple[Arm, ...]:
         """The control first, then the other arms in the order of the study."""
         return (self.control, *self.arms)
+
+    def differs_only_in_weight(self, arm: Arm) -> bool:
+        """Whether an arm is the control but for its name and its weight."""
+        return arm.model_copy(update={"name": "", "weight": Weight()}) == self.control.model_copy(
+            update={"name": "", "weight": Weight()}
+        )
+
+    @property
+    def equals(self) -> tuple[Arm, ...]:
+        """The arms that are the control under another name: no weight is on either."""
+        return tuple(
+            arm
+            for arm in self.arms
+            if arm.weight.is_none
+            and self.control.weight.is_none
+            and self.differs_only_in_weight(arm)
+        )
 
     def settings_of(self, arm: Arm) -> dict[str, str]:
         """The settings an arm runs with: the study's, then its own."""

@@ -3,6 +3,10 @@
 The first arm of a study is the primary contrast with its two looks. Further arms are judged once,
 when the plan ends, by joint sign flips over all arms (max-T), so that asking about more arms does
 not raise the chance that some arm is said to differ. They never end a weighing nor hold it up.
+
+A study may ask for every arm to be judged separately, by the set that it would have in a weighing
+of its own: a calibration asks of each interval whether it covers a truth that is known, and no arm
+decides for the others. Such a plan has one look, at its end.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ def contrasts_of(
         contrast_of(epochs, terms, arm, control, threats.get(arm, ()), ended)
         for arm, epochs in readings.items()
     ]
-    if len(contrasts) < 2:
+    if len(contrasts) < 2 or terms.separate:
         return contrasts
     primary = contrasts[0]
     joint = _joint_intervals(readings)

@@ -86,7 +86,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ),
     ThreatKind.LEDGER: _Template(
         "weighings of equal arms on this machine differ more often than chance allows",
-        "run `steelyard doctor`, then `steelyard weigh aa` until the ledger recovers",
+        "find and mend what favours an arm (doubts of `steelyard weigh aa`, load, files, placing), "
+        "then begin a new ledger: `steelyard calibrate --new-ledger`",
         invalidates=True,
     ),
     ThreatKind.DEBUG_BUILD: _Template(

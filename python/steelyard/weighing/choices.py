@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from steelyard.weighing.stalls import Stall
 from steelyard.weighing.stand import Upkeep
 
 
@@ -24,6 +25,7 @@ class Choices:
     upkeep: Upkeep
     upkeep_why: str
     s0: float  # 10-batch standard error of the log ratio in the pilot
+    stalls: Mapping[str, Stall] = field(default_factory=dict)  # arm → what its weight makes of it
     pilot: Mapping[str, Any] = field(default_factory=dict)  # the figures behind the choices
 
     def to_json(self) -> dict[str, Any]:
@@ -33,4 +35,6 @@ class Choices:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """The choices of a plan.json; its other keys are left alone."""
-        return cls(**{name: value[name] for name in cls.__dataclass_fields__})
+        known = {name: value[name] for name in cls.__dataclass_fields__ if name != "stalls"}
+        stalls = {arm: Stall(**facts) for arm, facts in value.get("stalls", {}).items()}
+        return cls(**known, stalls=stalls)

@@ -92,7 +92,8 @@ class EpochRunner:
         laboratory = self._setup.laboratory
         before = {arm: dict(laboratory.counters(i)) for arm, i in standing.items()}
         seed = self._design.script_seed(epoch)
-        with self._setup.connect(standing, self._choices.placement, seed) as load:
+        placement, stalls = self._choices.placement, self._choices.stalls
+        with self._setup.connect(standing, placement, seed, stalls) as load:
             warm_up, measured = self._visits(epoch)
             place = {"epoch": epoch, "attempt": attempt}
             self._keep(load.run(warm_up), place, slots, lines)

@@ -2,7 +2,8 @@
 
 A *visit* is one slice of one arm with what belongs to it. With cost "foreground" the driver runs a
 whole list of slices by itself; with cost "whole" every arm's background processes are held still
-outside its own visits, and a visit ends with the arm paying its debt.
+outside its own visits, and a visit ends with the arm paying its debt. Where an arm carries a weight
+of background work, its visit ends with that work, and cost "whole" charges it as part of the debt.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight,
 from steelyard.engines.engine import Freezable, Instance, Placeable
 from steelyard.errors import EngineError
 from steelyard.study.study import Study
+from steelyard.weighing.background import BackgroundWork
 from steelyard.weighing.laboratory import Creditor, Laboratory
+from steelyard.weighing.stalls import Stall, Stalls
 from steelyard.workloads.scripts import Script
 
 DRAIN_CAP_NS = 5_000_000_000
@@ -47,11 +50,13 @@ class Load:
         cost: str,
         placement: str,
         seed: int,
+        stalls: Stalls | None = None,
     ) -> None:
         self._standing = dict(standing)
         self._names = list(standing)
         self._placement = placement
         self._whole = cost == "whole"
+        self._background = BackgroundWork({a.name: a.weight.background for a in study.every_arm})
         processors = self._processors = list(laboratory.processors())
         threads = thread_count(study, processors)
         plan = DrivePlan(
@@ -64,7 +69,10 @@ class Load:
                 DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
             ),
             variables=dict(laboratory.variables(study)),
-            arms=tuple(_drive_arm(study, name, standing[name]) for name in self._names),
+            arms=tuple(
+                _drive_arm(study, name, standing[name], (stalls or {}).get(name))
+                for name in self._names
+            ),
         )
         self._creditors: dict[str, Creditor] = {}
         self._driver = laboratory.drive(plan)
@@ -106,27 +114,44 @@ class Load:
 
     def run(self, visits: Sequence[Visit]) -> Iterator[dict[str, Any]]:
         """Run visits in order; one line a visit as it ends, `debt_ns` among its numbers."""
-        if not self._whole:
+        if not self._whole and not self._background:
             requests = [self._request(visit) for visit in visits]
             for visit, answer in zip(visits, self._driver.run(requests), strict=True):
                 self._place_again(answer)
                 yield _line(visit, answer, debt_ns=0)
             return
         for visit in visits:
-            yield self._visit_whole(visit)
+            yield self._visit_whole(visit) if self._whole else self._visit_alone(visit)
 
     def _visit_whole(self, visit: Visit) -> dict[str, Any]:
         instance = self._standing[visit.arm]
         freezable = _freezable(instance)
         freezable.thaw()
         try:
-            [answer] = self._driver.run([self._request(visit)])
-            debt_ns = self._creditors[visit.arm].collect() if instance.running else 0
+            answer = self._drive(visit)
+            paid_ns = self._creditors[visit.arm].collect() if instance.running else 0
         finally:
             if instance.running:
                 freezable.freeze()
         self._place_again(answer)
-        return _line(visit, answer, debt_ns=debt_ns)
+        return _line(visit, answer, debt_ns=answer.get("left_ns", 0) + paid_ns)
+
+    def _visit_alone(self, visit: Visit) -> dict[str, Any]:
+        """With cost "foreground": what an arm leaves to the background is nobody's debt."""
+        answer = self._drive(visit)
+        self._place_again(answer)
+        return _line(visit, answer, debt_ns=0)
+
+    def _drive(self, visit: Visit) -> dict[str, Any]:
+        """The slice of a visit, then what it left to the background."""
+        request = self._request(visit)
+        answer = self._one(request)
+        self._background.work_off(answer, request.arm, self._one)
+        return answer
+
+    def _one(self, request: SliceRequest) -> dict[str, Any]:
+        [answer] = self._driver.run([request])
+        return answer
 
     def _request(self, visit: Visit) -> SliceRequest:
         return SliceRequest(arm=self._names.index(visit.arm), length_ns=visit.length_ns)
@@ -180,8 +205,9 @@ def backend_processors(
     return {}
 
 
-def _drive_arm(study: Study, name: str, instance: Instance) -> DriveArm:
+def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:
     weight = next(arm.weight for arm in study.every_arm if arm.name == name)
+    stall = stall or Stall(0.0, 0)
     address = instance.address
     return DriveArm(
         name=name,
@@ -190,7 +216,7 @@ def _drive_arm(study: Study, name: str, instance: Instance) -> DriveArm:
         user=address.user,
         database="steelyard",
         clients=study.workload.clients,
-        weight=DriveWeight(weight.twice, weight.stall, weight.stall_time),
+        weight=DriveWeight(weight.twice, stall.probability, stall.length_ns),
     )
 
 

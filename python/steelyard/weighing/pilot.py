@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from steelyard.units import NS_PER_S, format_duration
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.load import Load, Visit
 from steelyard.weighing.setup import Setup
+from steelyard.weighing.stalls import find_stalls
 from steelyard.weighing.stand import Upkeep
 
 Json = dict[str, Any]
@@ -48,6 +50,7 @@ class _Settling:
     settled: bool
     wal_flush_share: float
     latency_ns: float
+    control_ns: float  # time of a transaction of the control, once it had settled
     transactions_per_second: float
 
 
@@ -63,22 +66,23 @@ class Pilot:
 
     def run(self) -> Choices:
         """The choices for this weighing; an arm that cannot start or do work is an error here."""
-        setup, seed = self._setup, self._design.script_seed
-        asked = self._study.placement
+        setup, study, seed = self._setup, self._study, self._design.script_seed
+        asked = study.placement
         self._progress.stage("pilot: watch the load settle")
         first = "symmetric" if asked == "auto" else asked
         with (
             setup.standing(0, "restore") as standing,
-            setup.connect(standing, first, seed(FIRST_PILOT)) as load,
+            setup.connect(standing, first, seed(FIRST_PILOT), find_stalls(study, None)) as load,
         ):
             settling = self._watch(load, standing)
         placement, placement_why = self._placement(settling)
+        seeming = find_stalls(study, settling.control_ns)
         self._progress.stage("pilot: compare slice lengths")
         with (
             setup.standing(1, "restore") as standing,
-            setup.connect(standing, placement, seed(SECOND_PILOT)) as load,
+            setup.connect(standing, placement, seed(SECOND_PILOT), seeming) as load,
         ):
-            best, slice_why, trials = self._compare_slices(load, settling)
+            best, slice_why, trials, control_ns = self._compare_slices(load, settling)
             driver_io = load.io
         best_visit_ns = next(t["visit_ns"] for t in trials if t["length_ns"] == best.length_ns)
         upkeep, upkeep_why = self._upkeep()
@@ -94,10 +98,12 @@ class Pilot:
             upkeep=upkeep,
             upkeep_why=upkeep_why,
             s0=best.standard_error if math.isfinite(best.standard_error) else DEFAULT_S0,
+            stalls=find_stalls(study, control_ns),
             pilot={
                 "settled": settling.settled,
                 "wal_flush_share": settling.wal_flush_share,
                 "latency_mean_ns": settling.latency_ns,
+                "control_ns": control_ns,
                 "transactions_per_second": settling.transactions_per_second,
                 "trials": trials,
                 "driver_io": driver_io,
@@ -130,6 +136,7 @@ class Pilot:
             settled=settled,
             wal_flush_share=share,
             latency_ns=sum(line["latency_sum_ns"] for line in lines) / done,
+            control_ns=_typical_ns(_settled(lines, warm_blocks), arms[0]),
             transactions_per_second=done / busy_s if busy_s else 0.0,
         )
 
@@ -140,7 +147,7 @@ class Pilot:
 
     def _compare_slices(
         self, load: Load, settling: _Settling
-    ) -> tuple[SliceTrial, str, list[Json]]:
+    ) -> tuple[SliceTrial, str, list[Json], float]:
         self._run(load, SECOND_PILOT, self._warm_lengths(settling))
         candidates = self._candidates(settling)
         longest = max(candidates)
@@ -163,7 +170,7 @@ class Pilot:
             }
             for trial in trials
         ]
-        return best, why, shown
+        return best, why, shown, _typical_ns(rounds, self._design.arms[0])
 
     def _candidates(self, settling: _Settling) -> list[int]:
         """Lengths worth comparing: long enough for the transactions, short enough to compare."""
@@ -228,15 +235,31 @@ class Pilot:
         return "carry", f"putting the files back takes {took}, more than a third of an epoch"
 
 
+def _settled(lines: Sequence[Json], warm_blocks: int) -> Sequence[Json]:
+    """The lines behind the warm-up; all of them where nothing settled."""
+    return [line for line in lines if line["block"] >= warm_blocks] or lines
+
+
+def _typical_ns(lines: Sequence[Json], arm: str) -> float:
+    """What a transaction of an arm takes in the middle one of its slices: a pilot is short, and one
+    disturbed second must not decide. 0 where no slice has any."""
+    own = [line for line in lines if line["arm"] == arm and line["transactions"]]
+    return float(statistics.median([slice_busy_ns(x) / x["transactions"] for x in own] or [0.0]))
+
+
 def _rate(line: Mapping[str, Any]) -> float:
     busy = slice_busy_ns(line)
     return line["transactions"] / busy if busy else 0.0
 
 
 def _mean_visit_ns(rounds: Sequence[Json], length_ns: int) -> int:
-    """Mean time a slice of this length takes, its border and its debt included."""
+    """Mean time a slice of this length takes, its border and its debt included, charged or not."""
     own = [line for line in rounds if line["candidate"] == length_ns]
-    taken = [int(line["end_ns"] - line["start_ns"] + line["debt_ns"]) for line in own]
+    behind = [max(line["debt_ns"], line.get("left_ns", 0)) for line in own]
+    taken = [
+        int(line["end_ns"] - line["start_ns"] + after)
+        for line, after in zip(own, behind, strict=True)
+    ]
     return max(length_ns, sum(taken) // len(taken))
 
 

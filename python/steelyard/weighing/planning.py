@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from steelyard.errors import RecordError
 from steelyard.readings.progress import Progress
 from steelyard.readings.record import FORMAT, Record
 from steelyard.study.plan import block_count
+from steelyard.study.study import Study
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.load import thread_count
 from steelyard.weighing.recording import Kept
@@ -41,6 +43,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
     processors = list(setup.laboratory.processors())
     return {
         "format": FORMAT,
+        "weighing": secrets.token_hex(8),  # what the balance's ledger knows it by
         "study": study.name,
         "question": study.question,
         "seed": design.seed,
@@ -51,6 +54,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "look": design.first_look,
         "open_ended": study.decision.open_ended,
         "first_verdict": study.decision.first_verdict,
+        "judged": study.decision.judged,
         "epoch_ns": design.epoch_ns,
         "blocks_per_epoch": block_count(design.epoch_ns, len(design.arms), choices.visit_ns),
         "threads": thread_count(study, processors),
@@ -62,7 +66,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "start_orders": [list(row) for row in design.start_orders],
         "loads": _loads(setup),
         "defaults": setup.kinship.to_json(),
-        "attempt": attempt_number(kept.record, study.name),
+        "attempt": attempt_number(kept.record, study),
         "command": shlex.join(kept.question.command),
         **choices.to_json(),
     }
@@ -79,11 +83,14 @@ def _loads(setup: Setup) -> Json:
     return {"shared": kinship.shared, "arms": loads}
 
 
-def attempt_number(record: Record, study: str) -> int:
+def attempt_number(record: Record, study: Study) -> int:
     """1, or one more than the attempts of this study beside this record that were inconclusive.
 
     A weighing repeated because it was inconclusive gets more chances to be wrong: 10 % after two.
+    Arms judged separately are not asked for a decision, so there is nothing to try again.
     """
+    if study.decision.judged == "separately":
+        return 1
     own = (record.directory / "study.toml").read_text(encoding="utf-8")
     attempts = 0
     for sibling in sorted(_siblings(record.directory)):

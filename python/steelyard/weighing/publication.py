@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from steelyard.analysis.trust import Trust, trust
 from steelyard.readings.progress import Progress
 from steelyard.readings.record import Record
 from steelyard.report.page import write_report
 from steelyard.study.study import Study
+from steelyard.weighing.books import tell
 from steelyard.weighing.causes import cause_rows, complete, page_cost
+from steelyard.weighing.choices import Choices
 from steelyard.weighing.inspection import Inspection
 from steelyard.weighing.latencies import latency_rows
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.settling import Outcome
+from steelyard.weighing.truths import Weighed, covered, truth_of
 
 Json = dict[str, Any]
 
@@ -31,6 +37,8 @@ def publish(
     """
     record, study = kept.record, kept.question.study
     verdict = _verdict(record, study, plan, inspection, outcome)
+    verdict["trust"] = _trust(study, outcome, len(outcome.epochs) - len(kept.epochs))
+    verdict["ledger"] = tell(kept.question, plan, inspection, outcome.contrasts, progress)
     record.write("verdict.json", verdict)
     write_report(record.directory)
     record.close()
@@ -57,8 +65,8 @@ def _verdict(
         "record": str(record.directory),
         "seconds": round(outcome.seconds, 3),
         "placement": plan["placement"],
-        "sentence": " ".join(contrast.sentence() for contrast in contrasts),
-        "contrasts": [contrast.to_json() for contrast in contrasts],
+        "sentence": ". ".join(contrast.sentence() for contrast in contrasts),
+        "contrasts": _contrasts(study, plan, told, outcome),
         "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
         "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
         "pages": _pages(study, told),
@@ -70,6 +78,46 @@ def _verdict(
         "resumed": outcome.resumed,
         "interrupted": outcome.interrupted,
         "command": plan["command"],
+    }
+
+
+def _contrasts(
+    study: Study, plan: Mapping[str, Any], told: Sequence[Any], outcome: Outcome
+) -> list[Json]:
+    """Every contrast, with its truth beside it where that is known."""
+    weighed = Weighed(study, Choices.from_json(plan), told, str(plan["metric"]))
+    found = []
+    for contrast in outcome.contrasts:
+        arm = next(arm for arm in study.arms if arm.name == contrast.arm)
+        one = {**contrast.to_json(), **truth_of(weighed, arm)}
+        if "true_percent" in one:
+            one["covered"] = covered(one)
+        found.append(one)
+    return found
+
+
+def _trust(study: Study, outcome: Outcome, measured: int) -> list[Json]:
+    """What equal arms say of this machine: how long a weighing of two arms sees 1, 2 and 5 %.
+
+    `measured`: epochs that `outcome.seconds` were spent on; an epoch of two arms takes its part.
+    """
+    equals = {arm.name for arm in study.equals}
+    equal = next((one for one in outcome.contrasts if one.arm in equals), None)
+    if equal is None or not measured:
+        return []
+    d = np.array([np.nan if x is None else x for x in equal.details["d"]], dtype=float)
+    seconds = outcome.seconds / measured * 2 / len(study.every_arm)
+    return [_row(one) for one in trust(d, seconds)]
+
+
+def _row(one: Trust) -> Json:
+    least, likely, most = one.seconds or (None, None, None)
+    return {
+        "percent": round(100 * one.size, 3),
+        "epochs": [one.need.fewest, one.need.likely, one.need.most],
+        "seconds": likely and round(likely, 1),
+        "least_seconds": least and round(least, 1),
+        "most_seconds": round(most, 1) if most and np.isfinite(most) else None,
     }
 
 

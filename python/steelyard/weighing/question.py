@@ -18,3 +18,5 @@ class Question:
     record: Path | None = None  # None: records/<study>/<UTC time>/
     resume: Path | None = None  # a record to go on with; its study and seed hold
     command: Sequence[str] = ()
+    ledger: Path | None = None  # of this machine's balance; None: none is asked or told
+    new_ledger: bool = False  # begin a new one with this weighing

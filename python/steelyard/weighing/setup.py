@@ -13,6 +13,7 @@ from steelyard.study.study import Study
 from steelyard.weighing.kinship import Kinship
 from steelyard.weighing.laboratory import Laboratory
 from steelyard.weighing.load import Load
+from steelyard.weighing.stalls import Stalls
 from steelyard.weighing.stand import Stand, Upkeep
 from steelyard.workloads.scripts import Script
 
@@ -31,8 +32,10 @@ class Setup:
     record: Record
     kinship: Kinship
 
-    def connect(self, standing: Mapping[str, Instance], placement: str, seed: int) -> Load:
-        """Load connected to every arm that stands, placed, none of it begun."""
+    def connect(
+        self, standing: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
+    ) -> Load:
+        """Load connected to every arm that stands, placed and weighted, none of it begun."""
         return Load(
             self.laboratory,
             self.study,
@@ -41,6 +44,7 @@ class Setup:
             cost=self.cost,
             placement=placement,
             seed=seed,
+            stalls=stalls,
         )
 
     def loads_of(self, epoch: int) -> dict[str, int]:

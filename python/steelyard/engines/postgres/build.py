@@ -54,6 +54,15 @@ class Build:
             )
 
 
+def programs_in(directory: Path) -> Path:
+    """The directory of programs: the one named, or `bin` below it. EngineError: none there."""
+    named = Path(os.path.abspath(directory.expanduser()))
+    below = named / "bin"
+    bindir = below if (below / "postgres").is_file() else named
+    Build(bindir, "bindir").require_programs()
+    return bindir
+
+
 def version_number(version: str) -> int:
     """`server_version_num` of a version: 180004 of "18.4", 190000 of "19beta1", 90603 of "9.6.3".
 

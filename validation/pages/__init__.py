@@ -1,0 +1,1 @@
+"""The sections of docs/validation.md, each from its results."""

@@ -1,0 +1,117 @@
+"""The weighings on real servers: equal arms and known weights."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from validation.pages.machines import machine_words
+from validation.pages.table import paragraph, percent, table
+from validation.proportion import Proportion
+from validation.results import Results
+from validation.schedule import ALIKE, KINDS, TWICE, TWICE_PERCENT
+
+Json = Mapping[str, Any]
+MOST_FALSE = 6
+LEAST_COVERED = 72
+WEIGHTS = [f"twice {percent} %" for percent in TWICE_PERCENT]
+
+_WORDS = """
+    The command a user would give, `steelyard weigh aa --budget 30s`, with fixed seeds, on real
+    servers (select-only, scale 50; `validation/schedule.py`): with equal arms, and with a weight of
+    known size on one. *twice p*: a transaction is done twice and counted once with probability p,
+    truth 1 ÷ (1 + p). *stall*: a transaction sleeps in the server now and then, truth by Wald's
+    identity. *Bias*: mean of estimate less truth, ± its standard error, in points of percent.
+    *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Time*: median
+    of the whole command, the servers' starts and the pilot included.
+"""
+
+
+def by_machine(results: Results) -> Iterator[tuple[Json, list[Json]]]:
+    """The weighings of each machine, most weighings first."""
+    groups: dict[str, list[Json]] = {}
+    for one in results:
+        groups.setdefault(json.dumps(one["machine"], sort_keys=True), []).append(one)
+    for words in sorted(groups, key=lambda name: -len(groups[name])):
+        yield json.loads(words), groups[words]
+
+
+def section(results: Results) -> str:
+    """The section on live weighings, one part a machine."""
+    parts = ["## Weighings on real servers", paragraph(_WORDS)]
+    machines = list(by_machine(results))
+    if not machines:
+        parts.append(f"Not yet measured: 0 of {sum(KINDS.values())} weighings.")
+    for machine, weighings in machines:
+        parts += [f"### On {machine_words(machine)}", _of_machine(weighings)]
+    return "\n\n".join(parts)
+
+
+def _of_machine(weighings: Sequence[Json]) -> str:
+    kinds = [*KINDS, *sorted({one["kind"] for one in weighings} - set(KINDS))]
+    rows = [_row(kind, [one for one in weighings if one["kind"] == kind]) for kind in kinds]
+    head = ["kind", "weighings", "truth, %", "bias, points", "covered", "seen slower", "time, s"]
+    dates = sorted(one["started"][:10] for one in weighings)
+    versions = ", ".join(sorted({one["version"] for one in weighings}))
+    said = f"Measured from {dates[0]} to {dates[-1]}, version {versions}."
+    return "\n\n".join([said, _bounds(weighings), table(head, rows)])
+
+
+def _bounds(weighings: Sequence[Json]) -> str:
+    alike = [one for one in weighings if one["kind"] == "alike"]
+    false = Proportion(sum(_tells_apart(one) for one in alike), len(alike))
+    weighted = [one for one in weighings if one["kind"] in WEIGHTS]
+    covered = Proportion(sum(_covers(one) for one in weighted), len(weighted))
+    invalid = sum(one["verdict"] == "invalid" for one in weighings)
+    return "\n".join([
+        f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
+        f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
+        f"- Truth covered, pooled over the doubled work: **{covered.count} of {covered.trials}**, "
+        f"{_done(covered, TWICE * len(WEIGHTS))}; {_interval(covered)}at least {LEAST_COVERED} of "
+        f"{TWICE * len(WEIGHTS)} must be.",
+        f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.",
+    ])  # fmt: skip
+
+
+def _done(found: Proportion, wanted: int) -> str:
+    if found.trials >= wanted:
+        return "all are done"
+    return f"not yet measured: {wanted - found.trials} of {wanted}"
+
+
+def _interval(found: Proportion) -> str:
+    if not found.trials:
+        return ""
+    return f"{found} %; "
+
+
+def _tells_apart(one: Json) -> bool:
+    return one["verdict"] in ("slower", "faster") or bool(one["nonzero"])
+
+
+def _covers(one: Json) -> bool:
+    low, high = one["low_percent"], one["high_percent"]
+    above = low is None or low <= one["truth_percent"]
+    return above and (high is None or one["truth_percent"] <= high)
+
+
+def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
+    wanted = KINDS.get(kind, len(weighings))
+    count = f"{len(weighings)} of {wanted}"
+    known = [one for one in weighings if one.get("truth_percent") is not None]
+    if not known:
+        return [kind, count, *["–" if weighings else "not yet measured"] * 5]
+    errors = [one["estimate_percent"] - one["truth_percent"] for one in known]
+    spread = statistics.stdev(errors) / math.sqrt(len(errors)) if len(errors) > 1 else math.nan
+    return [
+        kind,
+        count,
+        f"{statistics.fmean(one['truth_percent'] for one in known):.2f}",
+        f"{statistics.fmean(errors):+.2f} ± {spread:.2f}",
+        f"{sum(_covers(one) for one in known)} of {len(known)}",
+        percent(Proportion(sum(one["verdict"] == "slower" for one in known), len(known))) + " %",
+        f"{statistics.median(one['command_seconds'] for one in known):.0f}",
+    ]

@@ -1,0 +1,132 @@
+"""The same question by alternating pgbench runs: how much longer they take."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from validation.pages.machines import machine_words
+from validation.pages.table import paragraph, table
+from validation.results import Results
+
+Json = Mapping[str, Any]
+ASKED = 50.0
+"""The ratio of times that is asked for."""
+MOST_PAIRS = 1_000_000
+
+_WORDS = f"""
+    The question of the checksums study, answered in two ways in the same hour on the same machine:
+    `steelyard weigh checksums`, and pgbench for 10 s on a server with checksums, 10 s on one
+    without, and so on, with a paired t over the log ratios (`validation/paired_pgbench.py`). From
+    the scatter s of the pairs follows how many of them give an interval as narrow as the
+    weighing's: the smallest n with t₀.₉₇₅,ₙ₋₁ · s/√n ≤ half its width. The ratio is the pairs' time
+    under load over the weighing's; asked is at least {ASKED:g}. Its interval is that of s²
+    (chi-square, 95 %). The pairs speak of two servers that were never restarted, the weighing of
+    restarts in general.
+"""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One weighing and the pairs of the same hour."""
+
+    weighing: Json
+    pairs: tuple[Json, ...]
+
+    @property
+    def scatter(self) -> float:
+        """Standard deviation of the pairs' log ratios."""
+        return statistics.stdev(math.log(one["off"] / one["on"]) for one in self.pairs)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the weighing's interval, log scale; infinite where it is unbounded."""
+        ends = (self.weighing["low_percent"], self.weighing["high_percent"])
+        if None in ends:
+            return math.inf
+        low, high = (math.log1p(end / 100) for end in ends)
+        return (high - low) / 2
+
+    def pairs_needed(self, scatter: float) -> int:
+        """Pairs whose t interval is as narrow as the weighing's."""
+        return pairs_needed(scatter, self.half_width)
+
+    def ratio(self, scatter: float) -> float:
+        """Time of the pairs that are needed ÷ time of the weighing, both under load."""
+        seconds = self.pairs_needed(scatter) * self.pairs[0]["pair_seconds"]
+        return float(seconds / self.weighing["measured_seconds"])
+
+    def scatter_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the scatter, for Gaussian pairs."""
+        from scipy.stats import chi2
+
+        degrees = len(self.pairs) - 1
+        low, high = (float(chi2.ppf(tail, degrees)) for tail in (0.975, 0.025))
+        return self.scatter * math.sqrt(degrees / low), self.scatter * math.sqrt(degrees / high)
+
+
+def pairs_needed(scatter: float, half_width: float) -> int:
+    """Smallest n ≥ 2 with t(.975, n − 1) · scatter/√n ≤ half_width."""
+    from scipy.stats import t
+
+    low, high = 1, 2
+    while not _narrow(high, scatter, half_width, t):
+        low, high = high, 2 * high
+        if high > MOST_PAIRS:
+            return MOST_PAIRS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _narrow(middle, scatter, half_width, t) else (middle, high)
+    return high
+
+
+def _narrow(n: int, scatter: float, half_width: float, t: Any) -> bool:
+    return float(t.ppf(0.975, n - 1)) * scatter / math.sqrt(n) <= half_width
+
+
+def sessions(results: Results) -> list[Session]:
+    """The sessions that have a weighing and at least two pairs, in order."""
+    weighings: dict[str, Json] = {}
+    pairs: dict[str, list[Json]] = {}
+    for one in results:
+        if one["kind"] == "weighing":
+            weighings[one["session"]] = one
+        else:
+            pairs.setdefault(one["session"], []).append(one)
+    found = [Session(weighings[s], tuple(pairs.get(s, ()))) for s in sorted(weighings)]
+    return [one for one in found if len(one.pairs) > 1]
+
+
+def section(results: Results) -> str:
+    """The section on paired pgbench."""
+    head = ["## The same question by alternating pgbench runs", paragraph(_WORDS)]
+    found = sessions(results)
+    if not found:
+        return "\n\n".join([*head, "Not yet measured."])
+    machines = sorted({machine_words(one.weighing["machine"]) for one in found})
+    said = f"Measured on {'; '.join(machines)}."
+    return "\n\n".join([*head, said, _table(found)])
+
+
+def _table(found: Sequence[Session]) -> str:
+    rows = []
+    for one in found:
+        narrow, wide = one.scatter_interval()
+        mean = statistics.fmean(math.log(pair["off"] / pair["on"]) for pair in one.pairs)
+        low, high = one.weighing["low_percent"], one.weighing["high_percent"]
+        shown = "unbounded" if None in (low, high) else f"[{low:+.2f}, {high:+.2f}]"
+        needed = one.pairs_needed(one.scatter)
+        rows.append([
+            one.weighing["session"][:16],
+            f"{one.weighing['estimate_percent']:+.2f} {shown} in "
+            f"{one.weighing['measured_seconds']:.0f} s",
+            f"{100 * math.expm1(mean):+.2f}, scatter {100 * one.scatter:.2f}, "
+            f"{len(one.pairs)} pairs",
+            f"{needed:,} ({needed * one.pairs[0]['pair_seconds'] / 3600:.1f} h)",
+            f"**{one.ratio(one.scatter):.0f}** [{one.ratio(narrow):.0f}, {one.ratio(wide):.0f}]",
+        ])  # fmt: skip
+    head = ["session", "Steelyard, %", "pairs, %", "pairs needed", "ratio of times"]
+    return table(head, rows)

@@ -1,0 +1,153 @@
+"""The replays of recorded weighings, and the negative controls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from validation.controls import CONTROLS
+from validation.controls import WEIGHINGS as CONTROL_WEIGHINGS
+from validation.pages.machines import machine_words
+from validation.pages.shares import (
+    AT_MARGIN,
+    BOUND,
+    ZERO,
+    equivalent,
+    false_alarms,
+    missed,
+    seen,
+    worst,
+)
+from validation.pages.table import at_most, paragraph, percent, table
+from validation.proportion import Proportion
+from validation.replay import EPOCHS, SCHEMES, WEIGHINGS
+from validation.results import Results
+from validation.simulation import QUESTIONS, Tally, cell, tallies
+from validation.traces import Trace
+from validation.virtual import Question
+
+Json = Mapping[str, Any]
+
+
+def replay_section(results: Results, traces: Sequence[Trace]) -> str:
+    """What weighings cut out of the traces said."""
+    head = "## Replays of recorded weighings"
+    if not traces:
+        return f"{head}\n\nNot yet measured: no weighing was recorded."
+    there = {(one["placement"], one["scheme"], one["epochs"]): one for one in results}
+    parts = [head, paragraph(_words(traces, list(results)))]
+    for placement in sorted({trace.placement for trace in traces}):
+        parts += [f"### Placement {placement}", _table(placement, there)]
+    return "\n\n".join(parts)
+
+
+def _words(traces: Sequence[Trace], results: Sequence[Json]) -> str:
+    kept = [
+        f"{sum(1 for one in traces if one.placement == placement)} with {placement} placement "
+        f"({sum(len(one.epochs) for one in traces if one.placement == placement)} epochs)"
+        for placement in sorted({one.placement for one in traces})
+    ]
+    machines = {json.dumps(trace.head["machine"], sort_keys=True) for trace in traces}
+    schemes = "; ".join(f"*{name}*: {words}" for name, words in SCHEMES.items())
+    code = results[0]["code"] if results else "–"
+    return f"""
+        Weighings of equal arms on real servers (`steelyard weigh aa --budget 30s`, select-only, 8
+        clients) are kept slice by slice in `validation/traces/`: {", ".join(kept)}, on
+        {"; ".join(machine_words(json.loads(one)) for one in sorted(machines))}. From them
+        {WEIGHINGS:,} virtual weighings a row are cut and judged as above. {schemes}. Effects are
+        added to d. Given the traces the virtual weighings are independent; the intervals say how
+        well the share on *these* traces is known. Code and traces: {code}.
+    """
+
+
+def _table(placement: str, there: Mapping[tuple[str, str, int], Json]) -> str:
+    rows = []
+    for scheme in SCHEMES:
+        for epochs in EPOCHS:
+            one = there.get((placement, scheme, epochs))
+            if one is None or not one["cells"]:
+                why = "not yet replayed" if one is None else "too few traces yet"
+                rows.append([scheme, str(epochs), why, *["–"] * 7])
+                continue
+            rows.append(_row(scheme, epochs, one))
+    return table(
+        [
+            "cut",
+            "N",
+            "sd of an epoch, %",
+            "false alarms, first verdict, %",
+            "truth missed, worst, %",
+            "“equivalent” at ±δ, worst, %",
+            "equal arms “equivalent”, δ 1 %",
+            "−1 % seen",
+            "−3 % seen",
+            "epochs at −3 %",
+        ],
+        rows,
+    )
+
+
+def _row(scheme: str, epochs: int, one: Json) -> list[str]:
+    found = tallies(one["cells"])
+
+    def tally(question: Question, rule: str = "plan") -> Tally:
+        return found[cell(rule, question)]
+
+    slow = tally(Question(-0.03))
+    return [
+        scheme,
+        str(epochs),
+        f"{one['epoch_sd_percent']:.2f}",
+        at_most(false_alarms(tally(ZERO, "first verdict")), BOUND),
+        at_most(worst(missed(tally(question)) for question in QUESTIONS), BOUND),
+        at_most(worst(equivalent(tally(question)) for question in AT_MARGIN), BOUND),
+        percent(equivalent(tally(ZERO))),
+        percent(seen(tally(Question(-0.01)))),
+        percent(seen(slow)),
+        f"{slow.epochs / slow.weighings:.1f}",
+    ]
+
+
+def control_section(results: Results) -> str:
+    """What must fail, and whether it does."""
+    there = {one["control"]: one for one in results}
+    rows = []
+    for control in CONTROLS:
+        one = there.get(control.name)
+        if one is None or not one["weighings"]:
+            why = "not yet done" if one is None else "no such traces"
+            rows.append([control.title, why, control.expected, "–", "–"])
+            continue
+        erred = Proportion(one["erred"], one["weighings"])
+        reads = one["reads"]
+        rows.append([
+            control.title,
+            str(erred),
+            control.expected,
+            "–" if reads is None else f"{100 * _change(reads):+.2f} %",
+            "fails" if erred.exceeds(BOUND) else "does not fail",
+        ])  # fmt: skip
+    words = f"""
+        Ways to judge that METHODOLOGY.md rejects, on the same worlds and traces,
+        {CONTROL_WEIGHINGS:,} weighings each. A validation in which nothing can fail proves nothing:
+        these must. The column *expected* holds what earlier simulations and other traces gave. An
+        arm that stalls loses 4.76 %; *reads* is what the reading makes of it on average.
+    """
+    head = ["what is done wrong", "errs, % [95 % interval]", "expected", "reads", ""]
+    return "\n\n".join(["## Negative controls", paragraph(words), table(head, rows)])
+
+
+def _change(log_ratio: float) -> float:
+    from math import expm1
+
+    return expm1(log_ratio)
+
+
+def failing(results: Iterable[Json]) -> int:
+    """How many of the controls that were done err beyond the bound."""
+    return sum(
+        Proportion(one["erred"], one["weighings"]).exceeds(BOUND)
+        for one in results
+        if one["weighings"]
+    )

@@ -1,0 +1,149 @@
+"""Counts what must not happen in simulated weighings: false alarms, missed truths, false equals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from validation.pages.table import table
+from validation.proportion import Proportion
+from validation.results import Results
+from validation.simulation import (
+    EPOCHS,
+    FEW,
+    OPEN_EPOCHS,
+    QUESTIONS,
+    Tally,
+    cell,
+    tallies,
+)
+from validation.virtual import Question
+from validation.worlds.atlas import WORLDS
+from validation.worlds.world import World
+
+BOUND = 0.05
+FALSE = "false alarms"
+MISSED = "truth missed"
+WRONG = "false “equivalent”"
+
+Judged = tuple[str, int, str, Proportion]
+"""World, epochs, what is bounded, and how often it happened."""
+
+
+@dataclass
+class Simulated:
+    """The tallies of every world, number of epochs and cell."""
+
+    found: dict[tuple[str, int], dict[str, Tally]] = field(default_factory=dict)
+    parts: int = 0
+    code: str = ""
+
+    @classmethod
+    def read(cls, results: Results) -> Simulated:
+        """From the results of all parts that are there."""
+        every = cls()
+        for one in results:
+            every.parts += 1
+            every.code = one["code"]
+            cells = every.found.setdefault((one["world"], one["epochs"]), {})
+            for name, tally in tallies(one["cells"]).items():
+                cells[name] = cells[name] + tally if name in cells else tally
+        return every
+
+    def tally(self, world: str, epochs: int, rule: str, question: Question) -> Tally:
+        """One cell; empty where it was not simulated yet."""
+        return self.found.get((world, epochs), {}).get(cell(rule, question), Tally())
+
+
+ZERO = Question(0.0)
+AT_MARGIN = tuple(one for one in QUESTIONS if abs(one.effect) == one.margin)
+
+
+def false_alarms(tally: Tally) -> Proportion:
+    """Slower or faster said of equal arms."""
+    return Proportion(tally.slower + tally.faster, tally.weighings)
+
+
+def missed(tally: Tally) -> Proportion:
+    """The printed set without the truth in it."""
+    return Proportion(tally.weighings - tally.covered, tally.weighings)
+
+
+def equivalent(tally: Tally) -> Proportion:
+    """Called equivalent."""
+    return Proportion(tally.equivalent, tally.weighings)
+
+
+def seen(tally: Tally) -> Proportion:
+    """An arm that is slower called so."""
+    return Proportion(tally.slower, tally.weighings)
+
+
+def worst(tallies_there: Iterator[Proportion]) -> Proportion:
+    """The largest share of several."""
+    return max(tallies_there, key=lambda one: one.value if one.trials else -1.0)
+
+
+def judged(every: Simulated) -> Iterator[Judged]:
+    """Everything that has a bound, in the worlds that promise it."""
+    for world in WORLDS:
+        if not world.symmetric:
+            continue
+        for epochs in EPOCHS:
+            yield from _of_looks(every, world, epochs)
+        for epochs in OPEN_EPOCHS:
+            yield from _of_open(every, world, epochs)
+
+
+def _of_looks(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
+    def tally(rule: str, question: Question) -> Tally:
+        return every.tally(world.name, epochs, rule, question)
+
+    for rule in ("plan", "first verdict", "interrupted"):
+        yield world.name, epochs, FALSE, false_alarms(tally(rule, ZERO))
+        for question in FEW if rule == "interrupted" else QUESTIONS:
+            yield world.name, epochs, MISSED, missed(tally(rule, question))
+    for rule in ("plan", "first verdict"):
+        for question in AT_MARGIN:
+            yield world.name, epochs, WRONG, equivalent(tally(rule, question))
+
+
+def _of_open(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
+    for rule in ("open", "open, first verdict"):
+        yield world.name, epochs, FALSE, false_alarms(every.tally(world.name, epochs, rule, ZERO))
+        for question in FEW:
+            tally = every.tally(world.name, epochs, rule, question)
+            yield world.name, epochs, MISSED, missed(tally)
+            if abs(question.effect) == question.margin:
+                yield world.name, epochs, WRONG, equivalent(tally)
+
+
+def summary(every: Simulated) -> str:
+    """How many of all bounded shares lie beyond their bound."""
+    rows = []
+    for kind in (FALSE, MISSED, WRONG):
+        shares = [one for one in judged(every) if one[2] == kind and one[3].trials]
+        beyond = [one for one in shares if one[3].exceeds(BOUND)]
+        if not shares:
+            rows.append([kind, "≤ 5 %", "not yet simulated", "–", "–"])
+            continue
+        top = max(shares, key=lambda one: one[3].value)
+        pooled = Proportion(sum(s[3].count for s in shares), sum(s[3].trials for s in shares))
+        where = f"{top[3]} % ({top[0]}, N = {top[1]})"
+        rows.append(
+            [kind, "≤ 5 %", f"{100 * pooled.value:.1f} %", where, f"{len(beyond)} of {len(shares)}"]
+        )
+    return table(
+        ["what must not happen", "bound", "on average", "worst case", "cases beyond the bound"],
+        rows,
+    )
+
+
+def beyond(every: Simulated) -> list[Mapping[str, Any]]:
+    """The cases whose whole interval lies beyond the bound."""
+    return [
+        {"world": world, "epochs": epochs, "what": what, "share": str(share)}
+        for world, epochs, what, share in judged(every)
+        if share.trials and share.exceeds(BOUND)
+    ]

@@ -1,0 +1,28 @@
+"""Writes tables in Markdown, and proportions as cells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from validation.proportion import Proportion
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def paragraph(text: str) -> str:
+    """Text from indented source lines, as one line each paragraph."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def at_most(found: Proportion, bound: float) -> str:
+    """A share that must not exceed a bound, in percent with its interval; bold where it does."""
+    return f"**{found}**" if found.exceeds(bound) else str(found)
+
+
+def percent(found: Proportion) -> str:
+    """A share in percent, without its interval."""
+    return f"{100 * found.value:.0f}" if found.trials else "–"

@@ -1,0 +1,139 @@
+"""Asks the checksums study's question by alternating pgbench runs, beside a weighing of the hour.
+
+Two servers, one with data checksums and one without, loaded alike and left running; pgbench for
+10 s on one, 10 s on the other, and so on; a paired t over the log ratios. Before the pairs
+Steelyard weighs the same question. Every pair and every weighing is a line of
+results/paired_pgbench.jsonl; docs/validation.md says how long the pairs would take to an interval
+as narrow as the weighing's. Wants an otherwise idle machine.
+
+    python -m validation.paired_pgbench [--pairs 30] [--seconds 10] [--scale 50] [--budget 2m]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from steelyard.engines.engine import Address, Slot
+from steelyard.engines.find import find_engine
+from validation.results import FOLDER, Results
+
+STEELYARD = Path(sys.executable).with_name("steelyard")
+RESULTS = Results(FOLDER / "paired_pgbench.jsonl")
+CLIENTS, THREADS = 8, 2
+SETTINGS = {"shared_buffers": "128MB", "max_connections": "100"}
+ARMS = ("on", "off")
+"""The control first, as in the study."""
+PORT = 54321
+
+
+@contextmanager
+def server(place: Path, bindir: Path, slot: int, scale: int) -> Iterator[Address]:
+    """A running server with the tables of pgbench; checksums on in slot 0, off in slot 1."""
+    instance = find_engine("postgres", "18").create(place / "data", checksums=slot == 0)
+    instance.start(Slot(slot, place, place / "socket", PORT + slot), SETTINGS)
+    try:
+        fill: list[str | Path] = [bindir / "pgbench", "-i", "-q", "-s", str(scale)]
+        fill += libpq_options(instance.address)
+        subprocess.run(fill, check=True, capture_output=True)
+        yield instance.address
+    finally:
+        instance.stop()
+
+
+def libpq_options(address: Address) -> list[str]:
+    """Where pgbench finds a server."""
+    return ["-h", address.host, "-p", str(address.port), "-U", address.user, "postgres"]
+
+
+def throughput(bindir: Path, address: Address, seconds: int) -> float:
+    """Transactions per second of one pgbench process."""
+    command: list[str | Path] = [bindir / "pgbench", "-S", "-n", "-M", "prepared"]
+    command += ["-c", str(CLIENTS), "-j", str(THREADS), "-T", str(seconds)]
+    command += libpq_options(address)
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return throughput_of(done.stdout)
+
+
+def throughput_of(output: str) -> float:
+    """Transactions per second as pgbench prints them; ValueError where it did not."""
+    found = re.search(r"^tps = ([0-9.]+)", output, flags=re.MULTILINE)
+    if found is None:
+        raise ValueError(f"pgbench printed no throughput: {output[-200:]}")
+    return float(found[1])
+
+
+def weighing(budget: str, scale: int, seed: int) -> dict[str, Any]:
+    """What Steelyard says of the same question."""
+    with tempfile.TemporaryDirectory(prefix="sypaired") as home:
+        record = Path(home) / "record"
+        command: list[str | Path] = [STEELYARD, "weigh", "checksums", "--json", "--budget", budget]
+        command += ["--seed", str(seed), "--record", record, f"--set=workload.scale={scale}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"error: the weighing failed\n{done.stderr[-2000:]}")
+        verdict = json.loads(done.stdout)
+        environment = json.loads((record / "environment.json").read_text())
+    [contrast] = verdict["contrasts"]
+    kept = ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
+    of_the_machine = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
+    return {
+        **{name: contrast[name] for name in kept},
+        "measured_seconds": verdict["measured_seconds"],
+        "seconds": verdict["seconds"],
+        "version": environment["steelyard"]["version"],
+        "machine": {name: environment["machine"][name] for name in of_the_machine},
+    }
+
+
+def measure(pairs: int, seconds: int, scale: int, budget: str, seed: int) -> None:
+    """One session: a weighing, then pairs; every line is kept as it comes."""
+    session = datetime.now(UTC).isoformat(timespec="seconds")
+    asked = {"session": session, "scale": scale, "pair_seconds": 2 * seconds}
+    load = round(os.getloadavg()[0], 2)
+    found = weighing(budget, scale, seed)
+    RESULTS.add(f"{session}/weighing", {"kind": "weighing", **asked, "load_before": load, **found})
+    print(f"weighing: {found['low_percent']} … {found['high_percent']} %", flush=True)
+    bindir = Path(find_engine("postgres", "18").identity.bindir)
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sypaired")))
+        home.chmod(0o711)
+        addresses = []
+        for slot, arm in enumerate(ARMS):
+            place = home / arm
+            place.mkdir(mode=0o711)
+            addresses.append(stack.enter_context(server(place, bindir, slot, scale)))
+        for address in addresses:  # into the cache of the system, and unread
+            throughput(bindir, address, seconds)
+        for number in range(1, pairs + 1):
+            on, off = (throughput(bindir, address, seconds) for address in addresses)
+            pair = {"kind": "pair", **asked, "on": on, "off": off}
+            RESULTS.add(f"{session}/pair/{number}", pair)
+            print(f"pair {number} of {pairs}: off ÷ on {100 * (off / on - 1):+.2f} %", flush=True)
+
+
+def main() -> int:
+    """Measure one session."""
+    parser = argparse.ArgumentParser(description="the same question by alternating pgbench runs")
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--scale", type=int, default=50)
+    parser.add_argument("--budget", default="2m")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    measure(asked.pairs, asked.seconds, asked.scale, asked.budget, asked.seed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Writes docs/validation.md from the results that are there: `python -m validation.publish`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from validation.pages import compared, lived, paired, replayed, shares, simulated
+from validation.pages.shares import Simulated
+from validation.pages.table import paragraph
+from validation.results import FOLDER, Results
+from validation.suites import SUITES
+from validation.traces import FOLDER as TRACES
+from validation.traces import traces
+
+PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
+
+_HEAD = """
+    A verdict is worth its error rate. This page is written by `python -m validation.publish` from
+    `validation/results/`; nothing on it was typed. METHODOLOGY.md says what the method is and why,
+    [BIAS.md](../BIAS.md) how it could still be wrong.
+
+    A share is given in percent with its exact 95 % interval (Clopper & Pearson 1934): `3.9 [3.1,
+    4.8]`. A bound counts as missed only where the whole interval lies beyond it; such shares are
+    **bold**.
+"""
+_REPEAT = """
+    `make validate` does everything on this page that needs no server, on all processors, in
+    {minutes} minutes of processor time; it can be stopped at any time and goes on where it was
+    (`make validate ARGS="--most-seconds 60"`). `make validate-live` weighs on real servers: hours.
+    `.venv/bin/python -m validation.traces RECORDS…` makes traces of the records it leaves, and
+    `.venv/bin/python -m validation.paired_pgbench` measures the last section.
+"""
+
+
+def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
+    """The whole page."""
+    found = {name: Results(folder / f"{name}.jsonl") for name in _FILES}
+    every = Simulated.read(found["simulation"])
+    minutes = sum(one["seconds"] for name in _COUNTED for one in found[name]) / 60
+    parts = [
+        "# Validation: how often Steelyard is wrong",
+        paragraph(_HEAD).strip().replace("METHODOLOGY.md", "[METHODOLOGY.md](../METHODOLOGY.md)"),
+        "## In short",
+        _short(every, found),
+        simulated.section(every),
+        replayed.control_section(found["controls"]),
+        replayed.replay_section(found["replay"], traces(traced)),
+        compared.section(found["comparison"]),
+        lived.section(found["live"]),
+        paired.section(found["paired_pgbench"]),
+        "## How to repeat this",
+        paragraph(_REPEAT.format(minutes=f"{minutes:.0f}")).strip(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_COUNTED = ("simulation", "controls", "replay", "comparison")
+_FILES = (*_COUNTED, "live", "paired_pgbench")
+
+
+def _short(every: Simulated, found: dict[str, Results]) -> str:
+    done = [one for one in found["controls"] if one["weighings"]]
+    failing = replayed.failing(done)
+    lines = [
+        shares.summary(every),
+        f"Negative controls that fail, as they must: {failing} of {len(done)}.",
+    ]
+    beyond = shares.beyond(every)
+    if beyond:
+        named = "; ".join(
+            f"{one['world']}, N = {one['epochs']}: {one['what']} {one['share']} %" for one in beyond
+        )
+        lines.append(f"Beyond their bound: {named}.")
+    return "\n\n".join(lines)
+
+
+def main() -> int:
+    """Write the page; say what is missing or out of date."""
+    for suite in SUITES:
+        codes = {one["code"] for one in suite.results}
+        if codes - {suite.code}:
+            print(f"note: {suite.name}: made by other code or traces; make validate does it again")
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote docs/{PAGE.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
