@@ -1,7 +1,8 @@
 //! Receive buffers lent to the kernel: shared by all connections of a ring, given back when read.
 //!
-//! A ring of buffer descriptors in memory that both sides see (linux/io_uring.h, io_uring_buf_ring);
-//! the kernel takes a buffer only when bytes have come, so few buffers serve many idle connections.
+//! A ring of buffer descriptors in memory that both sides see (linux/io_uring.h,
+//! io_uring_buf_ring); the kernel takes a buffer only when bytes have come, so few buffers serve
+//! many idle connections.
 
 use std::io;
 use std::ptr::NonNull;

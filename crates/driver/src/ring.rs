@@ -1,8 +1,8 @@
 //! An io_uring instance: requests go out and replies come in, one system call for many clients.
 //!
 //! Beside epoll it saves a client two system calls a request (Axboe, "Efficient IO with io_uring",
-//! 2019). Containers often forbid it, and kernels before 6.1 lack what is asked of it here: then the
-//! driver waits by epoll.
+//! 2019). Containers often forbid it, and kernels before 6.1 lack what is asked of it here: then
+//! the driver waits by epoll.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
