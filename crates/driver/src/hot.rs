@@ -1,8 +1,8 @@
 //! The hot loop: one arm's clients on one thread, from the start of a slice until all are back.
 //!
 //! A transaction costs one receive, one send and one reading of the clock; by a ring its share of
-//! one system call, else a call each and its share of an epoll call. Nothing here allocates, formats
-//! or looks at a name unless something has gone wrong.
+//! one system call, else a call each and its share of an epoll call. Nothing here allocates,
+//! formats or looks at a name unless something has gone wrong.
 
 use std::io;
 use std::sync::mpsc::Sender;
