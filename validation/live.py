@@ -61,8 +61,15 @@ def weigh(case: Case, records: Path) -> dict[str, Any]:
         "seconds": verdict["seconds"],
         "command_seconds": round(elapsed_s, 1),
         "version": environment["steelyard"]["version"],
+        "revision": revision(),
         "machine": {name: environment["machine"][name] for name in _OF_THE_MACHINE},
     }
+
+
+def revision() -> str:
+    """The commit that is checked out; empty outside a repository."""
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 _OF_THE_CONTRAST = (
