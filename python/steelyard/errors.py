@@ -2,7 +2,8 @@
 
     SteelyardError
      ├─ UsageError            exit status 2: the command was asked wrongly
-     │   └─ StudyError        a study file: names the file and the key
+     │   ├─ StudyError        a study file: names the file and the key
+     │   └─ NumbersError      a file of numbers from elsewhere: names file, line and column
      ├─ EngineError           a database could not be made, started, stopped or reached
      │   └─ ServerError       a server's own words are quoted in DETAIL
      ├─ DriverError           the load driver could not do what it was asked
@@ -47,6 +48,10 @@ class UsageError(SteelyardError):
 
 class StudyError(UsageError):
     """A study is wrong: the primary line names the file and the key."""
+
+
+class NumbersError(UsageError):
+    """A file of numbers from elsewhere cannot be read: names the file, the line and the column."""
 
 
 class EngineError(SteelyardError):

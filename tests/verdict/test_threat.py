@@ -19,6 +19,7 @@ INVALIDATING = {
     "debug build of the driver",
     "wrong answer from the workload",
     "arms differ where not declared",
+    "drift looks like an arm",
 }
 SHOWN_BY_EPOCHS = {
     ThreatKind.SLOTS_DIFFER,

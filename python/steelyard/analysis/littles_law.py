@@ -49,3 +49,17 @@ def impossible(share: float) -> bool:
 def held_up(share: float) -> bool:
     """So much less latency than time that the driver, not the server, is measured."""
     return share < LOWEST_SHARE
+
+
+LARGEST_GAP = 0.03
+"""Published rates and latencies that disagree by more are not of the same closed loop."""
+
+
+def busy_clients(transactions_per_second: float, latency_s: float) -> float:
+    """Throughput × mean latency: how many clients were busy on average."""
+    return transactions_per_second * latency_s
+
+
+def disagree(clients: float, transactions_per_second: float, latency_s: float) -> bool:
+    """Whether published numbers of a closed loop break the law by more than rounding."""
+    return abs(busy_clients(transactions_per_second, latency_s) / clients - 1) > LARGEST_GAP

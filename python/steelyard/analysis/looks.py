@@ -62,6 +62,9 @@ class Terms:
     separate: bool = False
     """Several arms: each judged by its own set, not jointly."""
 
+    more_is_better: bool | None = None
+    """None: as the metric says."""
+
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> Self:
         """The terms of a record's plan.json, with epoch_ns as the time of an epoch."""
@@ -83,6 +86,8 @@ class Terms:
     @property
     def higher_is_better(self) -> bool:
         """Whether more of the metric is faster."""
+        if self.more_is_better is not None:
+            return self.more_is_better
         return self.metric == "throughput"
 
     @property

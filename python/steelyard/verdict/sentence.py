@@ -10,6 +10,7 @@ from steelyard.units import NS_PER_S, format_duration, format_percent, percent_o
 from steelyard.verdict.rule import VerdictKind
 from steelyard.verdict.verdict import Contrast
 
+_EPOCHS = "epochs"
 _METRICS = {"throughput": "throughput", "latency_mean": "mean latency"}
 
 
@@ -66,16 +67,21 @@ def _reading(contrast: Contrast) -> str:
 def forecast_words(contrast: Contrast) -> str:
     """What more measuring would do: `about 6 min more (3 to 14 min) would settle ±1 %`."""
     forecast = contrast.forecast
+    if "instead" in contrast.details:
+        return str(contrast.details["instead"])
     if forecast is None:
-        return "too few epochs to say how much more would settle it"
+        return f"too few {_noun(contrast)} to say how much more would settle it"
     margin = _margin(contrast)
     hopeless = forecast.margin is None or forecast.margin.likely >= MOST_EPOCHS
     needed = contrast.needed
     if needed is None:
-        return f"no time will settle ±{margin} on this machine"
+        return f"{_nothing(contrast)} will settle ±{margin} on this machine"
     target = f"settle ±{margin}"
     if hopeless:
-        target = f"tell it from zero, but it lies so near ±{margin} that no time will settle that"
+        target = (
+            f"tell it from zero, but it lies so near ±{margin} that {_nothing(contrast)} will "
+            "settle that"
+        )
     elif forecast.sign is not None and forecast.margin != forecast.sign:
         sign_first = forecast.margin is not None and (forecast.sign.likely < forecast.margin.likely)
         target = "tell it from zero" if sign_first else target
@@ -86,7 +92,7 @@ def forecast_words(contrast: Contrast) -> str:
 
 def _span(contrast: Contrast, epochs: int) -> str:
     if not contrast.terms.epoch_seconds:
-        return f"{epochs} epochs"
+        return f"{epochs} {_noun(contrast)}"
     return format_duration(epochs * contrast.terms.epoch_seconds * NS_PER_S)
 
 
@@ -104,7 +110,18 @@ def _figures(contrast: Contrast) -> str:
 def _basis(contrast: Contrast) -> str:
     level = round(100 * contrast.estimate.confidence)
     kind = "t interval" if contrast.details["look"] == Stage.TOO_FEW else "interval"
-    return f"{level} % {kind}, {contrast.epochs} epochs"
+    basis = contrast.details.get("basis", f"{contrast.epochs} {_EPOCHS}")
+    return f"{level} % {kind}, {basis}"
+
+
+def _nothing(contrast: Contrast) -> str:
+    """What will not help."""
+    return "no time" if _noun(contrast) == _EPOCHS else f"no number of {_noun(contrast)}"
+
+
+def _noun(contrast: Contrast) -> str:
+    """What a replicate is called, in the plural: numbers from elsewhere have rows."""
+    return str(contrast.details.get("replicate", _EPOCHS))
 
 
 def _pair(contrast: Contrast) -> str:

@@ -41,6 +41,18 @@ class ThreatKind(StrEnum):
     ATTEMPT = "attempt k"
     MACHINE_CHANGED = "machine changed"
     ADDRESS_ONLY = "address only"
+    # Of numbers from elsewhere:
+    OBSERVATIONAL = "observational"
+    ONE_AFTER_OTHER = "one arm after the other"
+    DRIFT_OR_ARM = "drift looks like an arm"
+    LEVEL_MOVED = "level moved"
+    ROWS_DEPEND = "rows depend on each other"
+    FEW_ROWS_DECIDE = "a few rows decide"
+    CENTRES_DISAGREE = "mean and median disagree"
+    ORDER_LOST = "order lost"
+    TOO_FEW_ROWS = "too few rows"
+    ONE_RUN = "one run per arm"
+    NO_SPREAD = "one value per arm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +202,60 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.ADDRESS_ONLY: _Template(
         "the servers are not Steelyard's: nothing but the order could be drawn at random",
         "the verdict holds for these two instances and for no more",
+    ),
+    ThreatKind.OBSERVATIONAL: _Template(
+        "chance did not draw which arm was measured when, or nobody says so: whatever else "
+        "differed between the arms is part of the effect",
+        "measure the arms in random order inside every row; where that was done, say "
+        "--order random",
+    ),
+    ThreatKind.ONE_AFTER_OTHER: _Template(
+        "what changed on the machine between the arms (caches, clocks, neighbours, the disk) looks "
+        "like the arm; no interval holds it",
+        "measure the arms by turns, in random order: in simulated drift one arm after the other "
+        "calls equal things different in 81 % of cases",
+    ),
+    ThreatKind.DRIFT_OR_ARM: _Template(
+        "arms were measured one after the other, and the level moved inside an arm by as much as "
+        "the arms differ: time explains the difference as well as the arm does",
+        "measure again, the arms by turns in random order",
+        invalidates=True,
+    ),
+    ThreatKind.LEVEL_MOVED: _Template(
+        "something besides the arms changed while they were measured: other load, caches, a full "
+        "disk, maintenance",
+        "find what happened then; compare row by row, so that both arms of a row share it",
+    ),
+    ThreatKind.ROWS_DEPEND: _Template(
+        "a row resembles the one before it, so that rows tell less than their number says",
+        "restart between repetitions, draw the order at random, and measure for longer",
+    ),
+    ThreatKind.FEW_ROWS_DECIDE: _Template(
+        "a storm, a stall or a slip of the pen: the result rests on a few rows",
+        "look at those rows; they stay in, since a stall is a part of what users feel",
+    ),
+    ThreatKind.CENTRES_DISAGREE: _Template(
+        "the effect sits in a few rows, or rows are skewed: totals and typical rows tell different "
+        "stories",
+        "say which is asked: what the work takes in all (mean) or a typical row (median)",
+    ),
+    ThreatKind.ORDER_LOST: _Template(
+        "the rows were sorted: drift, steps and pairs can no longer be seen",
+        "judge the numbers in the order in which they were measured",
+    ),
+    ThreatKind.TOO_FEW_ROWS: _Template(
+        "no valid test can tell chance from effect with fewer than 8 independent repetitions",
+        "measure more of them; the interval shown is a t interval",
+    ),
+    ThreatKind.ONE_RUN: _Template(
+        "seconds and transactions of one run are no repetitions: starts of the same server have "
+        "differed by 4–7 %, and the interval holds none of that",
+        "measure every arm at least 8 times, restarted, in random order, and give every run as a "
+        "file of its own",
+    ),
+    ThreatKind.NO_SPREAD: _Template(
+        "one value per arm has no spread: the same arm measured again may differ as much",
+        "repeat both arms in random order; the repetitions needed are named above",
     ),
 }
 

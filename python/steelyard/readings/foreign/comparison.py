@@ -1,0 +1,261 @@
+"""A comparison: the numbers of all arms on one metric, from one file or several, control first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from steelyard.errors import NumbersError, UsageError
+from steelyard.readings.foreign.load import Load, load_of
+from steelyard.readings.foreign.long import order_of
+from steelyard.readings.foreign.magnitudes import in_two_units
+from steelyard.readings.foreign.metric import SECONDS, Metric, metric_of
+from steelyard.readings.foreign.series import Floats, Grain, Order, Rows, Series, Sheet
+from steelyard.readings.foreign.source import quoted
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is to be judged."""
+
+    sources: tuple[str, ...]
+    form: str
+    metric: Metric
+    arms: tuple[Series, ...]
+    """The first is the control."""
+    order: Order
+    rows: Rows
+    lines: tuple[int, ...] = ()
+    row_names: tuple[str, ...] = ()
+    ordered: bool = True
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    """Throughput, latency and clients of arms of which all three are known."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def control(self) -> Series:
+        """The arm that the others are compared with."""
+        return self.arms[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user said about the numbers; None or empty: nothing."""
+
+    control: str | None = None
+    metric: str | None = None
+    unit: str | None = None
+    higher_is_better: bool | None = None
+    order: Order | None = None
+    clients: float | None = None
+
+
+NamedSheet = tuple[str | None, Sheet]
+"""The arm that a file was said to hold (None: it names its arms itself), and what it holds."""
+
+
+def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
+    """The comparison; UsageError or NumbersError where there is none to be made."""
+    named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
+    chosen = [_chosen(sheet, asked.metric) for sheet in named]
+    metric, series = _in_one_unit(named, chosen)
+    metric = metric.told(asked.unit, asked.higher_is_better)
+    if metric.higher_is_better is None:
+        raise UsageError(
+            "cannot tell whether higher or lower numbers are better",
+            detail=f"Nothing says what {quoted(metric.name)} is.",
+            hint="Say --unit ms (or tps, ...), --lower-is-better or --higher-is-better.",
+        )
+    if asked.unit is None:
+        _refuse_two_units(named, series)
+    arms, spoken, order = _gathered(named, series)
+    arms = _control_first(arms, asked.control)
+    single = named[0] if len(named) == 1 else None
+    loads = {
+        arm.arm: load
+        for arm in arms
+        if (load := load_of([s for s in named if _holds(s, arm.arm)], arm.arm, asked.clients))
+    }
+    notes = [note for sheet in named for note in sheet.notes]
+    return Comparison(
+        sources=tuple(sheet.source for sheet in named),
+        form=", ".join(dict.fromkeys(sheet.form for sheet in named)),
+        metric=metric,
+        arms=arms,
+        order=asked.order or (single.order if single else order),
+        rows=single.rows if single else Rows.APART,
+        lines=single.lines if single else (),
+        row_names=single.row_names if single else (),
+        ordered=single.ordered if single else True,
+        loads=loads,
+        notes=tuple(dict.fromkeys([*notes, *spoken])),
+    )
+
+
+def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
+    """The sheet with its only arm called as the user, or else its file, is called."""
+    arms = {series.arm for _, own in sheet.metrics for series in own}
+    if arm is None and not several:
+        if len(arms) < 2:
+            raise NumbersError(
+                f'"{sheet.source}" holds one arm: there is nothing to compare it with',
+                hint="Name a file for each arm: steelyard judge off=a.txt on=b.txt",
+            )
+        return sheet
+    if len(arms) > 1:
+        names = ", ".join(quoted(name) for name in sorted(arms)[:6])
+        raise NumbersError(
+            f'"{sheet.source}" holds several arms: {names}',
+            hint="Judge it alone, or name files with one arm each.",
+        )
+    own = next(iter(arms), "")
+    called = arm or own or _stem(sheet.source)
+    return replace(
+        sheet,
+        metrics=tuple(
+            (metric, tuple(replace(one, arm=called) for one in some))
+            for metric, some in sheet.metrics
+        ),
+        clients={called: sheet.clients[own]} if own in sheet.clients else {},
+    )
+
+
+def _stem(source: str) -> str:
+    return source.rpartition("/")[2].partition(".")[0] or source
+
+
+def _holds(sheet: Sheet, arm: str) -> bool:
+    return any(one.arm == arm for _, some in sheet.metrics for one in some)
+
+
+Choice = tuple[Metric, tuple[Series, ...]]
+
+
+def _chosen(sheet: Sheet, asked: str | None) -> Choice:
+    """The metric that was asked for, or the sheet's first."""
+    if asked is None:
+        return sheet.metrics[0]
+    meant = metric_of(asked)
+    for metric, series in sheet.metrics:
+        named = (metric.name.lower(), metric.unit.lower())
+        if asked.lower() in named or (meant and meant.name == metric.name):
+            return metric, series
+    if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
+        unnamed, series = sheet.metrics[0]
+        metric = meant or Metric(asked)
+        return metric.told(unnamed.unit or None, unnamed.higher_is_better), series
+    held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics)
+    raise UsageError(f'"{sheet.source}" has no metric {quoted(asked)}', hint=f"It has {held}.")
+
+
+def _in_one_unit(
+    sheets: Sequence[Sheet], choices: Sequence[Choice]
+) -> tuple[Metric, list[tuple[Series, ...]]]:
+    """All series on the first one's metric; times are converted, other units must agree."""
+    first = choices[0][0]
+    converted = []
+    for sheet, (metric, series) in zip(sheets, choices, strict=True):
+        factor = 1.0
+        if metric.name != first.name or metric.unit != first.unit:
+            if not {metric.unit, first.unit} <= SECONDS.keys() or metric.name != first.name:
+                raise NumbersError(
+                    f'"{sheet.source}" holds {_words(metric)}, '
+                    f'"{sheets[0].source}" {_words(first)}',
+                    hint="Arms are compared on one metric in one unit: see --metric.",
+                )
+            factor = SECONDS[metric.unit] / SECONDS[first.unit]
+        converted.append(tuple(replace(one, values=one.values * factor) for one in series))
+    return first, converted
+
+
+def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
+    """Rows of one arm, or arms of one comparison, of which some are a thousand times the others."""
+    hint = "If all numbers are in one unit, say which: --unit ms"
+    for sheet, own in zip(sheets, series, strict=True):
+        for one in own:
+            other = in_two_units(one.values) if one.grain is Grain.REPETITION else None
+            if other is not None and not sheet.row_names:
+                first, far = f"{one.values[0]:g}", f"{one.values[other]:g}"
+                spot = one.spot(other) if one.spot else None
+                at = f" line {spot.line}, column {spot.column}" if spot else f", arm {one.arm}"
+                raise NumbersError(
+                    f'"{sheet.source}"{at}: mixed units: {far} and {first} are about a thousand '
+                    "times apart",
+                    hint=hint,
+                )
+    arms = [one for own in series for one in own]
+    levels = np.array([float(np.median(one.values)) for one in arms])
+    odd = in_two_units(levels) if (levels > 0).all() else None
+    if odd is not None:
+        raise NumbersError(
+            f"mixed units: {quoted(arms[odd].arm)} and {quoted(arms[0].arm)} are about a thousand "
+            "times apart",
+            detail=f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
+            hint=hint,
+        )
+
+
+def _words(metric: Metric) -> str:
+    name = metric.name.replace("_", " ")
+    return f"{name} in {metric.unit}" if metric.unit else name
+
+
+def _gathered(
+    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]
+) -> tuple[tuple[Series, ...], list[str], Order]:
+    """One series an arm; several files of an arm are a repetition each. Also what was done, in
+    words, and the order of the files where they tell their times."""
+    files: dict[str, list[Series]] = {}
+    for some in series:
+        for one in some:
+            files.setdefault(one.arm, []).append(one)
+    notes = []
+    arms = []
+    for arm, own in files.items():
+        if len(own) > 1 and any(len(one.values) > 1 for one in own):
+            notes.append(f"every file of {arm} counts as one repetition: its total")
+        values = np.array([total_of(one) for one in own]) if len(own) > 1 else None
+        arms.append(own[0] if values is None else Series(arm, values))
+    return tuple(arms), notes, _order_of_files(series) if len(sheets) > 1 else Order.UNKNOWN
+
+
+def total_of(series: Series) -> float:
+    """One number for a series: the mean by weight of slices, the geometric one of repetitions."""
+    if series.grain is Grain.REPETITION:
+        return float(np.exp(np.log(series.values).mean()))
+    return float(np.average(series.values, weights=series.weights))
+
+
+def _order_of_files(series: Sequence[tuple[Series, ...]]) -> Order:
+    begun: list[tuple[float, str]] = []
+    spans: list[tuple[Floats, str]] = []
+    for one, *_ in series:
+        if one.moments is None or not len(one.moments):
+            return Order.UNKNOWN
+        begun.append((float(one.moments[0]), one.arm))
+        spans.append((one.moments, one.arm))
+    return order_of([arm for _, arm in sorted(begun)]) if _apart(spans) else Order.UNKNOWN
+
+
+def _apart(spans: Sequence[tuple[Floats, str]]) -> bool:
+    """Whether no two files were measured at the same time."""
+    ends = sorted((float(moments[0]), float(moments[-1])) for moments, _ in spans)
+    return all(one[1] <= other[0] for one, other in itertools.pairwise(ends))
+
+
+def _control_first(arms: tuple[Series, ...], control: str | None) -> tuple[Series, ...]:
+    if len(arms) < 2:
+        raise NumbersError(
+            f"there is one arm, {quoted(arms[0].arm)}: nothing to compare it with",
+            hint="Name a file for each arm: steelyard judge off=a.txt on=b.txt",
+        )
+    if control is None:
+        return arms
+    first = [one for one in arms if one.arm == control]
+    if not first:
+        names = ", ".join(quoted(one.arm) for one in arms[:10])
+        raise UsageError(f"there is no arm {quoted(control)}", hint=f"There are {names}.")
+    return (*first, *(one for one in arms if one.arm != control))

@@ -1,0 +1,103 @@
+"""The formats by name, and which of them a text is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from steelyard.errors import UsageError
+from steelyard.readings.foreign.hammerdb import is_hammerdb, read_hammerdb
+from steelyard.readings.foreign.hyperfine import is_hyperfine, read_hyperfine
+from steelyard.readings.foreign.json_text import Document, read_document, read_json
+from steelyard.readings.foreign.long import read_long
+from steelyard.readings.foreign.pgbench_aggregate import is_aggregate, read_aggregate
+from steelyard.readings.foreign.pgbench_log import is_log, read_log
+from steelyard.readings.foreign.pgbench_text import is_pgbench, read_pgbench
+from steelyard.readings.foreign.roles import roles_of
+from steelyard.readings.foreign.runs import holds_runs, read_runs
+from steelyard.readings.foreign.series import Sheet
+from steelyard.readings.foreign.source import Source
+from steelyard.readings.foreign.steelyard_json import is_drive, is_verdict, read_drive, read_verdict
+from steelyard.readings.foreign.table import read_table
+from steelyard.readings.foreign.wide import read_wide
+
+FORMATS = (
+    *("csv", "json", "hyperfine", "steelyard"),
+    *("pgbench", "pgbench-log", "pgbench-aggregate", "hammerdb"),
+)
+Columns = Mapping[str, str]
+"""Role → the name of the column that has it, as the user said."""
+
+
+def read_sheet(source: Source, form: str | None = None, columns: Columns | None = None) -> Sheet:
+    """The sheet of a source, its format found by content where none is given."""
+    if form is not None and form not in FORMATS:
+        hint = f"Accepted: {', '.join(FORMATS)}."
+        raise UsageError(f'unrecognized format: "{form}"', hint=hint)
+    return _READERS[form or format_of(source)](source, columns or {})
+
+
+def format_of(source: Source) -> str:
+    """The name of the format that a text is in; a table is what is nothing else."""
+    if source.looks_like_json:
+        return "json"
+    for name, fits in (
+        ("pgbench-aggregate", is_aggregate),
+        ("pgbench-log", is_log),
+        ("pgbench", is_pgbench),
+        ("hammerdb", is_hammerdb),
+    ):
+        if fits(source):
+            return name
+    return "csv"
+
+
+def _read_csv(source: Source, columns: Columns) -> Sheet:
+    table = read_table(source)
+    roles = roles_of(table, columns)
+    if roles.arm is not None:
+        return read_long(table, roles)
+    return read_runs(table, roles) if holds_runs(table, roles) else read_wide(table, roles)
+
+
+def _read_any_json(source: Source, columns: Columns) -> Sheet:
+    document = read_document(source)
+    first = document.values[0]
+    if is_hyperfine(first):
+        return _read_hyperfine(source, columns)
+    if is_verdict(first):
+        return _read_steelyard(source, columns)
+    if all(is_drive(value) for value in document.values):
+        return read_drive(document)
+    return read_json(document, columns)
+
+
+def _read_hyperfine(source: Source, columns: Columns) -> Sheet:
+    return read_hyperfine(_document_of(source, is_hyperfine, "an export of hyperfine"))
+
+
+def _read_steelyard(source: Source, columns: Columns) -> Sheet:
+    document = _document_of(source, lambda v: is_verdict(v) or is_drive(v), "Steelyard's JSON")
+    return read_verdict(document) if is_verdict(document.values[0]) else read_drive(document)
+
+
+def _document_of(source: Source, fits: Callable[[object], bool], what: str) -> Document:
+    document = read_document(source)
+    wrong = next((i for i, value in enumerate(document.values) if not fits(value)), None)
+    if wrong is not None:
+        raise source.error(f"this is not {what}", document.place(wrong, ()))
+    if len(document.values) > 1 and not all(is_drive(value) for value in document.values):
+        hint = "Name each in a file of its own: judge on=a.json off=b.json"
+        raise source.error(f"more than one of {what}", document.place(1, ()), hint=hint)
+    return document
+
+
+_READERS: Mapping[str, Callable[[Source, Columns], Sheet]] = {
+    "csv": _read_csv,
+    "json": _read_any_json,
+    "hyperfine": _read_hyperfine,
+    "steelyard": _read_steelyard,
+    "pgbench": lambda source, columns: read_pgbench(source),
+    "pgbench-log": lambda source, columns: read_log(source),
+    "pgbench-aggregate": lambda source, columns: read_aggregate(source),
+    "hammerdb": lambda source, columns: read_hammerdb(source),
+}

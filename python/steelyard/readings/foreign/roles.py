@@ -1,0 +1,137 @@
+"""The roles of a table's columns: arm, order, block, clients, or a number that was measured.
+
+Told by their headings and by what stands in them; `--column ROLE=NAME` overrides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.errors import UsageError
+from steelyard.readings.foreign.metric import metric_of
+from steelyard.readings.foreign.source import quoted
+from steelyard.readings.foreign.table import Table
+
+ROLES = ("arm", "value", "order", "block", "clients")
+_ARM = {
+    *("arm", "arms", "group", "variant", "treatment", "condition", "config", "configuration"),
+    *("setting", "mode", "version", "build", "system", "candidate", "engine", "side", "branch"),
+}
+_ORDER = {
+    *("order", "time", "timestamp", "date", "datetime", "started", "start", "when", "seq"),
+    *("sequence", "position", "epoch_time", "ts", "started_at"),
+}
+_BLOCK = {"block", "epoch", "round", "pair", "query", "day", "session", "batch"}
+_INDEX = {
+    *("rep", "repetition", "run", "iteration", "iter", "row", "trial", "attempt", "index"),
+    *("id", "no", "nr", "number", "#", "n", "k", "i"),
+}
+_CLIENTS = {"clients", "client", "connections", "concurrency", "threads", "users", "vus", "vu"}
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column has which role; None where no column has it."""
+
+    arm: int | None
+    order: int | None
+    block: int | None
+    clients: int | None
+    index: int | None
+    numbers: tuple[int, ...]
+    """Columns of numbers that none of the others is."""
+
+
+def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
+    """The roles; UsageError for a role or a column that there is not."""
+    named = {role: _column_named(table, role, name) for role, name in asked.items()}
+    words = [_word(name) for name in table.names()] if table.header else []
+    taken = {column for role, column in named.items() if role != "value"}
+    arm = named.get("arm")
+    if arm is None:
+        arm = _arm_column(table, words, taken)
+    taken |= {arm} if arm is not None else set()
+    found = {
+        role: named.get(role, _first(words, accepted, taken))
+        for role, accepted in (("order", _ORDER), ("block", _BLOCK), ("clients", _CLIENTS))
+    }
+    if arm is None and "clients" not in named:
+        # Without a column of arms every row is another number of clients: a block.
+        swept, found["clients"] = found["clients"], None
+        found["block"] = swept if found["block"] is None else found["block"]
+    taken |= {column for column in found.values() if column is not None}
+    index = _index_column(table, words, taken)
+    if found["block"] is None and arm is not None and index is not None:
+        found["block"], index = index, None
+    taken |= {index} if index is not None else set()
+    rest = [c for c in range(len(table.columns)) if c not in taken]
+    labels = [c for c in rest if table.is_text(c)]
+    if arm is None and found["block"] is None and len(labels) == 1:
+        found["block"] = labels[0]
+        rest.remove(labels.pop())
+    numbers = tuple(c for c in rest if c not in labels)
+    if "value" in named:
+        numbers = (named["value"],)
+    return Roles(arm, found["order"], found["block"], found["clients"], index, numbers)
+
+
+def _column_named(table: Table, role: str, name: str) -> int:
+    if role not in ROLES:
+        raise UsageError(
+            f'unrecognized role of a column: "{role}"', hint=f"Accepted: {', '.join(ROLES)}."
+        )
+    names = table.names()
+    for column, own in enumerate(names):
+        if own.lower() == name.strip().lower():
+            return column
+    raise UsageError(
+        f'"{table.source.name}" has no column {quoted(name)}',
+        hint=f"It has {', '.join(quoted(own) for own in names[:10])}.",
+    )
+
+
+def _word(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+def _first(words: Sequence[str], accepted: set[str], taken: set[int]) -> int | None:
+    return next((c for c, w in enumerate(words) if w in accepted and c not in taken), None)
+
+
+def _arm_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
+    """A column that is called so, else the one column of words in which words come again."""
+    called = _first(words, _ARM, taken)
+    if called is not None:
+        return called
+    not_labels = _ORDER | _BLOCK | _CLIENTS
+    labels = [
+        column
+        for column in range(len(table.columns))
+        if column not in taken
+        and (not words or words[column] not in not_labels)
+        and table.is_text(column)
+    ]
+    again = [c for c in labels if len(set(table.columns[c])) < len(table.columns[c])]
+    if again:
+        return again[0]
+    rest = [c for c in range(len(table.columns)) if c not in labels]
+    metrics = [c for c in rest if words and metric_of(table.name(c))]
+    # Each label once beside a column of one metric: one value an arm.
+    alone = len(labels) == 1 and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
+    return labels[0] if alone else None
+
+
+def _index_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
+    """A column that counts the rows: by its name, or the first one if it counts 0, 1, 2 …"""
+    called = _first(words, _INDEX, taken)
+    if called is not None:
+        return called
+    if 0 in taken or len(table.columns) < 3 or table.rows < 3:
+        return None
+    cells = [cell.strip() for cell in table.columns[0]]
+    for first in (0, 1):
+        if cells == [str(number) for number in range(first, first + len(cells))]:
+            return 0
+    return None

@@ -1,0 +1,159 @@
+"""Makes the sets of one contrast of numbers from elsewhere: replicates first, then the interval.
+
+Paired rows: the sign-flip set of a weighing, over the log ratios of rows. Unpaired: studentised
+permutations and Welch, the wider of both. There is one look, at 5 % over all contrasts together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.estimate import UNBOUNDED, Interval
+from steelyard.analysis.forecast import HOPELESS_SHARE, Forecast, forecast, need
+from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Stage, Terms, smallest_visible
+from steelyard.analysis.replicates import Replicates, batch_totals, replicates_of, stretched
+from steelyard.analysis.sets import JudgingSets, judging_sets
+from steelyard.analysis.sign_flip import Floats
+from steelyard.analysis.t_interval import t_interval
+from steelyard.analysis.unpaired import unpaired_set
+from steelyard.analysis.welch import welch
+from steelyard.readings.foreign.series import Grain, Series
+
+ALPHA = 0.05
+"""Of all contrasts of a judgement together: there is one look at numbers that are all there."""
+POWER = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSets:
+    """What one contrast of numbers rests on, on the log scale."""
+
+    value: float
+    sets: JudgingSets
+    parts: tuple[Replicates, ...]
+    """Of the log ratios of rows; or of the control and of the arm."""
+    by_t: Interval
+    visible: float
+    """Log ratio that such numbers would show with 80 % power; NaN where there is no spread."""
+    forecast: Forecast | None
+
+    @property
+    def count(self) -> int:
+        """Replicates: of the smaller side where rows are not paired."""
+        return min(part.count for part in self.parts)
+
+    @property
+    def enough(self) -> bool:
+        """Whether dependence leaves an honest interval."""
+        return all(part.enough for part in self.parts)
+
+
+def paired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) -> NumberSets:
+    """Row by row: log ratios, shapes (n,) both. `randomised`: see `replicates_of`."""
+    d = replicates_of(_paired_logs(control, arm), randomised)
+    if d.batched and Grain.SLICE in (control.grain, arm.grain):
+        ratios = _batch_logs(arm) - _batch_logs(control)
+        d = stretched(ratios, len(control.values), randomised)
+    stage = _stage(d.count, d.enough, (control, arm))
+    alpha = terms.alphas[1]
+    by_t = t_interval(d.values, 1 - alpha)
+    if stage is Stage.TOO_FEW:
+        sets = JudgingSets(stage, by_t if d.enough else UNBOUNDED, UNBOUNDED, "t", 1 - alpha)
+    else:
+        sets = judging_sets(d.values, terms, stage)
+    sd = float(np.std(d.values, ddof=1)) if d.count > 1 else math.nan
+    return NumberSets(
+        value=float(np.mean(d.values)),
+        sets=sets,
+        parts=(d,),
+        by_t=by_t,
+        visible=sd * smallest_visible(d.count, alpha, POWER) if d.count > 1 else math.nan,
+        forecast=forecast(d.values, terms.margins, alpha),
+    )
+
+
+def unpaired_sets(control: Series, arm: Series, terms: Terms, in_time: bool) -> NumberSets:
+    """Two independent samples. `in_time`: whether their rows are in the order of measuring."""
+    parts = tuple(_side(side, in_time) for side in (control, arm))
+    below, above = (part.values for part in parts)
+    enough = all(part.enough for part in parts)
+    stage = _stage(min(len(below), len(above)), enough, (control, arm))
+    alpha = terms.alphas[1]
+    seen = welch(below, above)
+    by_t = seen.interval(1 - alpha)
+    if stage is Stage.TOO_FEW:
+        sets = JudgingSets(stage, by_t if enough else UNBOUNDED, UNBOUNDED, "t", 1 - alpha)
+    else:
+        main, inner = (unpaired_set(below, above, level) for level in (alpha, 2 * alpha))
+        sets = JudgingSets(
+            stage,
+            main.interval,
+            inner.interval,
+            "studentised permutations and Welch, the wider",
+            1 - alpha,
+            main.k,
+            main.group,
+        )
+    return NumberSets(
+        value=seen.difference,
+        sets=sets,
+        parts=parts,
+        by_t=by_t,
+        visible=_visible(seen.error, seen.freedom, alpha),
+        forecast=_forecast(below, above, terms, alpha),
+    )
+
+
+def _stage(count: int, enough: bool, arms: tuple[Series, ...]) -> Stage:
+    one_run = any(arm.grain is Grain.SLICE for arm in arms)
+    few = count < FEWEST_FOR_VERDICT or not enough or one_run
+    return Stage.TOO_FEW if few else Stage.LAST
+
+
+def _side(series: Series, in_time: bool) -> Replicates:
+    if series.grain is Grain.SLICE:
+        return stretched(_batch_logs(series), len(series.values), not in_time)
+    return replicates_of(np.log(series.values), randomised=not in_time)
+
+
+def _batch_logs(series: Series) -> Floats:
+    """ln of the mean of every replicate, from totals: time without work counts."""
+    weights = np.ones_like(series.values) if series.weights is None else series.weights
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs: Floats = np.log(batch_totals(series.values * weights) / batch_totals(weights))
+    # A batch in which nothing was done cannot stand on the log scale: it is as low as the lowest.
+    finite = logs[np.isfinite(logs)]
+    return np.where(np.isfinite(logs), logs, finite.min() if len(finite) else 0.0)
+
+
+def _paired_logs(control: Series, arm: Series) -> Floats:
+    least = min(one.values[one.values > 0].min() for one in (control, arm))
+    logs: Floats = np.log(np.maximum(arm.values, least) / np.maximum(control.values, least))
+    return logs
+
+
+def _visible(error: float, freedom: float, alpha: float) -> float:
+    from scipy.stats import t
+
+    if not math.isfinite(error) or not freedom > 0:
+        return math.nan
+    return error * (float(t.ppf(1 - alpha / 2, freedom)) + float(t.ppf(POWER, freedom)))
+
+
+def _forecast(below: Floats, above: Floats, terms: Terms, alpha: float) -> Forecast | None:
+    """As for weighings, an epoch being a row of either arm, measured equally often."""
+    if min(len(below), len(above)) < 3:
+        return None
+    count = min(len(below), len(above))
+    centre = float(np.mean(above) - np.mean(below))
+    variance = float(np.var(below, ddof=1) + np.var(above, ddof=1))
+    to_margin = min(abs(centre - margin) for margin in terms.margins)
+    hopeless = to_margin < HOPELESS_SHARE * min(abs(margin) for margin in terms.margins)
+    return Forecast(
+        epochs=count,
+        margin=None if hopeless else need(variance, to_margin, count, alpha),
+        sign=need(variance, abs(centre), count, alpha) if centre else None,
+    )

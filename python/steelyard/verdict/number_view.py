@@ -1,0 +1,57 @@
+"""Looks at the numbers of a comparison before they are judged: every arm, and what rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.pairing import is_sorted
+from steelyard.analysis.profile import Profile, profile_of
+from steelyard.analysis.sign_flip import Floats
+from steelyard.readings.foreign.comparison import Comparison
+from steelyard.readings.foreign.series import Rows, Series
+
+
+@dataclass(frozen=True, eq=False)
+class NumberView:
+    """What is seen of the arms."""
+
+    comparison: Comparison
+    logs: Mapping[str, Floats]
+    """Arm → natural logs of its rows; a row without any work counts as the least there was."""
+    profiles: Mapping[str, Profile]
+    in_time: bool
+    """Whether rows are in the order of measuring, as far as can be told."""
+    common_logs: Floats | None
+    """Mean over the arms of the logs of every row, where rows stand beside each other in time."""
+    common: Profile | None
+
+
+def view_of(comparison: Comparison) -> NumberView:
+    """The view of a comparison."""
+    logs = {arm.arm: logs_of(arm) for arm in comparison.arms}
+    in_time = comparison.ordered and not order_lost(comparison)
+    beside = comparison.rows is not Rows.APART and in_time
+    shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if beside else None
+    return NumberView(
+        comparison=comparison,
+        logs=logs,
+        profiles={name: profile_of(values, in_time) for name, values in logs.items()},
+        in_time=in_time,
+        common_logs=shared,
+        common=profile_of(shared) if shared is not None else None,
+    )
+
+
+def order_lost(comparison: Comparison) -> bool:
+    """Whether every arm of five rows or more is sorted: nobody measures so."""
+    return all(is_sorted(arm.values) for arm in comparison.arms)
+
+
+def logs_of(series: Series) -> Floats:
+    """Natural logs of the rows, shape (n,)."""
+    least = float(series.values[series.values > 0].min())
+    logs: Floats = np.log(np.maximum(series.values, least))
+    return logs
