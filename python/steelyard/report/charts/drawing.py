@@ -90,7 +90,8 @@ class Drawing:
         """The finished element."""
         size = f"{number(self.width)} {number(self.height)}"
         opening = Markup(
-            f'<svg viewBox="0 0 {size}" width="{number(self.width)}" role="img"'
+            f'<svg viewBox="0 0 {size}" width="{number(self.width)}" height="{number(self.height)}"'
+            f' role="img"'
             f' aria-label="{escape(self.title)}">'
         )
         named = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
