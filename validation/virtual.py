@@ -79,21 +79,33 @@ class VirtualWeighing:
     def open_ending(self, question: Question, first_verdict: bool) -> Ending:
         """How it ends if it is open-ended and is given up after all its epochs.
 
-        The sets only shrink, so once a weighing may end it may end ever after: the first epoch at
-        which it may is found by halving.
+        The sets only shrink, so before N, and again past it, once a weighing may end it may end
+        ever after: the first epoch at which it may is found by halving. N itself is apart: there
+        a verdict ends the weighing however wide its set.
         """
         terms = replace(
             self.terms, margin=question.margin, first_verdict=first_verdict, open_ended=True
         )
-        low, high = FEWEST_FOR_VERDICT, len(self.d)
-        last = self._judged(high, question.theta, terms)
-        if not last.verdict.ends:
-            return last
+        planned_epochs = terms.epochs
+        for low, high in (
+            (FEWEST_FOR_VERDICT, planned_epochs - 1),
+            (planned_epochs, planned_epochs),
+            (planned_epochs + 1, len(self.d)),
+        ):
+            ending = self._first_ending(low, high, question.theta, terms)
+            if ending is not None:
+                return ending
+        return self._judged(len(self.d), question.theta, terms)
+
+    def _first_ending(self, low: int, high: int, theta: float, terms: Terms) -> Ending | None:
+        """The first ending among `low` … `high` epochs, where one stays one; None without one."""
+        if low > high or not self._judged(high, theta, terms).verdict.ends:
+            return None
         while low < high:
             middle = (low + high) // 2
-            ending = self._judged(middle, question.theta, terms)
-            low, high = (low, middle) if ending.verdict.ends else (middle + 1, high)
-        return self._judged(high, question.theta, terms)
+            ends = self._judged(middle, theta, terms).verdict.ends
+            low, high = (low, middle) if ends else (middle + 1, high)
+        return self._judged(high, theta, terms)
 
     def _looks(self) -> Iterator[int]:
         if self.terms.look is not None:
