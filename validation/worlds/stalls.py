@@ -17,7 +17,6 @@ from validation.worlds.bench import (
     LATENCY_NS,
     SLICE_NS,
     Ints,
-    Layout,
     Work,
     jitter,
     lay_out,
@@ -33,14 +32,16 @@ CHANCE = LOST * LATENCY_NS / STALL_NS
 TRUTH = -math.log1p(LOST)
 
 
-def stalling(rng: np.random.Generator, log_speed: Floats, counted: bool = True) -> Work:
+def stalling(
+    rng: np.random.Generator, log_speed: Floats, counted: bool = True, clients: int = CLIENTS
+) -> Work:
     """Slices of an arm that stalls, shape of `log_speed`.
 
     `counted`: with the border of the driver. Else what straddles the bell is dropped, with its
     time: the border that hides stalls.
     """
     latency_ns = (LATENCY_NS * np.exp(-log_speed))[..., None]
-    before = rng.geometric(CHANCE, (*log_speed.shape, CLIENTS)) - 1  # good ones before a stall
+    before = rng.geometric(CHANCE, (*log_speed.shape, clients)) - 1  # good ones before a stall
     stalled = before * latency_ns < SLICE_NS
     if counted:  # the one under way at the bell, and the stall itself, with their whole time
         done = np.where(stalled, before + 1, np.ceil(SLICE_NS / latency_ns))
@@ -55,14 +56,10 @@ def _whole(values: Floats) -> Ints:
     return values.astype(np.int64)
 
 
-def draw_stalls(layout: Layout, rng: np.random.Generator, counted: bool = True) -> Draw:
-    """Weighings of an arm that stalls against a control that does not."""
-    arm = stalling(rng, jitter(rng, layout), counted)
-    return Draw(read(arm, steady(jitter(rng, layout))), layout.first, TRUTH)
-
-
 def _stalls(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    return draw_stalls(lay_out(rng, weighings, epochs), rng)
+    layout = lay_out(rng, weighings, epochs)
+    arm = stalling(rng, jitter(rng, layout))
+    return Draw(read(arm, steady(jitter(rng, layout))), layout.first, TRUTH)
 
 
 STALLS = World(
