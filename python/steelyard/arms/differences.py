@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.arms.arm import Build
@@ -10,6 +11,9 @@ from steelyard.errors import WeighingError
 
 Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""
+
+_LISTS = ("configure", "cflags")
+"""Fields of a build that are lists of options."""
 
 ABSENT = "(absent)"
 """The value of a setting that one of the two servers does not know."""
@@ -47,6 +51,11 @@ DERIVED_SETTINGS: Mapping[str, frozenset[str]] = {
 Seen by starting 16.14 and 18.4 with another shared_buffers and max_connections; the formulas are
 in src/backend/utils/misc/guc_tables.c and the *_shmem_buffers functions of the SLRUs.
 """
+
+PRELOADING = frozenset(
+    {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}
+)
+"""Bring the settings of what they load, which are named MODULE.SETTING."""
 
 VERSION = "version"
 
@@ -134,9 +143,30 @@ def builds_differ(control: Build, arm: Build) -> list[Difference]:
     return [difference for difference in compared if difference[1] != difference[2]]
 
 
+def told(differences: Sequence[Difference]) -> str:
+    """`builds_differ` in words: of long lists of options only those that one build alone has."""
+    said = []
+    for what, ours, theirs in differences:
+        apart = _apart(ours, theirs) if what in _LISTS else (ours or "unknown", theirs or "unknown")
+        said.append(f"{what}: {apart[0]} and {apart[1]}")
+    return "; ".join(said)
+
+
+def _apart(ours: str, theirs: str) -> tuple[str, str]:
+    if not ours or not theirs:
+        return ours or "unknown", theirs or "unknown"
+    mine, others = (re.findall(r"'[^']*'|\S+", text) for text in (ours, theirs))
+    return (
+        " ".join(word for word in mine if word not in others) or "nothing more",
+        " ".join(word for word in others if word not in mine) or "nothing more",
+    )
+
+
 def _follows(difference: Difference, declared: Collection[str]) -> bool:
     name, ours, theirs = difference
     if VERSION in declared and (ABSENT in (ours, theirs) or name in COMPILED | PLACES):
+        return True
+    if "." in name and ABSENT in (ours, theirs) and not PRELOADING.isdisjoint(declared):
         return True
     causes = DERIVED_SETTINGS.get(name)
     if causes is None:

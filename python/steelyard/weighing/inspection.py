@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.arms.arm import declared_names
-from steelyard.arms.differences import Differences, builds_differ, compare
+from steelyard.arms.differences import Differences, builds_differ, compare, told
 from steelyard.engines.engine import Instance, Tunable
 from steelyard.errors import RecordError
 from steelyard.readings.environment import machines_differ
@@ -49,10 +49,8 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
         differences[arm.name] = found
         builds = builds_differ(identities[control.name], identities[arm.name])
         if builds:
-            words = "; ".join(f"{what}: {ours} and {theirs}" for what, ours, theirs in builds)
-            threats.append(
-                raise_threat(ThreatKind.BUILDS_DIFFER, f"{control.name} and {arm.name}: {words}")
-            )
+            seen = f"{control.name} and {arm.name}: {told(builds)}"
+            threats.append(raise_threat(ThreatKind.BUILDS_DIFFER, seen))
         changed = plans_differ(plans[control.name], plans[arm.name])
         if changed:
             words = "; ".join(statement for statement, _, _ in changed)

