@@ -49,8 +49,8 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
         differences[arm.name] = found
         builds = builds_differ(identities[control.name], identities[arm.name])
         if builds:
-            seen = f"{control.name} and {arm.name}: {told(builds)}"
-            threats.append(raise_threat(ThreatKind.BUILDS_DIFFER, seen))
+            words = f"{control.name} and {arm.name}: {told(builds)}"
+            threats.append(raise_threat(ThreatKind.BUILDS_DIFFER, words))
         changed = plans_differ(plans[control.name], plans[arm.name])
         if changed:
             words = "; ".join(statement for statement, _, _ in changed)
