@@ -33,10 +33,6 @@ class Proportion:
         """Whether the whole interval lies above a bound: only then is it said to be missed."""
         return self.interval(confidence)[0] > bound
 
-    def falls_short_of(self, bound: float, confidence: float = CONFIDENCE) -> bool:
-        """Whether the whole interval lies below a bound."""
-        return self.interval(confidence)[1] < bound
-
     def __add__(self, other: Proportion) -> Proportion:
         return Proportion(self.count + other.count, self.trials + other.trials)
 

@@ -20,6 +20,8 @@ def paragraph(text: str) -> str:
 
 def at_most(found: Proportion, bound: float) -> str:
     """A share that must not exceed a bound, in percent with its interval; bold where it does."""
+    if not found.trials:
+        return "–"
     return f"**{found}**" if found.exceeds(bound) else str(found)
 
 

@@ -1,0 +1,84 @@
+"""The validation goes on where it was, and never mixes results of different code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from validation.case import seed_of
+from validation.fingerprint import essence_of, fingerprint
+from validation.results import Results
+from validation.suites import SUITES
+from validation.work import work_through
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A case that takes a known time."""
+
+    number: int
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return f"waiting/{self.number}"
+
+    @property
+    def cost(self) -> float:
+        return max(self.seconds, 0.001)
+
+    def work(self) -> Mapping[str, Any]:
+        time.sleep(self.seconds)
+        return {"number": self.number}
+
+
+def test_every_case_gets_one_result_and_is_not_done_again(tmp_path: Path) -> None:
+    results, said = Results(tmp_path / "r.jsonl"), list[str]()
+    cases = [Waiting(number) for number in range(7)]
+    assert work_through(cases[:3], results, "code", said.append)
+    assert work_through(cases, results, "code", said.append)
+    assert work_through(cases, results, "code", said.append)
+    assert sorted(one["number"] for one in results) == list(range(7))
+    assert said[-1].startswith("100 %")
+
+
+def test_results_of_other_code_are_dropped_and_done_again(tmp_path: Path) -> None:
+    results = Results(tmp_path / "r.jsonl")
+    work_through([Waiting(1), Waiting(2)], results, "old", lambda words: None)
+    work_through([Waiting(2)], results, "new", lambda words: None)
+    assert [(one["key"], one["code"]) for one in results] == [("waiting/2", "new")]
+
+
+def test_no_case_is_begun_that_would_end_too_late(tmp_path: Path) -> None:
+    results = Results(tmp_path / "r.jsonl")
+    cases = [Waiting(1), Waiting(2, seconds=1_000.0)]
+    assert not work_through(cases, results, "code", lambda words: None, most_seconds=100.0)
+    assert [one["key"] for one in results] == ["waiting/1"]
+
+
+def test_the_seed_of_a_key_is_what_the_page_says_it_is() -> None:
+    import hashlib
+
+    digest = hashlib.sha256(b"simulation/white/12/looks/0").hexdigest()
+    assert seed_of("simulation/white/12/looks/0") == int(digest[:16], 16)
+
+
+def test_code_is_told_apart_by_what_it_does_and_not_by_its_words() -> None:
+    plain = "def f(x):\n    return x + 1\n"
+    told = '"""Module."""\ndef f(x):\n    """Adds one."""\n    # why\n    return (x + 1)\n'
+    assert essence_of(plain) == essence_of(told)
+    assert essence_of(plain) != essence_of(plain.replace("1", "2"))
+    assert fingerprint([seed_of, work_through]) == fingerprint([work_through, seed_of])
+    assert fingerprint([seed_of]) != fingerprint([work_through])
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=[one.name for one in SUITES])
+def test_every_case_of_a_suite_has_a_key_of_its_own(suite: Any) -> None:
+    keys = [case.key for case in suite.cases()]
+    assert len(keys) == len(set(keys)) > 0
+    assert len(suite.code.split()[0]) == 12
