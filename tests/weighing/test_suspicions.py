@@ -98,3 +98,21 @@ def test_the_plan_itself_can_be_doubted(make_epoch: MakeEpoch) -> None:
         "placement_why": "60 % waited",
     }  # fmt: skip
     assert names([make_epoch(0)], plan) == ["data directory tied to the arm", "placement free"]
+
+
+@pytest.mark.parametrize(
+    ("upkeep", "shared", "count", "raised"),
+    [
+        ("restore", True, 1, 0),
+        ("restore", False, 3, 0),
+        ("restore", False, 2, 1),
+        ("carry", True, 1, 1),
+        ("carry", False, 3, 0),
+    ],
+)
+def test_files_are_tied_to_an_arm_unless_it_has_three_loads(
+    make_epoch: MakeEpoch, upkeep: str, shared: bool, count: int, raised: int
+) -> None:
+    loads = {"shared": shared, "arms": {"on": {"count": count}, "off": {"count": count}}}
+    plan = {**PLAN, "upkeep": upkeep, "upkeep_why": "slow", "loads": loads}
+    assert names([make_epoch(0)], plan) == ["data directory tied to the arm"] * raised

@@ -12,6 +12,7 @@ import pytest
 import steelyard.workloads.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
+from steelyard.engines.noop import NOOP_IDENTITY
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.errors import EngineError, ServerError
 from steelyard.workloads.template import template, template_key, trusted
@@ -110,3 +111,18 @@ def test_the_key_follows_whatever_decides_the_bytes(engine18: Postgres, pgbench:
         template_key(replace(identity, version_number=180005), pgbench, 1),
     }
     assert len(keys) == 4
+
+
+def test_separate_loads_and_builds_that_are_being_written_have_templates_of_their_own(
+    pgbench: Workload, tmp_path: Path
+) -> None:
+    identity = replace(NOOP_IDENTITY, version="19devel", bindir=str(tmp_path))
+    (tmp_path / "postgres").write_bytes(b"one")
+    first = template_key(identity, pgbench, 1)
+    assert template_key(identity, pgbench, 1, number=2) == f"{first}-load3"
+    (tmp_path / "postgres").write_bytes(b"built again")
+    assert template_key(identity, pgbench, 1) != first
+    released = replace(identity, version="18.4")
+    before = template_key(released, pgbench, 1)
+    (tmp_path / "postgres").write_bytes(b"installed again")
+    assert template_key(released, pgbench, 1) == before
