@@ -80,7 +80,7 @@ def fixed_order(rng: np.random.Generator) -> Erring:
 
 def _wandering_blocks(rng: np.random.Generator) -> Floats:
     """Block log ratios of equal arms whose servers wander, shape (weighings, epochs, blocks)."""
-    layout = lay_out(rng, WEIGHINGS, EPOCHS)
+    layout = lay_out(rng, draw_slots(rng, WEIGHINGS, EPOCHS))
     sides = [wander(rng, layout) + jitter(rng, layout) for _ in range(2)]
     return sides[0] - sides[1]
 
@@ -127,7 +127,7 @@ def _traced_flips(rng: np.random.Generator, placement: str) -> Erring:
 
 def _misses(rng: np.random.Generator, reading: Callable[[Work, Work], Floats]) -> Erring:
     """Whether the set of an arm that stalls misses the truth, by another reading of its epochs."""
-    layout: Layout = lay_out(rng, WEIGHINGS, READING_EPOCHS)
+    layout: Layout = lay_out(rng, draw_slots(rng, WEIGHINGS, READING_EPOCHS))
     arm = stalling(rng, jitter(rng, layout), reading is not hidden, STALLING_CLIENTS)
     d = reading(arm, steady(jitter(rng, layout)))
     missed = np.array([TRUTH not in confidence_set(one, LEVEL).interval for one in d])

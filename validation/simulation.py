@@ -142,7 +142,7 @@ class OpenCase:
         """Tallies by cell."""
         rng = generator(self.key)
         found = Tallies()
-        draw = world(self.world).draw(rng, self.weighings, HORIZON * self.epochs)
+        draw = world(self.world).draw(rng, self.weighings, HORIZON * self.epochs, self.epochs)
         for weighing in weighings(draw, self.epochs):
             for question in FEW:
                 found.add("open", question, weighing.open_ending(question, first_verdict=False))

@@ -22,7 +22,7 @@ from validation.worlds.bench import (
     read,
     steady,
 )
-from validation.worlds.world import SIGMA, Draw, Floats, signs
+from validation.worlds.world import SIGMA, Draw, Floats, draw_slots, signs
 
 EPOCHS = 30
 
@@ -47,6 +47,14 @@ def test_every_world_has_the_truth_it_names_and_slots_half_each_way(name: str) -
     means = draw.d.mean(axis=1) - draw.truth
     error = means.std(ddof=1) / np.sqrt(len(means))
     assert abs(means.mean()) < 4 * error + 5e-4  # a ratio of totals is not quite a mean of logs
+
+
+def test_an_open_ended_plan_is_balanced_as_far_as_it_was_planned_and_tosses_coins_past_it() -> None:
+    draw = world("white").draw(np.random.default_rng(1), 300, 30, 10)
+    assert (draw.first[:, :10].sum(axis=1) == 5).all()
+    past = draw.first[:, 10:].sum(axis=1)
+    assert past.std() > 1.5  # coins: 2.2, balanced: 0
+    assert past.mean() == pytest.approx(10, abs=0.5)
 
 
 @pytest.mark.parametrize(("rho", "expected"), [(0.5, 0.4), (0.9, 0.72), (0.99, 0.79)])
@@ -116,7 +124,7 @@ def test_in_a_period_a_fixed_order_favours_one_arm_and_a_drawn_one_does_not() ->
     assert np.abs(path[:, ::2].mean(axis=1) - path[:, 1::2].mean(axis=1)) == pytest.approx(
         -np.log(0.9)
     )
-    layout = lay_out(rng, 50, 2)
+    layout = lay_out(rng, draw_slots(rng, 50, 2))
     assert abs((layout.of_arm(path) - layout.of_control(path)).mean()) < 0.02
 
 
@@ -142,7 +150,7 @@ def test_failed_transactions_are_time_without_work() -> None:
 
 def test_wandering_servers_tie_the_blocks_of_an_epoch_together_but_not_the_epochs() -> None:
     rng = np.random.default_rng(6)
-    layout = lay_out(rng, 40, 12)
+    layout = lay_out(rng, draw_slots(rng, 40, 12))
     blocks = lives.wander(rng, layout) - lives.wander(rng, layout)
     assert np.mean([lag_one(epoch) for one in blocks for epoch in one]) > 0.3
     assert abs(lag(drawn("arm × time autocorrelation", 200).d)) < 0.05
@@ -175,7 +183,7 @@ def slowly(arm: Work, control: Work, first: bool) -> float:
 @pytest.mark.parametrize("seed", range(5))
 def test_slices_are_read_as_the_lines_of_a_record_are(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    layout: Layout = lay_out(rng, 1, 1)
+    layout: Layout = lay_out(rng, np.ones((1, 1), dtype=np.bool_))
     arm = stalls.stalling(rng, jitter(rng, layout))
     control = steady(jitter(rng, layout))
     control.transactions[0, 0, 3] = control.busy_ns[0, 0, 3] = 0  # dropped

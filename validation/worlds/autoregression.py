@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.worlds.world import SIGMA, Draw, Drawing, Floats, World, with_slots
+from validation.worlds.world import SIGMA, Bools, Draw, Drawing, Floats, World, with_slots
 
 LUCK = 0.5
 """Restart luck beside the slots' difference, in σ."""
@@ -22,8 +22,8 @@ def stationary(rng: np.random.Generator, rho: float, shape: tuple[int, ...]) -> 
 
 
 def _drawing(rho: float) -> Drawing:
-    def draw(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-        return with_slots(rng, SIGMA * stationary(rng, rho, (weighings, epochs)), LUCK)
+    def draw(rng: np.random.Generator, first: Bools) -> Draw:
+        return with_slots(rng, first, SIGMA * stationary(rng, rho, first.shape), LUCK)
 
     return draw
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.epoch_reading import epoch_log_ratio
 from steelyard.readings.reading import ArmTotals, EpochTotals
-from validation.worlds.world import Bools, Floats, draw_slots
+from validation.worlds.world import Bools, Floats
 
 Ints = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class Layout:
     """Where the slices of some weighings stand in time: two a block, one of either arm."""
 
     first: Bools
-    """Slots of the arm, shape (weighings, epochs)."""
+    """Slots of the arm, shape first.shape."""
     leads: Bools
     """Whether the arm has the first slice of the block, shape (weighings, epochs, blocks)."""
 
@@ -62,9 +62,9 @@ class Layout:
         return np.where(leads, pairs[..., 0], pairs[..., 1])
 
 
-def lay_out(rng: np.random.Generator, weighings: int, epochs: int, blocks: int = BLOCKS) -> Layout:
-    """Slots as the plan draws them, and a coin for the order of each block."""
-    return Layout(draw_slots(rng, weighings, epochs), rng.random((weighings, epochs, blocks)) < 0.5)
+def lay_out(rng: np.random.Generator, first: Bools, blocks: int = BLOCKS) -> Layout:
+    """The arm in given slots, and a coin for the order of each block."""
+    return Layout(first, rng.random((*first.shape, blocks)) < 0.5)
 
 
 def jitter(rng: np.random.Generator, layout: Layout) -> Floats:
@@ -95,7 +95,7 @@ def steady(log_speed: Floats) -> Work:
 
 
 def read(arm: Work, control: Work) -> Floats:
-    """The log ratio of every epoch by the product's reading, shape (weighings, epochs)."""
+    """The log ratio of every epoch by the product's reading, shape first.shape."""
     totals = [
         part.sum(axis=2).ravel().tolist()
         for work in (arm, control)

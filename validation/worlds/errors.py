@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from validation.worlds.bench import LATENCY_NS, LOAD_NS, Work, jitter, lay_out, read, steady
-from validation.worlds.world import Draw, Floats, World
+from validation.worlds.world import Bools, Draw, Floats, World
 
 CHANCE = 0.02
 LENGTH = 3.0
@@ -24,8 +24,8 @@ def failing(rng: np.random.Generator, log_speed: Floats) -> Work:
     return Work(tried - failed, busy_ns.astype(np.int64))
 
 
-def _errors(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
+def _errors(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
     arm = failing(rng, jitter(rng, layout))
     return Draw(read(arm, steady(jitter(rng, layout))), layout.first, TRUTH)
 

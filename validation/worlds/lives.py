@@ -6,7 +6,7 @@ import numpy as np
 
 from validation.worlds.autoregression import stationary
 from validation.worlds.bench import Layout, jitter, lay_out, read, steady
-from validation.worlds.world import Draw, Floats, World, signs
+from validation.worlds.world import Bools, Draw, Floats, World, signs
 
 WANDER_RHO = 0.9
 WANDER_SD = 0.03
@@ -27,22 +27,22 @@ def luck(rng: np.random.Generator, layout: Layout) -> Floats:
     return LUCK_SD * rng.standard_normal(layout.shape[:2])[..., None]
 
 
-def _wandering(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
+def _wandering(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
     sides = [steady(wander(rng, layout) + jitter(rng, layout)) for _ in range(2)]
     return Draw(read(*sides), layout.first)
 
 
-def _slots(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
+def _slots(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
     place = SLOT / 2 * signs(layout.first)[..., None]
     arm = steady(place + luck(rng, layout) + jitter(rng, layout))
     control = steady(-place + luck(rng, layout) + jitter(rng, layout))
     return Draw(read(arm, control), layout.first)
 
 
-def _drops(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
+def _drops(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
     sides = []
     for _ in range(2):
         seen = rng.random(layout.shape) < DROPPED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from validation.worlds.bench import jitter, lay_out, read, steady
-from validation.worlds.world import Draw, Floats, World
+from validation.worlds.world import Bools, Draw, Floats, World
 
 WANDER_RHO = 0.9
 WANDER_SD = 0.05
@@ -38,17 +38,17 @@ def period(rng: np.random.Generator, weighings: int, slices: int) -> Floats:
     return np.where(odd == 1, np.log1p(-PERIOD_LOSS), 0.0)
 
 
-def _storm(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
-    path = storm(rng, weighings, layout.slices)
+def _storm(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
+    path = storm(rng, len(first), layout.slices)
     arm = steady(layout.of_arm(path) + jitter(rng, layout))
     control = steady(layout.of_control(path) + jitter(rng, layout))
     return Draw(read(arm, control), layout.first)
 
 
-def _period(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
-    path = period(rng, weighings, layout.slices)
+def _period(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
+    path = period(rng, len(first), layout.slices)
     arm = steady(layout.of_arm(path) + jitter(rng, layout))
     control = steady(layout.of_control(path) + jitter(rng, layout))
     return Draw(read(arm, control), layout.first)

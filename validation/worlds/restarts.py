@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.worlds.world import SIGMA, Draw, World, draw_slots
+from validation.worlds.world import SIGMA, Bools, Draw, World
 
 SLOW_SHARE = 0.15
 SLOW_BY = 4.0
@@ -12,26 +12,26 @@ LUCK_SHARE = 0.3
 LOSS = 1.0
 
 
-def _either(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    shape = (weighings, epochs)
+def _either(rng: np.random.Generator, first: Bools) -> Draw:
+    shape = first.shape
     slow = [SLOW_BY * SIGMA * (rng.random(shape) < LUCK_SHARE) for _ in range(2)]
     noise = SIGMA * rng.standard_normal(shape)
-    return Draw(noise - slow[0] + slow[1], draw_slots(rng, weighings, epochs))
+    return Draw(noise - slow[0] + slow[1], first)
 
 
-def _skewed(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    shape = (weighings, epochs)
+def _skewed(rng: np.random.Generator, first: Bools) -> Draw:
+    shape = first.shape
     slow = SLOW_BY * SIGMA * (rng.random(shape) < SLOW_SHARE)
     noise = SIGMA * rng.standard_normal(shape)
     truth = -SLOW_BY * SIGMA * SLOW_SHARE
-    return Draw(noise - slow, draw_slots(rng, weighings, epochs), truth)
+    return Draw(noise - slow, first, truth)
 
 
-def _late(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    shape = (weighings, epochs)
+def _late(rng: np.random.Generator, first: Bools) -> Draw:
+    shape = first.shape
     loss = LOSS * SIGMA * rng.exponential(1.0, shape)
     noise = SIGMA * rng.standard_normal(shape)
-    return Draw(noise - loss, draw_slots(rng, weighings, epochs), -LOSS * SIGMA)
+    return Draw(noise - loss, first, -LOSS * SIGMA)
 
 
 EITHER = World(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.worlds.world import SIGMA, Draw, World, with_slots
+from validation.worlds.world import SIGMA, Bools, Draw, World, with_slots
 
 EFFECT = 1.0
 """Slot effect in σ."""
 
 
-def _constant(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    return with_slots(rng, np.full((weighings, epochs), EFFECT * SIGMA), luck=1.0)
+def _constant(rng: np.random.Generator, first: Bools) -> Draw:
+    return with_slots(rng, first, np.full(first.shape, EFFECT * SIGMA), luck=1.0)
 
 
-def _alternating(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    turns = np.where(np.arange(epochs) % 2 == 0, 1.0, -1.0)
-    return with_slots(rng, np.tile(EFFECT * SIGMA * turns, (weighings, 1)), luck=1.0)
+def _alternating(rng: np.random.Generator, first: Bools) -> Draw:
+    turns = np.where(np.arange(first.shape[1]) % 2 == 0, 1.0, -1.0)
+    return with_slots(rng, first, EFFECT * SIGMA * np.tile(turns, (len(first), 1)), luck=1.0)
 
 
 SLOT = World("slot effect", "d = s·σ + σ·ε", _constant)

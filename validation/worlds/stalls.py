@@ -23,7 +23,7 @@ from validation.worlds.bench import (
     read,
     steady,
 )
-from validation.worlds.world import Draw, Floats, World
+from validation.worlds.world import Bools, Draw, Floats, World
 
 STALL_NS = 200_000_000
 LOST = 0.05
@@ -56,8 +56,8 @@ def _whole(values: Floats) -> Ints:
     return values.astype(np.int64)
 
 
-def _stalls(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    layout = lay_out(rng, weighings, epochs)
+def _stalls(rng: np.random.Generator, first: Bools) -> Draw:
+    layout = lay_out(rng, first)
     arm = stalling(rng, jitter(rng, layout))
     return Draw(read(arm, steady(jitter(rng, layout))), layout.first, TRUTH)
 

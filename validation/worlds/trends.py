@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from validation.worlds.autoregression import LUCK
-from validation.worlds.world import SIGMA, Draw, Floats, World, with_slots
+from validation.worlds.world import SIGMA, Bools, Draw, Floats, World, with_slots
 
 STEP_CHANCE = 0.2
 STEP_SD = 2.0
@@ -24,18 +24,18 @@ def levels(
     return np.take_along_axis(fresh, last, axis=-1)
 
 
-def _steps(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    return with_slots(rng, levels(rng, (weighings, epochs), STEP_CHANCE, STEP_SD * SIGMA), LUCK)
+def _steps(rng: np.random.Generator, first: Bools) -> Draw:
+    return with_slots(rng, first, levels(rng, first.shape, STEP_CHANCE, STEP_SD * SIGMA), LUCK)
 
 
-def _drift(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    line = DRIFT * SIGMA * np.linspace(-1, 1, epochs)
-    return with_slots(rng, np.tile(line, (weighings, 1)), LUCK)
+def _drift(rng: np.random.Generator, first: Bools) -> Draw:
+    line = DRIFT * SIGMA * np.linspace(-1, 1, first.shape[1])
+    return with_slots(rng, first, np.tile(line, (len(first), 1)), LUCK)
 
 
-def _walk(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    walk = np.cumsum(rng.standard_normal((weighings, epochs)), axis=1)
-    return with_slots(rng, WALK_SD * SIGMA * walk, LUCK)
+def _walk(rng: np.random.Generator, first: Bools) -> Draw:
+    walk = np.cumsum(rng.standard_normal(first.shape), axis=1)
+    return with_slots(rng, first, WALK_SD * SIGMA * walk, LUCK)
 
 
 STEPS = World(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.worlds.world import SIGMA, Draw, Drawing, World, draw_slots
+from validation.worlds.world import SIGMA, Bools, Draw, Drawing, World
 
 REGIMES = (0.5, 2.5)
 """Standard deviations of either half, in σ: variances 1 : 25."""
@@ -13,11 +13,12 @@ TREND = (1.5, 0.5)
 
 
 def _drawing(trend: bool) -> Drawing:
-    def draw(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
+    def draw(rng: np.random.Generator, first: Bools) -> Draw:
+        epochs = first.shape[1]
         early = np.arange(epochs) < epochs // 2
         spread = np.linspace(*TREND, epochs) if trend else np.where(early, *REGIMES)
-        noise = SIGMA * spread * rng.standard_normal((weighings, epochs))
-        return Draw(noise, draw_slots(rng, weighings, epochs))
+        noise = SIGMA * spread * rng.standard_normal(first.shape)
+        return Draw(noise, first)
 
     return draw
 

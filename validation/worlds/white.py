@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.worlds.world import SIGMA, Draw, World, draw_slots
+from validation.worlds.world import SIGMA, Bools, Draw, World
 
 SPIKES = 0.12
 """Share of epochs that are spikes."""
 SPIKE_WIDTH = 4.0
 
 
-def _white(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    noise = SIGMA * rng.standard_normal((weighings, epochs))
-    return Draw(noise, draw_slots(rng, weighings, epochs))
+def _white(rng: np.random.Generator, first: Bools) -> Draw:
+    noise = SIGMA * rng.standard_normal(first.shape)
+    return Draw(noise, first)
 
 
-def _spikes(rng: np.random.Generator, weighings: int, epochs: int) -> Draw:
-    white = _white(rng, weighings, epochs)
-    width = np.where(rng.random((weighings, epochs)) < SPIKES, SPIKE_WIDTH, 1.0)
+def _spikes(rng: np.random.Generator, first: Bools) -> Draw:
+    white = _white(rng, first)
+    width = np.where(rng.random(first.shape) < SPIKES, SPIKE_WIDTH, 1.0)
     return Draw(white.d * width, white.first)
 
 

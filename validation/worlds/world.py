@@ -23,15 +23,15 @@ class Draw:
     """Weighings drawn from a world: log ratios of epochs, and where the arm stood."""
 
     d: Floats
-    """Log ratio of each epoch, shape (weighings, epochs), in the order they were measured."""
+    """Log ratio of each epoch, shape first.shape, in the order they were measured."""
     first: Bools
     """Whether the arm stood in the first of its two slots, same shape."""
     truth: float = 0.0
     """The mean log ratio that the world itself puts into d, before any effect is added."""
 
 
-Drawing = Callable[[np.random.Generator, int, int], Draw]
-"""Draws so many weighings of so many epochs."""
+Drawing = Callable[[np.random.Generator, Bools], Draw]
+"""Draws weighings in which the arm stands in given slots, shape (weighings, epochs)."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,27 @@ class World:
     name: str
     formula: str
     """How d comes about, for the reader of docs/validation.md."""
-    draw: Drawing
+    drawing: Drawing
     symmetric: bool = True
     """Whether d − θ is symmetric, which the method's exactness asks for."""
 
+    def draw(
+        self, rng: np.random.Generator, weighings: int, epochs: int, planned: int | None = None
+    ) -> Draw:
+        """So many weighings of so many epochs, of which `planned` (all) were planned."""
+        return self.drawing(rng, draw_slots(rng, weighings, epochs, planned))
 
-def draw_slots(rng: np.random.Generator, weighings: int, epochs: int) -> Bools:
-    """Slots as a plan draws them, shape (weighings, epochs): exactly half of the epochs each way,
-    in uniformly random order; by the product's own code."""
+
+def draw_slots(
+    rng: np.random.Generator, weighings: int, epochs: int, planned: int | None = None
+) -> Bools:
+    """Slots as a plan draws them, shape (weighings, epochs): exactly half of the planned epochs
+    each way, in uniformly random order, by the product's own code; past the plan, a coin each."""
     draw = random.Random(int(rng.integers(1 << 62)))
-    rows = [[slot == 0 for _, slot in balanced_orders(2, epochs, draw)] for _ in range(weighings)]
-    return np.array(rows, dtype=np.bool_)
+    balanced = epochs if planned is None else planned
+    rows = [[slot == 0 for _, slot in balanced_orders(2, balanced, draw)] for _ in range(weighings)]
+    coins = rng.random((weighings, epochs - balanced)) < 0.5
+    return np.concatenate([np.array(rows, dtype=np.bool_), coins], axis=1)
 
 
 def signs(first: Bools) -> Floats:
@@ -59,9 +69,8 @@ def signs(first: Bools) -> Floats:
     return np.where(first, 1.0, -1.0)
 
 
-def with_slots(rng: np.random.Generator, difference: Floats, luck: float) -> Draw:
-    """d = s·c + luck·σ·ε: the slots' difference c, shape (weighings, epochs), with the drawn sign,
-    and the restart luck of both arms."""
-    first = draw_slots(rng, *difference.shape)
-    noise = luck * SIGMA * rng.standard_normal(difference.shape)
+def with_slots(rng: np.random.Generator, first: Bools, difference: Floats, luck: float) -> Draw:
+    """d = s·c + luck·σ·ε: the slots' difference c, shape (weighings, epochs), with the sign of the
+    arm's slot, and the restart luck of both arms."""
+    noise = luck * SIGMA * rng.standard_normal(first.shape)
     return Draw(signs(first) * difference + noise, first)
