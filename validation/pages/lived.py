@@ -105,12 +105,14 @@ def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
     if not known:
         return [kind, count, *["–" if weighings else "not yet measured"] * 5]
     errors = [one["estimate_percent"] - one["truth_percent"] for one in known]
-    spread = statistics.stdev(errors) / math.sqrt(len(errors)) if len(errors) > 1 else math.nan
+    bias = f"{statistics.fmean(errors):+.2f}"
+    if len(errors) > 1:
+        bias += f" ± {statistics.stdev(errors) / math.sqrt(len(errors)):.2f}"
     return [
         kind,
         count,
         f"{statistics.fmean(one['truth_percent'] for one in known):.2f}",
-        f"{statistics.fmean(errors):+.2f} ± {spread:.2f}",
+        bias,
         f"{sum(_covers(one) for one in known)} of {len(known)}",
         percent(Proportion(sum(one["verdict"] == "slower" for one in known), len(known))) + " %",
         f"{statistics.median(one['command_seconds'] for one in known):.0f}",
