@@ -224,6 +224,8 @@ def _gathered(
 
 def total_of(series: Series) -> float:
     """One number for a series: the mean by weight of slices, the geometric one of repetitions."""
+    if len(series.values) == 1:
+        return float(series.values[0])
     if series.grain is Grain.REPETITION:
         return float(np.exp(np.log(series.values).mean()))
     return float(np.average(series.values, weights=series.weights))

@@ -1,8 +1,8 @@
 """HammerDB's results: the lines with NOPM and TPM, and the counter of transactions.
 
-    Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM       since 4.0
-    Vuser 1:TEST RESULT : System achieved 6611 PostgreSQL TPM at 2779 NOPM           before
-    81318 PostgreSQL tpm                                                            hdbtcount.log
+    Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM     since 4.0
+    Vuser 1:TEST RESULT : System achieved 6611 PostgreSQL TPM at 2779 NOPM         before
+    81318 PostgreSQL tpm @ Fri Jan 18 12:10:57 UTC 2019                  its transaction counter
 
 A result is one repetition, whatever the number of virtual users; counted minutes are slices.
 """
@@ -21,19 +21,15 @@ _NEW = re.compile(r"System achieved ([0-9]{1,15}) NOPM from ([0-9]{1,15}) (.*?) 
 _OLD = re.compile(r"System achieved ([0-9]{1,15}) (.*?) ?TPM at ([0-9]{1,15}) NOPM")
 _COUNT = re.compile(r"\s*([0-9]{1,15}) (\S.*?) tpm\b")
 _USERS = re.compile(r"([0-9]{1,9}) Active Virtual Users configured")
+_HEAD = 50
 NOPM = Metric(THROUGHPUT, "NOPM", True)
 TPM = Metric("tpm", "TPM", True)
 
 
 def is_hammerdb(source: Source) -> bool:
     """Whether a text is HammerDB's."""
-    return "System achieved " in source.text or _COUNT.match(_first_count(source)) is not None
-
-
-def _first_count(source: Source) -> str:
-    return next(
-        (line for line in source.text.split("\n", 2_000) if line.rstrip().endswith("tpm")), ""
-    )
+    head = source.text.split("\n", _HEAD)[:_HEAD]
+    return "System achieved " in source.text or any(_COUNT.match(line) for line in head)
 
 
 def read_hammerdb(source: Source) -> Sheet:

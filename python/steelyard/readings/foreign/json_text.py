@@ -142,15 +142,21 @@ def _kind(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, dict):
         return "an object"
+    if isinstance(value, Number):
+        return "a number"
     return "a list" if isinstance(value, list) else "a string"
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Number)
 
 
 def _metric(document: Document, said: Mapping[str, Any]) -> Metric:
     name, unit = said.get("metric", "value"), said.get("unit")
     higher = said.get("higher_is_better")
     for key, value, wanted in (
-        ("metric", name, isinstance(name, str)),
-        ("unit", unit, unit is None or isinstance(unit, str)),
+        ("metric", name, _is_words(name)),
+        ("unit", unit, unit is None or _is_words(unit)),
         ("higher_is_better", higher, higher is None or isinstance(higher, bool)),
     ):
         if not wanted:

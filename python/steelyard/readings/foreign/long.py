@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.readings.foreign.metric import Metric, metric_of
 from steelyard.readings.foreign.number import Spot, floats_of
@@ -21,6 +23,7 @@ MOST_ARMS = 100
 _RUNS_Z = -1.645
 Arranged = Mapping[str, Sequence[Sequence[int]]]
 """Arm → for each of its rows, the rows of the table that make it."""
+Indices = NDArray[np.int64]
 
 
 def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet:
@@ -34,12 +37,23 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
     order = sorted_rows.tolist()
     blocks = table.columns[roles.block] if roles.block is not None else None
     arranged = _blocks(labels, blocks, order) if blocks else None
-    rows = arranged or _by_arm(labels, order)
+    rows = arranged or {}
+    first = {arm: np.array([some[0] for some in own]) for arm, own in rows.items()}
+    first = first or _by_arm(labels, order)
     metrics = []
     for column in roles.numbers:
         spot = partial(_spot, table, column)
         values, unit = floats_of(table.columns[column], table.source, spot)
-        metrics.append((_metric(table.name(column), unit), _series(rows, values, moments, spot)))
+        series = tuple(
+            Series(
+                arm,
+                _joined(rows[arm], values) if rows else values[own],
+                moments=None if moments is None else moments[own],
+                spot=partial(_spot_of, spot, own),
+            )
+            for arm, own in first.items()
+        )
+        metrics.append((_metric(table.name(column), unit), series))
     return Sheet(
         source=table.source.name,
         form=form,
@@ -56,11 +70,12 @@ def _spot(table: Table, column: int, row: int) -> Place:
     return table.spot(row, column)
 
 
-def _by_arm(labels: Sequence[str], order: Iterable[int]) -> Arranged:
-    found: dict[str, list[list[int]]] = {arm: [] for arm in dict.fromkeys(labels)}
-    for index in order:
-        found[labels[index]].append([int(index)])
-    return found
+def _by_arm(labels: Sequence[str], order: Sequence[int]) -> dict[str, Indices]:
+    """The rows of every arm, in the given order."""
+    names = list(dict.fromkeys(labels))
+    codes = {name: code for code, name in enumerate(names)}
+    coded = np.array([codes[label] for label in labels])[order]
+    return {name: np.asarray(order)[coded == code] for name, code in codes.items()}
 
 
 def order_of(labels: Sequence[str]) -> Order:
@@ -69,7 +84,7 @@ def order_of(labels: Sequence[str]) -> Order:
     Sequential: no arm comes back after another, or (Wald & Wolfowitz, Annals of Mathematical
     Statistics 11 (1940) 147) far fewer changes than chance gives. Else the arms took turns.
     """
-    counts = {label: labels.count(label) for label in dict.fromkeys(labels)}
+    counts = Counter(labels)
     changes = sum(one != other for one, other in itertools.pairwise(labels))
     if changes == len(counts) - 1 and max(counts.values()) > 1:
         return Order.SEQUENTIAL
@@ -96,24 +111,18 @@ def _block_names(arranged: Arranged, blocks: Sequence[str]) -> tuple[str, ...]:
     return tuple(blocks[rows[0]].strip() for rows in first)
 
 
-def _series(
-    rows: Arranged, values: Floats, moments: Floats | None, spot: Spot
-) -> tuple[Series, ...]:
-    return tuple(
-        Series(
-            arm,
-            np.array([math.exp(np.log(values[list(some)]).mean()) for some in own])
-            if any(len(some) > 1 for some in own)
-            else values[[some[0] for some in own]],
-            moments=None if moments is None else moments[[some[0] for some in own]],
-            spot=partial(_spot_of, spot, [some[0] for some in own]),
-        )
-        for arm, own in rows.items()
+def _joined(rows: Sequence[Sequence[int]], values: Floats) -> Floats:
+    """One number a block: the geometric mean of its rows."""
+    return np.array(
+        [
+            values[some[0]] if len(some) == 1 else math.exp(np.log(values[list(some)]).mean())
+            for some in rows
+        ]
     )
 
 
-def _spot_of(spot: Spot, rows: Sequence[int], index: int) -> Place:
-    return spot(rows[index])
+def _spot_of(spot: Spot, rows: Indices, index: int) -> Place:
+    return spot(int(rows[index]))
 
 
 def _metric(name: str, unit: str) -> Metric:

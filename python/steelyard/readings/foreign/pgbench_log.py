@@ -70,7 +70,8 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
     whole = int((ends[-1] - ends[0]) // BIN_S)
     if 2 <= whole <= len(ends):
         bins = ends[0] + BIN_S * np.arange(whole + 1)
-        counted = np.histogram(ends, bins)[0].astype(np.float64) / BIN_S
+        inside = ends[ends < bins[-1]]  # the last bin of a histogram is closed
+        counted = np.histogram(inside, bins)[0].astype(np.float64) / BIN_S
         rate = Series("", counted, Grain.SLICE, moments=bins[:-1])
         metrics.append((Metric(THROUGHPUT, "transactions/s", True), (rate,)))
     return Sheet(source.name, "pgbench -l", tuple(metrics), notes=tuple(notes))

@@ -132,9 +132,8 @@ def _refuse_long_lines(source: Source) -> None:
             break
         start, line = end + 1, line + 1
         if line > MOST_ROWS:
-            raise source.error(
-                f"more than {MOST_ROWS:,} lines, the limit".replace(",", " "), Place(line, 1)
-            )
+            many = f"{MOST_ROWS:,}".replace(",", " ")
+            raise source.error(f"more than {many} lines, the limit", Place(line, 1))
     else:
         end = len(source.text)
     if end - start > LONGEST_LINE:

@@ -1,7 +1,8 @@
 """A table of texts: rows cut into cells, every cell with its place, nothing understood yet.
 
 Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
-order. Quotes as in RFC 4180, but not across lines. Lines that begin with # are comments.
+order. Quotes as in RFC 4180, but not across lines. Lines that begin with # are comments, unless
+it is the heading of a first column.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from steelyard.readings.foreign.source import Place, Source, quoted
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 1_000
 _SAMPLE = 1_000
+_SLIP = re.compile(r"[+-]?[0-9][0-9.,'’ ]*")
+"""Digits with too many separators: a number that will be refused, and no label."""
+_COMMENT = re.compile(r"\s*#(?![;,|\t])")
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
 
@@ -49,36 +53,51 @@ class Table:
     def is_text(self, column: int) -> bool:
         """Whether most cells of a column are words: labels, and not numbers with a slip."""
         cells = [c for c in self.columns[column][:_SAMPLE] if not is_missing(c)]
-        words = sum(not is_number(cell) for cell in cells)
+        words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in cells)
         return 2 * words > len(cells)
 
 
 def read_table(source: Source) -> Table:
     """The table of a text; NumbersError for ragged rows, with line and column."""
-    numbered = _lines(source)
-    separator = separator_of(numbered[0][1])
-    cut = _cutter(separator, any('"' in line for _, line in numbered), source)
-    rows = [cut(number, line) for number, line in numbered]
-    width = len(rows[0])
-    if width > MOST_COLUMNS:
-        raise source.error(f"{width} columns: more than {MOST_COLUMNS}, the limit", Place(1, 1))
-    for (number, line), row in zip(numbered, rows, strict=True):
-        if len(row) != width:
-            raise _ragged(source, number, line, separator, len(row), width)
-    header = None if all(is_number(cell) or is_missing(cell) for cell in rows[0]) else rows[0]
+    numbers, lines = _lines(source)
+    separator = separator_of(lines[0])
+    columns = _columns(source, numbers, lines, separator)
+    if len(columns) > MOST_COLUMNS:
+        place = Place(numbers[0], 1)
+        raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", place)
+    first = [column[0] for column in columns]
+    header = None if all(is_number(cell) or is_missing(cell) for cell in first) else tuple(first)
     below = 0 if header is None else 1
-    body, kept = rows[below:], [number for number, _ in numbered[below:]]
-    if not body:
-        raise source.error("there is a heading, but no row of numbers", Place(numbered[0][0], 1))
-    by_line = dict(numbered[below:])
+    if len(lines) == below:
+        raise source.error("there is a heading, but no row of numbers", Place(numbers[0], 1))
 
     def spot(row: int, column: int) -> Place:
-        line = by_line[kept[row]]
-        return Place(kept[row], _starts(line, separator)[column] + 1)
+        line = lines[below + row]
+        return Place(numbers[below + row], _starts(line, separator)[column] + 1)
 
-    columns = tuple(zip(*body, strict=True))
-    _refuse_same_names(source, header, numbered[0], separator)
-    return Table(source, tuple(header) if header else None, columns, spot, tuple(kept))
+    _refuse_same_names(source, header, (numbers[0], lines[0]), separator)
+    body = tuple(tuple(column[below:]) for column in columns)
+    return Table(source, header, body, spot, tuple(numbers[below:]))
+
+
+def _columns(
+    source: Source, numbers: Sequence[int], lines: Sequence[str], separator: str | None
+) -> list[Sequence[str]]:
+    """Columns of cells, every row as wide as the first. Plain tables are cut all at once: a list
+    a row would take ten times as long."""
+    if separator is not None and '"' not in source.text:
+        width = lines[0].count(separator) + 1
+        for number, line in zip(numbers, lines, strict=True):
+            if line.count(separator) != width - 1:
+                raise _ragged(source, number, line, separator, line.count(separator) + 1, width)
+        cells = separator.join(lines).split(separator)
+        return [cells[column::width] for column in range(width)]
+    cut = _cutter(separator, '"' in source.text, source)
+    rows = [cut(number, line) for number, line in zip(numbers, lines, strict=True)]
+    for number, line, row in zip(numbers, lines, rows, strict=True):
+        if len(row) != len(rows[0]):
+            raise _ragged(source, number, line, separator, len(row), len(rows[0]))
+    return list(zip(*rows, strict=True))
 
 
 def separator_of(line: str) -> str | None:
@@ -87,16 +106,19 @@ def separator_of(line: str) -> str | None:
     return next((one for one in SEPARATORS if one in bare), None)
 
 
-def _lines(source: Source) -> list[tuple[int, str]]:
-    """(number, text) of every line that is neither blank nor a comment."""
-    lines = [
-        (number, line)
-        for number, line in enumerate(source.text.split("\n"), start=1)
-        if line and not line.isspace() and not line.lstrip().startswith("#")
+def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
+    """Numbers and texts of the lines that are neither blank nor comments."""
+    lines = source.text.rstrip("\n").split("\n")
+    if "#" not in source.text and all(lines) and not any(map(str.isspace, lines)):
+        return range(1, len(lines) + 1), lines
+    numbers = [
+        number
+        for number, line in enumerate(lines, start=1)
+        if line and not line.isspace() and not _COMMENT.match(line)
     ]
-    if not lines:
+    if not numbers:
         raise source.error("there are only comments in it")
-    return lines
+    return numbers, [lines[number - 1] for number in numbers]
 
 
 Cut = Callable[[int, str], Sequence[str]]
@@ -150,7 +172,9 @@ def _ragged(
     if found > width and separator == ",":
         hint = "If the comma is a decimal comma, separate the cells by semicolons."
     return source.error(
-        f"{found} cells where the first line has {width}", Place(number, column + 1), hint=hint
+        f"{found} cell{'s' if found != 1 else ''} where the first line has {width}",
+        Place(number, column + 1),
+        hint=hint,
     )
 
 
