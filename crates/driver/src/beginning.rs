@@ -43,7 +43,7 @@ impl Slice<'_> {
     }
 
     /// The next transaction of a client that is done; `None`: it waits, or is back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, place: usize) -> io::Result<Option<Begun>> {
         if self.course.rate.is_some() {
             return self.next_open(place);
@@ -73,6 +73,7 @@ impl Slice<'_> {
     }
 
     /// In an open loop a client takes the oldest arrival that waits, or waits for one.
+    #[cold]
     fn next_open(&mut self, place: usize) -> io::Result<Option<Begun>> {
         let waits = self.oldest_arrival(place);
         if self.has_ended(place) {

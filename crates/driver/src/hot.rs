@@ -260,7 +260,7 @@ impl Slice<'_> {
     }
 
     /// Counts a transaction that has ended now.
-    #[inline]
+    #[inline(always)]
     fn account(&mut self, place: usize, worked: bool) {
         let client = &self.clients[place];
         let latency_ns = self.now_ns.saturating_sub(client.begin_ns);

@@ -24,8 +24,8 @@ pub fn evaluate(expr: &Expr, scope: &Scope, random: &mut Random) -> Result<Value
                 unary(*function, one)
             }
             [left, right] => {
-                let left = evaluate(left, scope, random)?;
-                let right = evaluate(right, scope, random)?;
+                let left = operand(left, scope, random)?;
+                let right = operand(right, scope, random)?;
                 binary(*function, &left, &right, random)
             }
             [lo, hi, parameter] => {
@@ -45,6 +45,21 @@ pub fn evaluate(expr: &Expr, scope: &Scope, random: &mut Random) -> Result<Value
             evaluate(otherwise, scope, random)
         }
     }
+}
+
+/// An operand; an integer that stands there already costs no call.
+#[inline(always)]
+fn operand(expr: &Expr, scope: &Scope, random: &mut Random) -> Result<Value, EvalError> {
+    match expr {
+        Expr::Constant(Value::Int(int)) => return Ok(Value::Int(*int)),
+        Expr::Variable(slot, _) => {
+            if let Some(Value::Int(int)) = scope.values.get(*slot) {
+                return Ok(Value::Int(*int));
+            }
+        }
+        _ => {}
+    }
+    evaluate(expr, scope, random)
 }
 
 fn variable(slot: usize, name: &str, scope: &Scope) -> Result<Value, EvalError> {
@@ -112,6 +127,12 @@ fn binary(
     right: &Value,
     random: &mut Random,
 ) -> Result<Value, EvalError> {
+    // Nearly all that scripts compute is of two integers.
+    if let (Value::Int(left), Value::Int(right)) = (left, right) {
+        if !matches!(function, Function::Is | Function::Pow) {
+            return on_ints(function, *left, *right, random);
+        }
+    }
     if function == Function::Is {
         return Ok(Value::Bool(left == right));
     }

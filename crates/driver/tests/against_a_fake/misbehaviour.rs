@@ -245,7 +245,11 @@ fn a_silent_server_is_given_up_at_the_cap_and_cancelled() {
 fn a_silent_client_of_a_slice_by_count_is_given_up_too() {
     let server = FakeServer::start(|request| match request.connection {
         0 => Reply::Silence,
-        _ => Reply::Bytes(rows(1, b'I')),
+        _ => {
+            // The other thread has time to begin before all executions are taken.
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            Reply::Bytes(rows(1, b'I'))
+        }
     });
     let mut plan = server.plan(SELECT, json!({"threads": 2}));
     plan["arms"][0]["clients"] = json!(2);
