@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,6 +26,32 @@ def test_all_columns_hold_together_in_at_least_95_percent(epochs: int, worlds: i
         alarms += min(one.p_value for one in joint_flips(d - 1.0)) <= 0.05
     assert binomtest(broken, worlds).proportion_ci(0.999, "exact").low <= 0.05
     assert binomtest(alarms, worlds).proportion_ci(0.999, "exact").low <= 0.05
+
+
+def slowly(d: np.ndarray, alpha: float) -> tuple[float, list[float]]:
+    """The critical value of the largest |t| and the adjusted p-values, one flip at a time."""
+
+    def largest(rows: np.ndarray) -> float:
+        return max(abs(ttest_1samp(rows[:, j], 0).statistic) for j in range(rows.shape[1]))
+
+    centred, spreads, adjusted = d - d.mean(axis=0), [], []
+    for signs in product([1.0, -1.0], repeat=len(d)):
+        if min(signs) < 0:  # the identity is counted apart
+            spreads.append(largest(centred * np.array(signs)[:, None]))
+            adjusted.append(largest(d * np.array(signs)[:, None]))
+    rank = math.ceil((1 - alpha) * (len(spreads) + 1))
+    observed = [abs(ttest_1samp(d[:, j], 0).statistic) for j in range(d.shape[1])]
+    p = [(1 + sum(one >= t for one in adjusted)) / (1 + len(adjusted)) for t in observed]
+    return sorted(spreads)[rank - 1], p
+
+
+def test_joint_sign_flips_are_those_of_a_slow_textbook_version() -> None:
+    d = np.random.default_rng(8).normal(0.6, 1.0, (8, 2)) + [[0.0, 0.4]]
+    critical, p_values = slowly(d, 0.05)
+    for j, one in enumerate(joint_flips(d, 0.05)):
+        half = critical * d[:, j].std(ddof=1) / math.sqrt(8)
+        assert one.interval.low == pytest.approx(d[:, j].mean() - half)
+        assert one.p_value == pytest.approx(p_values[j], abs=1e-12)
 
 
 def test_one_column_alone_has_nearly_the_t_interval() -> None:
