@@ -46,7 +46,7 @@ def slowly(d: np.ndarray, alpha: float) -> tuple[float, list[float]]:
 
 
 def test_joint_sign_flips_are_those_of_a_slow_textbook_version() -> None:
-    d = np.random.default_rng(8).normal(0.6, 1.0, (8, 2)) + [[0.0, 0.4]]
+    d = np.random.default_rng(8).normal([0.6, 1.0], 1.0, (8, 2))
     critical, p_values = slowly(d, 0.05)
     for j, one in enumerate(joint_flips(d, 0.05)):
         half = critical * d[:, j].std(ddof=1) / math.sqrt(8)
