@@ -1,11 +1,14 @@
-"""Writes docs/validation.md from the results that are there: `python -m validation.publish`."""
+"""Writes docs/validation.md from the results that are there: `python -m validation.publish`.
+
+The few figures that METHODOLOGY.md quotes are written anew with it.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from validation.pages import compared, lived, paired, replayed, shares, simulated
+from validation.pages import compared, digest, lived, paired, replayed, shares, simulated
 from validation.pages.shares import Simulated
 from validation.pages.table import paragraph
 from validation.results import FOLDER, Results
@@ -13,7 +16,9 @@ from validation.suites import SUITES
 from validation.traces import FOLDER as TRACES
 from validation.traces import traces
 
-PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "validation.md"
+METHODOLOGY = ROOT / "METHODOLOGY.md"
 
 _HEAD = """
     A verdict is worth its error rate. This page is written by `python -m validation.publish` from
@@ -55,6 +60,12 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def methodology(folder: Path = FOLDER) -> str:
+    """METHODOLOGY.md with the figures of the results."""
+    every = Simulated.read(Results(folder / "simulation.jsonl"))
+    return digest.replaced(METHODOLOGY.read_text(encoding="utf-8"), every)
+
+
 _COUNTED = ("simulation", "controls", "replay", "comparison")
 _FILES = (*_COUNTED, "live", "paired_pgbench")
 
@@ -82,7 +93,8 @@ def main() -> int:
         if codes - {suite.code}:
             print(f"note: {suite.name}: made by other code or traces; make validate does it again")
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote docs/{PAGE.name}")
+    METHODOLOGY.write_text(methodology(), encoding="utf-8")
+    print(f"wrote docs/{PAGE.name}, and its figures into {METHODOLOGY.name}")
     return 0
 
 

@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import binomtest, t
 
 from steelyard.units import percent_of_log
-from validation.pages import lived, paired, replayed, shares, simulated
+from validation.pages import digest, lived, paired, replayed, shares, simulated
 from validation.pages.shares import Simulated
 from validation.proportion import Proportion
-from validation.publish import PAGE, page
+from validation.publish import METHODOLOGY, PAGE, methodology, page
 from validation.results import Results
 from validation.schedule import KINDS
 from validation.simulation import LookCase, OpenCase
@@ -31,6 +31,12 @@ def results(folder: Path, name: str, lines: Sequence[dict[str, Any]]) -> Results
 
 def test_the_published_page_is_what_the_results_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python -m validation.publish"
+
+
+def test_the_figures_of_the_methodology_are_those_of_the_results() -> None:
+    assert METHODOLOGY.read_text(encoding="utf-8") == methodology(), "as above"
+    with pytest.raises(ValueError, match="no marks"):
+        digest.replaced("# Methodology", Simulated())
 
 
 def test_a_page_without_results_says_what_is_missing(tmp_path: Path) -> None:
