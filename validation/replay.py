@@ -33,8 +33,6 @@ SCHEMES: Mapping[str, str] = {
     "neighbours": "epochs that follow each other, from a random one on, across weighings; arms and "
     "slots drawn anew",
     "pieces": f"the same, each epoch cut into {PIECES} pseudo-epochs of neighbouring blocks",
-    "as recorded": "epochs chosen at random, as many of either assignment, with the arms and slots "
-    "they really had",
 }
 
 
@@ -46,18 +44,15 @@ class Replayed:
     """ln(server in slot 0 ÷ server in slot 1) of throughput, by the product's reading."""
     blocks: tuple[float, ...]
     """The same of each block."""
-    arm_first: bool
-    """Whether the arm of the record, not its control, stood in slot 0."""
 
 
-def replayed(epoch: EpochTotals, control: str) -> Replayed:
+def replayed(epoch: EpochTotals) -> Replayed:
     """One epoch of a trace, as the contrast of its slots."""
     by_slot = {slot: name for name, slot in epoch.slots.items()}
     one, other = by_slot[0], by_slot[1]
     return Replayed(
         d=epoch_log_ratio(epoch, one, other, "throughput"),
         blocks=tuple(block_log_ratios(epoch.arms[one], epoch.arms[other], "throughput")),
-        arm_first=one != control,
     )
 
 
@@ -87,12 +82,10 @@ def every_epoch(placement: str, cut: int = 1) -> tuple[Replayed, ...]:
 
 
 def epochs_of(some: Sequence[Trace], cut: int = 1) -> Iterator[Replayed]:
-    """The epochs (or pieces) of some traces; the control is the first arm by name."""
+    """The epochs (or pieces) of some traces."""
     for trace in some:
         for epoch in trace.epochs:
-            control = min(epoch.arms)
-            for part in pieces(epoch, cut) if cut > 1 else (epoch,):
-                yield replayed(part, control)
+            yield from (replayed(part) for part in (pieces(epoch, cut) if cut > 1 else (epoch,)))
 
 
 def choose(
@@ -101,23 +94,13 @@ def choose(
     """Contrasts of slots and signs of the arm of one virtual weighing, shapes (epochs,); empty
     where the traces do not hold as many epochs."""
     pool = every_epoch(placement, PIECES if scheme == "pieces" else 1)
-    if scheme == "as recorded":
-        sides = [
-            [i for i, one in enumerate(pool) if one.arm_first is side] for side in (True, False)
-        ]
-        if min(len(side) for side in sides) < epochs // 2:
-            return np.empty(0), np.empty(0)
-        chosen = np.concatenate([rng.choice(side, epochs // 2, replace=False) for side in sides])
-        rng.shuffle(chosen)
-        sign = np.array([1.0 if pool[i].arm_first else -1.0 for i in chosen])
+    if len(pool) < epochs:
+        return np.empty(0), np.empty(0)
+    if scheme == "scattered":
+        chosen = rng.choice(len(pool), epochs, replace=False)
     else:
-        if len(pool) < epochs:
-            return np.empty(0), np.empty(0)
-        if scheme == "scattered":
-            chosen = rng.choice(len(pool), epochs, replace=False)
-        else:
-            chosen = int(rng.integers(len(pool) - epochs + 1)) + np.arange(epochs)
-        sign = signs(draw_slots(rng, 1, epochs))[0]
+        chosen = int(rng.integers(len(pool) - epochs + 1)) + np.arange(epochs)
+    sign = signs(draw_slots(rng, 1, epochs))[0]
     return np.array([pool[i].d for i in chosen]), sign
 
 

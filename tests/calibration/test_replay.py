@@ -123,12 +123,6 @@ def test_a_virtual_weighing_has_its_slots_half_each_way(
     assert len(set(contrast.tolist())) == 10
 
 
-def test_as_recorded_means_with_the_arms_as_they_stood(pool: tuple[Trace, ...]) -> None:
-    contrast, sign = choose(generator("b"), "symmetric", "as recorded", 10)
-    stood = {one.d: one.arm_first for one in replay.every_epoch("symmetric")}
-    assert [stood[d] for d in contrast.tolist()] == [s > 0 for s in sign.tolist()]
-
-
 def test_neighbours_follow_each_other(pool: tuple[Trace, ...]) -> None:
     order = [one.d for one in replay.every_epoch("symmetric")]
     contrast, _ = choose(generator("c"), "symmetric", "neighbours", 12)
