@@ -93,6 +93,12 @@ def test_a_slice_holds_twenty_latencies_and_two_hundred_transactions() -> None:
     assert allowed_lengths(candidates, 6_500 * MS, 1_000, 100) == (2000 * MS,)
 
 
+def test_a_short_epoch_gets_the_shortest_candidate_and_nothing_below() -> None:
+    candidates = [200 * MS, 500 * MS]
+    assert allowed_lengths(candidates, 3_000 * MS, 1_000, 50_000) == (200 * MS,)
+    assert allowed_lengths(candidates, 3_000 * MS, 1_000, 100) == (2000 * MS,)
+
+
 def test_batch_means_see_autocorrelation_that_single_blocks_hide() -> None:
     rng = np.random.default_rng(4)
     series = np.zeros(1000)

@@ -34,6 +34,8 @@ def weigh_in(tmp_path: Path) -> Callable[..., Facts]:
         resume: Path | None = None,
         record: str = "record",
         progress: Any = None,
+        ledger: Path | None = None,
+        new_ledger: bool = False,
     ) -> Facts:
         question = Question(
             study=study or study_of(),
@@ -41,6 +43,8 @@ def weigh_in(tmp_path: Path) -> Callable[..., Facts]:
             record=None if resume else tmp_path / record,
             resume=resume,
             command=("steelyard", "weigh", "scripted"),
+            ledger=ledger,
+            new_ledger=new_ledger,
         )
         return weigh(question, world, progress or Silent())
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.study.study import Study
@@ -56,19 +56,27 @@ class ScriptedDriver:
 
     def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
         for request in slices:
-            yield self._slice(self.plan.arms[request.arm].name, request.length_ns or 0)
+            arm = self.plan.arms[request.arm]
+            count, length_ns = request.count, request.length_ns
+            yield self._slice(arm, length_ns or round((count or 0) / self._speed(arm) * 1e9))
 
     def close(self) -> None:
         self.closed = True
 
-    def _slice(self, arm: str, length_ns: int) -> dict[str, Any]:
-        world, clients = self.world, self.plan.arms[0].clients
+    def _speed(self, arm: DriveArm) -> float:
+        """Transactions per second: those of the script, slowed by the weight the arm carries."""
+        free, weight = self.world.speed(arm.name, self.life), arm.weight
+        stalled = weight.stall * weight.stall_ns * free / (1e9 * arm.clients)
+        return free / (1 + weight.twice + stalled)
+
+    def _slice(self, driven: DriveArm, length_ns: int) -> dict[str, Any]:
+        world, arm, clients = self.world, driven.name, driven.clients
         world.slices += 1
         for event in world.events.pop(world.slices, []):
             event()
         lost = not world.alive(arm)
         noise = 1 + world.noise * world.draw.gauss(0, 1)
-        done = 0 if lost else round(world.speed(arm, self.life) * noise * length_ns / 1e9)
+        done = 0 if lost else round(self._speed(driven) * noise * length_ns / 1e9)
         started, world.clock.now = world.clock.now, world.clock.now + length_ns
         busy = clients * length_ns
         scripts = [{"name": "scripted", "transactions": done, "latency": world.histogram}]

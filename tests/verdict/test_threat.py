@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
 
 from steelyard.analysis.epoch_reading import EpochReading
 from steelyard.analysis.looks import Terms
+from steelyard.cli.app import COMMANDS
 from steelyard.verdict.doubts import doubts_of
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat, threat_named
 
@@ -165,3 +167,14 @@ def test_a_crash_is_named_with_its_arm_and_its_epochs() -> None:
     epochs, terms = broken(ThreatKind.ARM_CRASHED)
     seen = next(t.seen for t in doubts(epochs, terms) if t.name == ThreatKind.ARM_CRASHED.value)
     assert seen == "off did not complete 1 of 12 epochs: 4 (crashed)"
+
+
+def test_advice_names_only_commands_that_there_are() -> None:
+    every = [raise_threat(kind, "seen") for kind in ThreatKind]
+    named = {
+        command
+        for threat in every
+        for command in re.findall(r"`steelyard ([a-z]+)", f"{threat.cause} {threat.advice}")
+    }
+    assert "calibrate" in named
+    assert named <= set(COMMANDS)

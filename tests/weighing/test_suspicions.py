@@ -28,7 +28,8 @@ def names(epochs: list, plan: dict[str, Any] = PLAN, asked: Study | None = None)
 
 
 def test_a_clean_weighing_raises_nothing(make_epoch: MakeEpoch) -> None:
-    assert names([make_epoch(n) for n in range(10)]) == []
+    alike = {"on": 30_000_000, "off": 30_000_000}
+    assert names([make_epoch(n, cpu_ns=alike) for n in range(10)]) == []
 
 
 def test_wrong_rows_and_violations_are_wrong_answers(make_epoch: MakeEpoch) -> None:
@@ -71,6 +72,29 @@ def test_processor_time_that_contradicts_throughput_is_said(make_epoch: MakeEpoc
     contradicting = [epoch(n, 1100, 33_000 + 10 * n) for n in range(10)]
     assert names(agreeing) == []
     assert names(contradicting) == ["foreground and CPU disagree"]
+
+
+@pytest.mark.parametrize(
+    ("transactions", "cpu_ns", "doubted"),
+    [
+        (1000, 31_000, True),  # work left to the background: nothing of it shows
+        (1000, 29_000, True),  # the control left some
+        (970, 31_000, False),  # bound by the processor: nearly all shows
+        (980, 31_000, False),  # the driver's part of the time does not grow
+        (1000, 30_100, False),  # within the margin
+    ],
+)
+def test_processor_time_of_which_throughput_shows_less_than_half_is_said(
+    make_epoch: MakeEpoch, transactions: int, cpu_ns: int, doubted: bool
+) -> None:
+    def epoch(n: int) -> Any:
+        done = transactions + n % 3 - 1
+        return make_epoch(
+            n, transactions={"off": done}, cpu_ns={"on": 30_000_000, "off": (cpu_ns + 5 * n) * done}
+        )
+
+    expected = ["foreground and CPU disagree"] if doubted else []
+    assert names([epoch(n) for n in range(10)]) == expected
 
 
 def test_a_pilot_that_did_not_settle_is_said(make_epoch: MakeEpoch) -> None:

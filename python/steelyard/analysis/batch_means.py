@@ -76,11 +76,12 @@ def allowed_lengths(
 ) -> tuple[int, ...]:
     """The candidates between the shortest and the longest slice, rising.
 
-    Where the floor lies above all of them, the floor itself: a slice of too few transactions is no
-    reading, while one longer than a twentieth of the epoch is only less fine.
+    Where none lies there, the floor, but no less than the shortest candidate: a slice of too few
+    transactions is no reading, while one longer than a twentieth of the epoch is only less fine.
     """
     floor, ceiling = shortest_slice_ns(mean_latency_ns, per_second), longest_slice_ns(epoch_ns)
-    return tuple(sorted(n for n in candidates_ns if floor <= n <= ceiling)) or (floor,)
+    fit = tuple(sorted(n for n in candidates_ns if floor <= n <= ceiling))
+    return fit or (max(floor, min(candidates_ns)),)
 
 
 def choose_slice(trials: Sequence[SliceTrial]) -> tuple[SliceTrial, str]:

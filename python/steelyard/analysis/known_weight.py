@@ -2,12 +2,18 @@
 
 A transaction that is done twice with probability w and counted once takes (1 + w) times as long.
 One that sleeps s with probability p takes p·s longer on average, since a sum of a random number of
-sleeps has the mean p·s a transaction (Wald 1945); the control's own time a transaction says which
-share that is. Work left to the background, a share b of all of it, takes b times as long again
-where its time is charged. So the arm's throughput is 1 / ((1 + w + p·s/L)(1 + b)) of the control's.
+sleeps has the mean p·s a transaction (Wald 1945); the control's own time F a transaction says which
+share that is. So a counted transaction takes A = 1 + w + p·s/F times as long, and where a share b
+of the work is left to the background and charged, A·(1 + b) times.
 
-That needs clients which do not help each other. A client that sleeps leaves its processor and its
-locks to the others: with 2 clients on 2 processors that share a core, one alone was 28 % faster
+Where arms pay a debt after each slice, the control's own is a share c of its time under load. A
+part of it that every slice costs alike (a CHECKPOINT with nothing to write) goes with the slices, a
+part that the work makes goes with the work: the arm takes A·(1 + b + c) / (1 + c) in the first
+case, (1 + b)·(A + c·(1 + w)) / (1 + c) in the second. Work that only reads makes no debt: the first
+holds. Work that writes lies between, and so does its truth.
+
+All that needs clients which do not help each other. A client that sleeps leaves its processor and
+its locks to the others: with 2 clients on 2 processors that share a core, one alone was 28 % faster
 than beside the other, and a stall cost that much less than its length. So for stalls the truth is
 known of one client only.
 """
@@ -20,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.estimate import LOG_RATIO, Estimate
+from steelyard.analysis.estimate import LOG_RATIO, Estimate, Interval
 from steelyard.analysis.looks import CONFIDENCE
 from steelyard.analysis.sign_flip import Floats
 from steelyard.analysis.t_interval import t_interval
@@ -39,24 +45,48 @@ class KnownWeight:
     """Mean sleep of a transaction: probability times length."""
     background: float = 0.0
     """Share of the work that is left behind and charged; what is not charged weighs nothing."""
+    writes: bool = False
+    """The work makes a debt of its own."""
 
 
-def truth(weight: KnownWeight, times_ns: Floats, metric: str) -> Estimate:
-    """The log ratio that the arm must read; the interval is what the control's time leaves open.
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the arm must read, as a log ratio."""
 
-    `times_ns`: the control's mean time of a transaction by epoch, shape (n,), n ≥ 1, above 0.
-    Latencies hold no debt, so `background` weighs nothing for "latency_mean".
+    estimate: Estimate
+    """With the interval that the control's own time, measured, leaves open."""
+    bounds: Interval
+    """Between these it lies even if that time were known: a point but for work that writes."""
+
+
+def truth(weight: KnownWeight, times_ns: Floats, debts: Floats, metric: str) -> Truth:
+    """The truth from the control's epochs, n ≥ 1 of them.
+
+    `times_ns`: mean time of a transaction under load, without debt, shape (n,), above 0. `debts`:
+    debt as a share of that time, shape (n,). For "latency_mean" latencies, which hold no debt.
     """
-    slower = np.log1p(weight.twice + weight.stall_ns / times_ns)
-    logs = -slower - math.log1p(weight.background) if metric == "throughput" else slower
-    value = float(np.mean(logs))
-    open_ends = t_interval(logs, CONFIDENCE) if weight.stall_ns and len(logs) > 1 else None
-    low, high = (open_ends.low, open_ends.high) if open_ends else (value, value)
-    return Estimate(value, low, high, len(logs), LOG_RATIO, CONFIDENCE)
+    sleeps = weight.stall_ns / times_ns
+    slower = 1 + weight.twice + sleeps
+    if metric == "throughput":
+        rest = 1 + debts
+        by_slice = -np.log(slower * (rest + weight.background) / rest)
+        work = (1 + weight.background) * (slower + debts * (1 + weight.twice)) / rest
+        by_work = -np.log(work) if weight.writes else by_slice
+    else:
+        by_slice = by_work = np.log(slower)
+    ends = float(np.mean(by_slice)), float(np.mean(by_work))
+    bounds = Interval(min(ends), max(ends))
+    open_by = 0.0
+    if weight.stall_ns and len(times_ns) > 1:
+        open_by = t_interval((by_slice + by_work) / 2, CONFIDENCE).width / 2
+    value = math.fsum(ends) / 2
+    low, high = bounds.low - open_by, bounds.high + open_by
+    return Truth(Estimate(value, low, high, len(times_ns), LOG_RATIO, CONFIDENCE), bounds)
 
 
 def stall_edges(length_ns: int) -> list[int]:
-    """Edges of the bins in which the stalls of an arm are counted: a length's twiceth and a bit."""
+    """Edges of the bins in which stalls are counted: from a fiftieth below their length to twice
+    it, a five-hundredth each."""
     step = max(1, length_ns // 500)
     return [*range(length_ns - 10 * step, 2 * length_ns, step)]
 
@@ -68,7 +98,8 @@ def stall_length(
 
     `arm`, `control`: transactions by bin of `edges`; `share`: transactions of the arm ÷ control;
     `busy_ns`: the mean time of a transaction that did not stall, which is no part of the stall. A
-    sleep is longer than asked: the kernel's timer, the way back to an idle processor.
+    sleep is longer than asked: the kernel's timer, the way back to an idle processor. The length is
+    NaN below 10 stalls.
     """
     middles = (np.asarray(edges[:-1], dtype=float) + np.asarray(edges[1:], dtype=float)) / 2
     beyond = np.asarray(arm, dtype=float) - share * np.asarray(control, dtype=float)

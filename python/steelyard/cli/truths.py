@@ -15,7 +15,7 @@ from typing import Any
 from steelyard.cli.beam import column
 from steelyard.cli.summary import doubt_lines, whereabouts, wrapped
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.words import course, digits_for, estimate, finite, interval
+from steelyard.report.words import course, digits_for, estimate, finite, interval, ordinal
 from steelyard.study.study import Study, Weight
 from steelyard.units import NS_PER_S, format_duration, format_percent
 
@@ -34,7 +34,7 @@ def render_calibration(verdict: Facts, study: Study, width: int) -> str:
     contrasts = list(verdict.get("contrasts", []))
     names = {arm.name: weight_words(arm.weight) for arm in study.arms}
     blocks = [
-        _table(contrasts, names),
+        _table(contrasts, names, width),
         picture(contrasts, names, width),
         wrapped(covered_words(contrasts, names), width, ""),
         _trust(verdict, study, width),
@@ -46,7 +46,7 @@ def render_calibration(verdict: Facts, study: Study, width: int) -> str:
 
 
 def weight_words(weight: Weight) -> str:
-    """`"3 % done twice"`, `"none"`."""
+    """`"3 % done twice"`, `"equal arms"`."""
     parts = {
         "done twice": weight.twice,
         "in stalls": weight.stall_worth,
@@ -54,20 +54,30 @@ def weight_words(weight: Weight) -> str:
     }
     said = [f"{100 * share:g} % {word}" for word, share in parts.items() if share]
     said += [f"{100 * weight.stall:.3g} % stall"] if weight.stall else []
-    return ", ".join(said) or "none"
+    return ", ".join(said) or "equal arms"
 
 
-def _table(contrasts: Sequence[Facts], names: Mapping[str, str]) -> list[str]:
-    head = ("weight", "truth", "reading", "covered")
-    rows = [head] + [
-        (
-            names[str(one["arm"])],
-            _truth(one),
-            f"{estimate(one)} {interval(one).removesuffix(' %')}",
-            {True: "yes", False: "NO", None: "–"}[one.get("covered")],
-        )
-        for one in contrasts
+def _table(contrasts: Sequence[Facts], names: Mapping[str, str], width: int) -> list[str]:
+    """On a narrow terminal a truth goes without its own uncertainty."""
+    told = [
+        ("weight", "truth", "reading", "held"),
+        *(_cells(one, names, True) for one in contrasts),
     ]
+    lines = _aligned(told)
+    if max(map(len, lines)) <= width:
+        return lines
+    return _aligned([told[0], *(_cells(one, names, False) for one in contrasts)])
+
+
+def _cells(contrast: Facts, names: Mapping[str, str], whole: bool) -> tuple[str, str, str, str]:
+    truth = _truth(contrast)
+    read = f"{estimate(contrast)} {interval(contrast).removesuffix(' %')}"
+    held = {True: "yes", False: "NO", None: "–"}[contrast.get("covered")]
+    short = f"{truth.partition(' ±')[0]} %" if "±" in truth else truth
+    return names[str(contrast["arm"])], truth if whole else short, read, held
+
+
+def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     wide = [max(len(row[place]) for row in rows) for place in range(3)]
     return [
         f"{row[0]:<{wide[0]}}  {row[1]:>{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]}" for row in rows
@@ -152,28 +162,30 @@ def covered_words(contrasts: Sequence[Facts], names: Mapping[str, str]) -> str:
         )
         return f"{held}: in this weighing the balance read right."
     said = [
-        f"{names[str(one['arm'])]} was missed: it must read {_truth(one)}, and read "
-        f"{estimate(one)} {interval(one).removesuffix(' %')}."
+        f"{names[str(one['arm'])]} must read {_truth(one)} and read "
+        f"{estimate(one)} {interval(one).removesuffix(' %')}"
         for one in missed
     ]
-    advice = (
-        "One 95 % interval in twenty misses by chance. Calibrate again with another seed: what is "
-        "missed again is no chance, and this machine not to be believed until its cause is found."
+    return (
+        f"Missed: {'; '.join(said)}. One 95 % interval in twenty misses by chance. Calibrate again "
+        "with another seed: what is missed again is no chance, and this machine not to be believed "
+        "until its cause is found."
     )
-    return " ".join([*said, advice])
 
 
 def _trust(verdict: Facts, study: Study, width: int) -> list[str]:
     rows = list(verdict.get("trust") or [])
-    if not rows:
-        return []
+    if not rows or (verdict.get("ledger") or {}).get("off_balance"):
+        return []  # a balance that is off can be trusted for nothing
     equal = next(one for one in verdict["contrasts"] if one["arm"] == study.equals[0].name)
     sd = finite((equal.get("details") or {}).get("epoch_sd_percent")) or 0.0
+    missed = any(one.get("covered") is False for one in verdict["contrasts"])
     head = (
-        f"What this machine can be trusted for, weighing two arms under {load_words(study)}, where "
-        f"epochs of equal arms scatter by {sd:.2g} %:"
+        f"{'If that was chance, what' if missed else 'What'} this machine can be trusted for, "
+        f"weighing two arms under {load_words(study)}, where epochs of equal arms scatter by "
+        f"{sd:.2g} %:"
     )
-    foot = "With 80 % power; loading the data and the pilot come on top."
+    foot = "So long a weighing sees that much four times in five; loading and pilot come on top."
     lines = [f"  {row['percent']:g} %  {trust_words(row)}" for row in rows]
     return [*wrapped(head, width, ""), *lines, *wrapped(foot, width, "")]
 
@@ -208,15 +220,22 @@ def ledger_words(ledger: Facts | None) -> str:
         return ""
     n = int(ledger["weighings"])
     times = "1 weighing" if n == 1 else f"{n} weighings"
-    which = f" ({ledger['ledgers']}. ledger of this machine)" if ledger["ledgers"] > 1 else ""
-    said = f"ledger: {times} of equal arms{which}, e-value {ledger['e_value']:.3g}"
+    begun = int(ledger["ledgers"])
+    which = f" (the {ordinal(begun)} ledger of this machine)" if begun > 1 else ""
+    said = f"ledger: {times} of equal arms{which}, e-value {_evidence(ledger['e_value'])}"
     if ledger["off_balance"]:
         said += (
-            f"; it reached {ledger['largest_e_value']:.3g}: this balance is off, and every verdict "
-            "on this machine is invalid until it is mended and a new ledger begun (--new-ledger)"
+            f"; it reached {_evidence(ledger['largest_e_value'])}: this balance is off, and every "
+            "verdict on this machine is invalid until it is mended and a new ledger begun "
+            "(--new-ledger)"
         )
     else:
         said += " (at 100 this balance would be off)"
-    if ledger["skipped_lines"]:
-        said += f"; {ledger['skipped_lines']} damaged lines of {ledger['path']} were left out"
+    if skipped := int(ledger["skipped_lines"]):
+        lines = "1 damaged line" if skipped == 1 else f"{skipped} damaged lines"
+        said += f"; {lines} of {ledger['path']} left out"
     return f"{said}."
+
+
+def _evidence(value: float) -> str:
+    return "over 1000" if value > 1000 else f"{value:.3g}"

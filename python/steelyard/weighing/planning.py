@@ -66,6 +66,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "start_orders": [list(row) for row in design.start_orders],
         "loads": _loads(setup),
         "defaults": setup.kinship.to_json(),
+        "writes": any(script.writes for script in setup.scripts),
         "attempt": attempt_number(kept.record, study),
         "command": shlex.join(kept.question.command),
         **choices.to_json(),

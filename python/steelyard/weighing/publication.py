@@ -19,7 +19,7 @@ from steelyard.weighing.inspection import Inspection
 from steelyard.weighing.latencies import latency_rows
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.settling import Outcome
-from steelyard.weighing.truths import Weighed, covered, truth_of
+from steelyard.weighing.truths import Weighed, truth_beside
 
 Json = dict[str, Any]
 
@@ -85,15 +85,11 @@ def _contrasts(
     study: Study, plan: Mapping[str, Any], told: Sequence[Any], outcome: Outcome
 ) -> list[Json]:
     """Every contrast, with its truth beside it where that is known."""
-    weighed = Weighed(study, Choices.from_json(plan), told, str(plan["metric"]))
-    found = []
-    for contrast in outcome.contrasts:
-        arm = next(arm for arm in study.arms if arm.name == contrast.arm)
-        one = {**contrast.to_json(), **truth_of(weighed, arm)}
-        if "true_percent" in one:
-            one["covered"] = covered(one)
-        found.append(one)
-    return found
+    writes = bool(plan.get("writes", plan["cost"] == "whole"))
+    weighed = Weighed(study, Choices.from_json(plan), told, str(plan["metric"]), writes)
+    arms = {arm.name: arm for arm in study.arms}
+    shown = [contrast.to_json() for contrast in outcome.contrasts]
+    return [{**one, **truth_beside(weighed, arms[one["arm"]], one)} for one in shown]
 
 
 def _trust(study: Study, outcome: Outcome, measured: int) -> list[Json]:

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.slope import drift_of
 from steelyard.analysis.t_interval import t_interval
+from steelyard.readings.reading import EpochTotals
 from steelyard.study.plan import FEWEST_LOADS
 from steelyard.study.study import Study
 from steelyard.units import format_percent, percent_of_log
@@ -44,7 +45,7 @@ def suspicions(
         *_background(epochs, both),
         *_working_set(epochs, both, study),
         *_driver(epochs),
-        *_processor_time(epochs, control, arm),
+        *_processor_time(epochs, control, arm, float(plan["margin"])),
         *_steadiness(epochs, plan, both),
         *_machine(epochs),
         *_plan(plan),
@@ -99,8 +100,14 @@ def _driver(epochs: Sequence[RanEpoch]) -> Iterator[Threat]:
         yield raise_threat(ThreatKind.DRIVER_BOUND, seen)
 
 
-def _processor_time(epochs: Sequence[RanEpoch], control: str, arm: str) -> Iterator[Threat]:
-    """Processor time per transaction that says the opposite of throughput, both beyond doubt."""
+def _processor_time(
+    epochs: Sequence[RanEpoch], control: str, arm: str, margin: float
+) -> Iterator[Threat]:
+    """Processor time per transaction that throughput contradicts, or shows less than half of.
+
+    Where work is bound by the processor, its time per transaction and throughput move against each
+    other, the former a little more, since the driver takes its part. Both rules are by intervals.
+    """
     totals = complete([epoch.totals for epoch in epochs])
     if len(totals) < FEWEST_FOR_VERDICT:
         return
@@ -108,12 +115,26 @@ def _processor_time(epochs: Sequence[RanEpoch], control: str, arm: str) -> Itera
     pairs = [(t.arms[arm].throughput, t.arms[control].throughput) for t in totals]
     if cpu is None or any(a <= 0 or b <= 0 for a, b in pairs):
         return
-    speed = t_interval(np.array([math.log(a / b) for a, b in pairs]))
+    speeds = np.array([math.log(a / b) for a, b in pairs])
+    costs = np.array([math.log(_cpu_ratio(t, control, arm)) for t in totals])
+    speed, unseen = t_interval(speeds), t_interval(speeds + costs / 2)
     more, less = cpu.estimate.low > 0, cpu.estimate.high < 0
+    takes = (
+        f"{arm} takes {format_percent(percent_of_log(cpu.estimate.value))} processor time a "
+        "transaction, and "
+    )
     if (speed.low > 0 and more) or (speed.high < 0 and less):
-        change = format_percent(percent_of_log(cpu.estimate.value))
-        seen = f"{arm} takes {change} processor time a transaction, and its throughput moved alike"
+        seen = f"{takes}its throughput moved alike"
         yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
+    elif (cpu.estimate.low > margin and unseen.low > 0) or (
+        cpu.estimate.high < -margin and unseen.high < 0
+    ):
+        seen = f"{takes}less than half of that shows in its throughput"
+        yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
+
+
+def _cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
+    return CAUSES[0].read(totals, arm) / CAUSES[0].read(totals, control)
 
 
 def _steadiness(epochs: Sequence[RanEpoch], plan: Plan, both: tuple[str, str]) -> Iterator[Threat]:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from steelyard._core import histogram_counts
+from steelyard.analysis.estimate import Interval
 from steelyard.analysis.known_weight import KnownWeight, stall_edges, stall_length, truth
+from steelyard.analysis.sign_flip import Floats
 from steelyard.readings.reading import EpochTotals
 from steelyard.study.study import Arm, Study
+from steelyard.units import percent_of_log
 from steelyard.verdict.judge_epochs import percent_ends
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.stalls import Stall
@@ -27,10 +30,12 @@ class Weighed:
     choices: Choices
     epochs: Sequence[EpochTotals]  # those that every arm survived
     metric: str
+    writes: bool
 
 
-def truth_of(weighed: Weighed, arm: Arm) -> Json:
-    """`true_percent` of an arm with its company, for verdict.json; empty where it is not known.
+def truth_beside(weighed: Weighed, arm: Arm, contrast: Mapping[str, Any]) -> Json:
+    """`true_percent` of an arm with its company, to stand beside its contrast in verdict.json, and
+    whether the contrast's interval holds it; empty where it is not known.
 
     It is known of an arm that is the control but for its weight, against a control without one.
     Stalls need a single client (see `analysis/known_weight.py`).
@@ -39,47 +44,47 @@ def truth_of(weighed: Weighed, arm: Arm) -> Json:
     if not (study.differs_only_in_weight(arm) and study.control.weight.is_none):
         return {}
     if arm.weight.is_none:
-        return {"true_percent": 0.0}
-    times_ns = np.array(
-        [_time_ns(one, study.control.name, weighed.metric) for one in weighed.epochs]
-    )
-    lone = study.workload.clients == 1
-    if not len(times_ns) or (arm.weight.stalls and not lone):
+        return {"true_percent": 0.0, "covered": _held(contrast, Interval(0.0, 0.0))}
+    times_ns, debts = _control_times(weighed)
+    if not len(times_ns) or (arm.weight.stalls and study.workload.clients > 1):
         return {}
-    facts: Json = {}
     stall = weighed.choices.stalls.get(arm.name)
-    if stall is not None:
-        facts = _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
-    charged = weighed.choices.cost == "whole" and weighed.metric == "throughput"
+    facts = (
+        {} if stall is None else _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
+    )
     weight = KnownWeight(
         twice=arm.weight.twice,
         stall_ns=stall.probability * facts["length_ns"] if stall else 0.0,
-        background=arm.weight.background if charged else 0.0,
+        background=arm.weight.background if weighed.choices.cost == "whole" else 0.0,
+        writes=weighed.writes,
     )
-    ends = percent_ends(truth(weight, times_ns, weighed.metric))
+    found = truth(weight, times_ns, debts, weighed.metric)
+    ends = percent_ends(found.estimate)
     told: Json = {"true_percent": ends["estimate_percent"]}
-    if stall is not None:
+    if found.estimate.interval.width:
         told |= {"true_low_percent": ends["low_percent"], "true_high_percent": ends["high_percent"]}
-        told["stalls"] = facts
-    return told
+    told["covered"] = _held(contrast, found.bounds)
+    return told if stall is None else {**told, "stalls": facts}
 
 
-def covered(contrast: Mapping[str, Any]) -> bool | None:
-    """Whether a contrast's interval holds its truth; None without either."""
-    ends = [contrast.get(f"{key}_percent") for key in ("low", "true", "high")]
-    if ends[1] is None or (ends[0] is None and ends[2] is None):
+def _held(contrast: Mapping[str, Any], bounds: Interval) -> bool | None:
+    """Whether a contrast's interval holds a truth within bounds; None without an interval."""
+    low, high = contrast["low_percent"], contrast["high_percent"]
+    if low is None and high is None:
         return None
-    low = -np.inf if ends[0] is None else ends[0]
-    high = np.inf if ends[2] is None else ends[2]
-    return bool(low <= ends[1] <= high)
+    above = low is None or low <= percent_of_log(bounds.high)
+    return above and (high is None or percent_of_log(bounds.low) <= high)
 
 
-def _time_ns(epoch: EpochTotals, control: str, metric: str) -> float:
-    """The control's mean time of a transaction: of its clients' time under load, or its latency."""
-    totals = epoch.arms[control]
-    return (
-        totals.busy_ns / totals.transactions if metric == "throughput" else totals.latency_mean_ns
-    )
+def _control_times(weighed: Weighed) -> tuple[Floats, Floats]:
+    """By epoch: the control's mean time of a transaction under load, and its debt as a share."""
+    control = [epoch.arms[weighed.study.control.name] for epoch in weighed.epochs]
+    loaded = np.array([one.busy_ns - one.clients * one.debt_ns for one in control], dtype=float)
+    done = np.array([one.transactions for one in control], dtype=float)
+    debts = np.array([one.clients * one.debt_ns for one in control]) / loaded
+    if weighed.metric == "throughput":
+        return loaded / done, debts
+    return np.array([one.latency_mean_ns for one in control]), debts
 
 
 def _stalls_seen(epochs: Sequence[EpochTotals], arm: str, control: str, stall: Stall) -> Json:
