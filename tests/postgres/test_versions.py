@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from engines.published import server
 from steelyard._core import read_control
 from steelyard.engines.postgres.bundle import bundled_builds, parts_of_copy
 from steelyard.engines.postgres.cluster import Cluster
+from steelyard.errors import EngineError
 from steelyard.readings.progress import Silent
 from steelyard.study.read import read_study
 from steelyard.verdict.threat import ThreatKind
@@ -132,3 +134,19 @@ def test_two_builds_share_one_load_and_each_arm_runs_its_own(ready: Standing, tw
                     identifiers.add(control_of(cluster)["system_identifier"])
     assert len(slots) == 2
     assert len(identifiers) == 1
+
+
+def test_a_version_too_old_to_be_accounted_is_refused_before_anything_is_loaded(
+    weighing_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(weighing_cache))
+    bindir = weighing_cache / "old" / "bin"
+    bindir.mkdir(parents=True)
+    for directory in (bindir.parent, bindir):
+        directory.chmod(0o755)
+    for name in ("postgres", "initdb"):
+        (bindir / name).write_bytes(server("13.23"))
+        (bindir / name).chmod(0o755)
+    study = read_study("versions", [f'control.bindir="{bindir}"'])
+    with World() as world, pytest.raises(EngineError, match="14 is the oldest that can be"):
+        world.engines(study)

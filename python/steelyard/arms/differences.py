@@ -12,6 +12,8 @@ from steelyard.errors import WeighingError
 Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""
 
+_OPTION = re.compile(r"'[^']*'|\S+")
+_PLACE = re.compile(r"'--(prefix|[a-z]*dir)=")
 _LISTS = ("configure", "cflags")
 """Fields of a build that are lists of options."""
 
@@ -155,7 +157,7 @@ def told(differences: Sequence[Difference]) -> str:
 def _apart(ours: str, theirs: str) -> tuple[str, str]:
     if not ours or not theirs:
         return ours or "unknown", theirs or "unknown"
-    mine, others = (re.findall(r"'[^']*'|\S+", text) for text in (ours, theirs))
+    mine, others = (_OPTION.findall(text) for text in (ours, theirs))
     return (
         " ".join(word for word in mine if word not in others) or "nothing more",
         " ".join(word for word in others if word not in mine) or "nothing more",
@@ -175,8 +177,8 @@ def _follows(difference: Difference, declared: Collection[str]) -> bool:
 
 
 def _without_prefix(configure: str) -> str:
-    """Options of configure without the place it installs to, which is in no instruction."""
-    return " ".join(word for word in configure.split() if not word.startswith("'--prefix="))
+    """Options of configure without the places it installs to, which are in no instruction."""
+    return " ".join(word for word in _OPTION.findall(configure) if not _PLACE.match(word))
 
 
 def _without_warnings(cflags: str) -> str:

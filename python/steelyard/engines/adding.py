@@ -37,7 +37,7 @@ NEEDED_BYTES = 200_000_000
 """A tarball of 24 MB, its 60 MB unpacked, npm's own copy of it, and room to spare."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
-_VERSION = re.compile(r"\d+(\.\d+)?")
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 Says = Callable[[str], None]
 

@@ -120,7 +120,7 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.BUILDS_DIFFER: _Template(
         "compiler, flags, assertions or origin differ: the same sources built twice have "
         "differed by 14 %",
-        "compare arms from one builder",
+        "compare arms from one builder: `steelyard engines add` brings versions by one",
     ),
     ThreatKind.PLANS_DIFFER: _Template(
         "the arms ran different query plans: statistics, costs or versions differ",

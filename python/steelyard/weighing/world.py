@@ -40,6 +40,8 @@ from steelyard.workloads.workload import DATABASE, Workload, find_workload
 if TYPE_CHECKING:
     import psycopg
 
+OLDEST = 140000
+"""The first version with pg_stat_wal."""
 WAL_RESERVE_BYTES = 1 << 30
 """Room each arm is given for its write-ahead log beside its copy of the data."""
 
@@ -71,6 +73,12 @@ class World:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
         wanted = [Wanted(arm.version, arm.bindir) for arm in study.every_arm]
         found = find_alike(wanted, self._account_name, contrib=study.contrib)
+        for identity in (engine.identity for engine in found):
+            if identity.version_number < OLDEST:
+                raise EngineError(
+                    f"cannot weigh PostgreSQL {identity.version}: 14 is the oldest that can be",
+                    detail="Older servers do not tell how much write-ahead log they wrote.",
+                )
         return {arm.name: engine for arm, engine in zip(study.every_arm, found, strict=True)}
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
