@@ -31,9 +31,10 @@ _HEAD = """
 """
 _REPEAT = """
     `make validate` does everything on this page that needs no server, on all processors; it can be
-    stopped at any time and goes on where it was (`make validate ARGS="--most-seconds 60"`). `make validate-live` weighs on real servers: hours.
-    `.venv/bin/python -m validation.traces RECORDS…` makes traces of the records it leaves, and
-    `.venv/bin/python -m validation.paired_pgbench` measures the last section.
+    stopped at any time and goes on where it was (`make validate ARGS="--most-seconds 60"`).
+    `make validate-live` weighs on real servers: hours. `.venv/bin/python -m validation.traces
+    RECORDS…` makes traces of the records it leaves, and `.venv/bin/python -m
+    validation.paired_pgbench` measures the last section.
 """
 
 
