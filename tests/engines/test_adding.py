@@ -196,10 +196,9 @@ def test_a_name_that_is_taken_or_impossible_is_refused(
     with pytest.raises(UsageError, match='"mine" is taken') as caught:
         add_directory(other, "mine", account, cache)
     assert "--name" in (caught.value.hint or "")
-    for name in ("../x", "17.0", "", ".hidden"):
-        if name:
-            with pytest.raises(UsageError, match="invalid name"):
-                add_directory(other, name, account, cache)
+    for name in ("../x", "17.0", "17", ".hidden", "npm-17.0", "bundle-18.4"):
+        with pytest.raises(UsageError, match="invalid name"):
+            add_directory(other, name, account, cache)
 
 
 def test_a_directory_without_a_server_is_refused(

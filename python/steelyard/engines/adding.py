@@ -37,6 +37,8 @@ NEEDED_BYTES = 200_000_000
 """A tarball of 24 MB, its 60 MB unpacked, npm's own copy of it, and room to spare."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_GIVEN = ("bundle-", "npm-", "system-")
+"""Names that builds have which nobody named begin so."""
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 Says = Callable[[str], None]
@@ -82,10 +84,12 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
     """
     bindir = _programs(directory)
     chosen = name or _named_after(bindir)
-    if not _NAME.fullmatch(chosen) or is_version(chosen):
+    if not _NAME.fullmatch(chosen) or is_version(chosen) or chosen.startswith(_GIVEN):
         raise UsageError(
             f'invalid name of an engine: "{chosen}"',
-            hint="Letters, digits and . _ + - are possible, and no version: --name my-build",
+            detail=f"Letters, digits and . _ + - are possible; {', '.join(_GIVEN)} and versions name "
+            "builds that were found or fetched.",
+            hint="Choose another one: --name my-build",
         )
     with sole_editor(cache), _workshop(cache) as half:
         home = cache.engines / chosen
