@@ -87,8 +87,8 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
     if not _NAME.fullmatch(chosen) or is_version(chosen) or chosen.startswith(_GIVEN):
         raise UsageError(
             f'invalid name of an engine: "{chosen}"',
-            detail=f"Letters, digits and . _ + - are possible; {', '.join(_GIVEN)} and versions name "
-            "builds that were found or fetched.",
+            detail=f"Letters, digits and . _ + - are possible; {', '.join(_GIVEN)} and versions "
+            "name builds that were found or fetched.",
             hint="Choose another one: --name my-build",
         )
     with sole_editor(cache), _workshop(cache) as half:
