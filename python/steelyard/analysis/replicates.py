@@ -5,8 +5,8 @@ the means of 30 batches of consecutive rows (Conway, Management Science 10 (1963
 buy next to nothing: Schmeiser, Operations Research 30 (1982) 556). Where neighbouring replicates
 are still more alike than in four of five independent series, the deviations from their mean are
 stretched by what an AR(1) series with the bias-corrected lag-1 correlation needs (Marriott & Pope,
-Biometrika 41 (1954) 390), so that every interval made of them widens by that factor. If so few as
-four independent ones would tell as much, there is no honest interval.
+Biometrika 41 (1954) 390), so that every interval made of them widens by that factor. If fewer than
+three independent ones would tell as much, there is no honest interval.
 
 This helps against what lasts a few rows; what lasts as long as all of them cannot be told from an
 effect by any method. METHODOLOGY has the error rates.
@@ -25,7 +25,7 @@ from steelyard.analysis.sign_flip import Floats
 MOST_ROWS = 40
 """Up to so many rows each row is a replicate."""
 BATCHES = 30
-FEWEST_EFFECTIVE = 4.0
+FEWEST_EFFECTIVE = 3.0
 _FOUR_OF_FIVE = 0.84
 _LARGEST = 0.99
 

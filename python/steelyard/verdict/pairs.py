@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.analysis.pairing import Correlation, is_sorted, rank_correlation
+from steelyard.analysis.pairing import Correlation, is_sorted, rank_correlation, worth_pairing
 from steelyard.errors import UsageError
 from steelyard.readings.foreign.comparison import Comparison
 from steelyard.readings.foreign.series import Rows, Series
@@ -52,10 +52,11 @@ def _by_correlation(correlation: Correlation) -> Pairing:
     figures = f"{correlation.value:.2f} [{correlation.low:.2f}, {correlation.high:.2f}]".replace(
         "-", "−"
     )
-    if correlation.clear:
+    if abs(correlation.value) > worth_pairing(correlation.rows):
         kind = "share something" if correlation.value > 0 else "oppose each other"
+        kind = kind if correlation.clear else f"seem to {kind}"
         return Pairing(True, f"rows {kind}, their rank correlation is {figures}", correlation)
-    why = f"rows share nothing to be seen, their rank correlation is {figures}"
+    why = f"rows share too little to be worth it, their rank correlation is {figures}"
     return Pairing(False, why, correlation)
 
 
