@@ -41,7 +41,7 @@ _REPEAT = """
 def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
     """The whole page."""
     found = {name: Results(folder / f"{name}.jsonl") for name in _FILES}
-    every = Simulated.read(found["simulation"])
+    every = Simulated.read(found["simulation"], found["alarms"])
     parts = [
         "# Validation: how often Steelyard is wrong",
         paragraph(_HEAD).strip().replace("METHODOLOGY.md", "[METHODOLOGY.md](../METHODOLOGY.md)"),
@@ -61,11 +61,11 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
 
 def methodology(folder: Path = FOLDER) -> str:
     """METHODOLOGY.md with the figures of the results."""
-    every = Simulated.read(Results(folder / "simulation.jsonl"))
+    every = Simulated.read(Results(folder / "simulation.jsonl"), Results(folder / "alarms.jsonl"))
     return digest.replaced(METHODOLOGY.read_text(encoding="utf-8"), every)
 
 
-_FILES = ("simulation", "controls", "replay", "comparison", "live", "paired_pgbench")
+_FILES = ("simulation", "alarms", "controls", "replay", "comparison", "live", "paired_pgbench")
 
 
 def _short(every: Simulated, found: dict[str, Results]) -> str:

@@ -18,7 +18,7 @@ from steelyard.analysis import (
 )
 from steelyard.study.plan import balanced_orders, first_look
 from steelyard.verdict import rule
-from validation import case, comparison, controls, replay, simulation, traces, virtual
+from validation import alarms, case, comparison, controls, replay, simulation, traces, virtual
 from validation.case import Case
 from validation.fingerprint import fingerprint
 from validation.machines import machine as measuring
@@ -96,6 +96,7 @@ class Suite:
 
 SUITES = (
     Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
+    Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
     Suite("replay", replay.cases, (*JUDGING, simulation, replay, traces), replays=True),
     Suite(

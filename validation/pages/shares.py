@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
+from validation.alarms import NO_MARGIN
 from validation.pages.table import table
 from validation.proportion import Proportion
 from validation.results import Results
@@ -40,10 +42,10 @@ class Simulated:
     code: str = ""
 
     @classmethod
-    def read(cls, results: Results) -> Simulated:
+    def read(cls, *files: Results) -> Simulated:
         """From the results of all parts that are there."""
         every = cls()
-        for one in results:
+        for one in chain(*files):
             every.parts += 1
             every.code = one["code"]
             cells = every.found.setdefault((one["world"], one["epochs"]), {})
@@ -100,6 +102,9 @@ def _of_looks(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
     def tally(rule: str, question: Question) -> Tally:
         return every.tally(world.name, epochs, rule, question)
 
+    alone = tally("first verdict", NO_MARGIN)
+    yield world.name, epochs, FALSE, false_alarms(alone)
+    yield world.name, epochs, MISSED, missed(alone)
     for rule in ("plan", "first verdict", "interrupted"):
         yield world.name, epochs, FALSE, false_alarms(tally(rule, ZERO))
         for question in FEW if rule == "interrupted" else QUESTIONS:
