@@ -1,10 +1,10 @@
-"""Decides whether rows of two arms are compared row by row.
+"""Asks whether rows of two arms belong together: their rank correlation, and if they are sorted.
 
-Pairing removes what both arms of a row suffered together; it costs half the degrees of freedom, so
-where nothing is shared it gains nothing. Whether rows share something is asked of the data by
-their rank correlation: it uses no difference between the arms, so the choice does not favour
-either verdict. Shared badness makes an unpaired interval too wide, rows that oppose each other
-make it too narrow; both are reasons to pair, and so that luck favours neither, both count alike.
+Pairing removes what both arms of a row suffered together. Where they share nothing it costs half
+the degrees of freedom, and that is little: an interval is 8 % wider with 10 rows, 2 % with 30. Not
+pairing rows that do share something costs far more, and rows that oppose each other make an
+unpaired interval too narrow. So rows that stand beside each other are paired, whatever their
+correlation: the choice needs no look at the numbers, and the correlation says what it gained.
 
 Spearman, American Journal of Psychology 15 (1904) 72; its interval: Bonett & Wright, Psychometrika
 65 (2000) 23.
@@ -57,17 +57,6 @@ def rank_correlation(one: Floats, other: Floats) -> Correlation:
     half = _Z95 * math.sqrt((1 + bounded**2 / 2) / (n - 3))
     centre = math.atanh(bounded)
     return Correlation(value, math.tanh(centre - half), math.tanh(centre + half), n)
-
-
-def worth_pairing(rows: int) -> float:
-    """The correlation from which on pairing gains more than its degrees of freedom cost.
-
-    Half-widths are t_{n−1} √(1 − ρ) paired and t_{2n−2} not: .14 with 10 rows, .04 with 30.
-    """
-    from scipy.stats import t
-
-    paired, apart = (float(t.ppf(0.975, freedom)) for freedom in (rows - 1, 2 * rows - 2))
-    return 1 - (apart / paired) ** 2
 
 
 def is_sorted(values: Floats) -> bool:

@@ -28,6 +28,11 @@ class Step:
     high: float
     """95 % by Welch's t; the rows were chosen by looking at them, so it is a little too narrow."""
 
+    @property
+    def clear(self) -> bool:
+        """Whether its interval does not hold zero."""
+        return not self.low <= 0 <= self.high
+
     def to_json(self) -> Json:
         """As a finding keeps it."""
         return {
@@ -41,10 +46,12 @@ class Step:
 
 
 def steps_of(profile: Profile, logs: Floats) -> tuple[Step, ...]:
-    """Every segment of a series of logs, shape (n,), against its usual one; largest first."""
+    """The segments of a series of logs, shape (n,), that are told from its usual one, largest
+    first; the largest of all where none is."""
     usual = profile.usual
     steps = [_step(one, usual, logs) for one in profile.segments if one is not usual]
-    return tuple(sorted(steps, key=lambda step: -abs(step.percent)))
+    steps.sort(key=lambda step: -abs(step.percent))
+    return tuple([step for step in steps if step.clear] or steps[:1])
 
 
 def _step(one: Segment, usual: Segment, logs: Floats) -> Step:

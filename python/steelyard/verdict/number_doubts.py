@@ -77,7 +77,7 @@ def _order(view: NumberView, arm: Series, sets: NumberSets) -> Iterator[Threat]:
     moved = [
         f"{name} moved by {format_percent(percent_of_log(size), 1)} while it was measured"
         for name in (control.arm, arm.arm)
-        if (size := _movement(view.profiles[name], view.logs[name])) >= abs(sets.value) > 0
+        if (size := _movement(view.profiles[name], view.logs[name])) >= abs(sets.value) / 2 > 0
     ]
     if moved and min(len(control.values), len(arm.values)) >= FEWEST_FOR_VERDICT:
         yield raise_threat(ThreatKind.DRIFT_OR_ARM, "; ".join(moved))
@@ -89,7 +89,7 @@ def _order(view: NumberView, arm: Series, sets: NumberSets) -> Iterator[Threat]:
 
 def _movement(profile: Profile, logs: Floats) -> float:
     """How far the level of an arm moved by clear steps or drift (log); 0 where it stood."""
-    steps = [log_of_percent(s.percent) for s in steps_of(profile, logs) if not s.low <= 0 <= s.high]
+    steps = [log_of_percent(s.percent) for s in steps_of(profile, logs) if s.clear]
     drift = abs(profile.trend.change) if profile.trend.beyond(0.0) else 0.0
     return max([abs(step) for step in steps] + [drift])
 

@@ -33,7 +33,8 @@ def view_of(comparison: Comparison) -> NumberView:
     """The view of a comparison."""
     logs = {arm.arm: logs_of(arm) for arm in comparison.arms}
     in_time = comparison.ordered and not order_lost(comparison)
-    beside = comparison.rows is not Rows.APART and in_time
+    equal = len({len(arm.values) for arm in comparison.arms}) == 1
+    beside = comparison.rows is not Rows.APART and equal and in_time
     shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if beside else None
     return NumberView(
         comparison=comparison,

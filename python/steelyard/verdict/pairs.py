@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.analysis.pairing import Correlation, is_sorted, rank_correlation, worth_pairing
+from steelyard.analysis.pairing import Correlation, is_sorted, rank_correlation
 from steelyard.errors import UsageError
 from steelyard.readings.foreign.comparison import Comparison
-from steelyard.readings.foreign.series import Rows, Series
+from steelyard.readings.foreign.series import Order, Rows, Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +33,39 @@ def pairing_of(comparison: Comparison, arm: Series, asked: bool | None) -> Pairi
                 hint="Leave out --paired, or the rows without a partner.",
             )
         return Pairing(asked, "the user said so", correlation)
-    if not equal:
-        why = f"{control.arm} has {sizes[0]} rows, {arm.arm} {sizes[1]}"
-        return Pairing(False, why, correlation)
-    if comparison.rows is Rows.BLOCKS:
+    if comparison.rows is Rows.BLOCKS and equal:
         return Pairing(True, "the file says which rows belong together", correlation)
+    against = _against(comparison, arm)
+    return Pairing(not against, against or _what_it_gains(correlation), correlation)
+
+
+def _against(comparison: Comparison, arm: Series) -> str:
+    """Why rows are not to be paired; empty where nothing speaks against it."""
+    control = comparison.control
+    if len(control.values) != len(arm.values):
+        return f"{control.arm} has {len(control.values)} rows, {arm.arm} {len(arm.values)}"
     if comparison.rows is Rows.APART:
-        why = "nothing connects row k of one arm with row k of the other"
-        return Pairing(False, why, correlation)
+        return "nothing connects row k of one arm with row k of the other"
     if is_sorted(control.values) and is_sorted(arm.values):
-        return Pairing(False, "the rows are sorted, so row numbers mean nothing", correlation)
-    return _by_correlation(correlation)
+        return "the rows are sorted, so row numbers mean nothing"
+    if comparison.order is Order.SEQUENTIAL:
+        return "the arms were measured one after the other, so no row is of one time"
+    return ""
 
 
-def _by_correlation(correlation: Correlation) -> Pairing:
+def _what_it_gains(correlation: Correlation) -> str:
     if not correlation.known:
-        return Pairing(False, "too few rows to see whether rows belong together", correlation)
+        return "they stand in one row"
     figures = f"{correlation.value:.2f} [{correlation.low:.2f}, {correlation.high:.2f}]".replace(
         "-", "−"
     )
-    if abs(correlation.value) > worth_pairing(correlation.rows):
+    if correlation.clear:
         kind = "share something" if correlation.value > 0 else "oppose each other"
-        kind = kind if correlation.clear else f"seem to {kind}"
-        return Pairing(True, f"rows {kind}, their rank correlation is {figures}", correlation)
-    why = f"rows share too little to be worth it, their rank correlation is {figures}"
-    return Pairing(False, why, correlation)
+        return f"rows {kind}, their rank correlation is {figures}"
+    return (
+        f"they stand in one row; their rank correlation, {figures}, does not tell that they share "
+        "anything, and then pairs cost little"
+    )
 
 
 _NONE = Correlation(float("nan"), float("nan"), float("nan"), 0)

@@ -216,8 +216,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "calls equal things different in 81 % of cases",
     ),
     ThreatKind.DRIFT_OR_ARM: _Template(
-        "arms were measured one after the other, and the level moved inside an arm by as much as "
-        "the arms differ: time explains the difference as well as the arm does",
+        "arms were measured one after the other, and the level moved inside an arm by half of what "
+        "they differ or more: a course of time like that explains the difference too",
         "measure again, the arms by turns in random order",
         invalidates=True,
     ),
