@@ -17,6 +17,8 @@ from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.processes import sample, tree
+from steelyard.engines.postgres.server import Server
 from steelyard.engines.postgres.stragglers import programs_inside
 from steelyard.engines.registry import Run
 from steelyard.errors import EngineError, ServerError
@@ -157,6 +159,23 @@ def test_a_server_that_died_is_seen_quoted_and_cleaned_up(
     assert [left for left in traces.left if not left.startswith("process")] == []
     assert programs_inside(cluster.directory, cluster.account) == []
     cluster.start(slot_of(0), {})
+
+
+def test_a_stop_that_is_interrupted_is_a_kill(
+    cluster: Cluster, slot_of: Slots, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(server: Server, patience_s: float) -> bool:
+        raise KeyboardInterrupt
+
+    cluster.start(slot_of(0), {})
+    processes = [member.pid for member in tree(cluster.pid)]
+    monkeypatch.setattr(Server, "_wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cluster.stop()
+    assert not cluster.running
+    assert [pid for pid in processes if sample(pid) is not None] == []
+    for socket in run.sockets.iterdir():
+        socket.unlink()
 
 
 def test_a_running_cluster_is_neither_started_nor_cloned_nor_opened_again(

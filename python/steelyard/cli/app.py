@@ -79,6 +79,10 @@ def main() -> None:
             print(error.format_message(), file=sys.stderr)  # nothing was asked: the help
             raise SystemExit(UsageError.exit_status) from None
         raise SystemExit(_say(usage_error(error.format_message()))) from None
+    except KeyboardInterrupt:  # once more, on the way out
+        status = INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left that it could interrupt
     if status == INTERRUPTED:
         print("interrupted", file=sys.stderr)
     raise SystemExit(status)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.engines.undisturbed import undisturbed
 from steelyard.errors import DriverError
 
 _GOODBYE_SECONDS = 10.0
@@ -81,22 +82,21 @@ class Driver:
 
     def close(self) -> None:
         """Disconnect and end; a driver in the middle of slices cancels what it had begun."""
-        if self._process.poll() is not None:
+        with undisturbed():
+            if self._process.poll() is None:
+                # What matters is that it is gone, and kill() sees to that.
+                with contextlib.suppress(DriverError, subprocess.TimeoutExpired):
+                    self._process.wait(self._ask_to_end())
             self.kill()
-            return
+
+    def _ask_to_end(self) -> float:
+        """Seconds that it may take."""
         if self._driving:
             assert self._process.stdout is not None
             self._process.stdout.close()  # it ends when nobody listens
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_CANCEL_SECONDS)
-            self.kill()
-            return
-        try:
-            self._send({"end": True})
-            self._process.wait(_GOODBYE_SECONDS)
-        except (DriverError, subprocess.TimeoutExpired):
-            pass  # what matters is that it is gone, and kill() sees to that
-        self.kill()
+            return _CANCEL_SECONDS
+        self._send({"end": True})
+        return _GOODBYE_SECONDS
 
     def kill(self) -> None:
         """End the process at once; nothing of it is left running. Safe to call twice."""

@@ -26,6 +26,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, entries
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.remains import remove_servers
+from steelyard.engines.undisturbed import undisturbed
 from steelyard.errors import EngineError
 
 OWNER_FILE = "owner.json"
@@ -76,8 +77,9 @@ class Run:
         """Kill what still runs here and remove every trace; safe to call twice."""
         if self._lock.closed:
             return
-        _remove(self._as_leftover())
-        self._lock.close()
+        with undisturbed():
+            _remove(self._as_leftover())
+            self._lock.close()
 
     def __enter__(self) -> Self:
         return self

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from steelyard.arms.arm import declared_names
-from steelyard.arms.differences import Differences, builds_differ, compare, told
+from steelyard.arms.differences import (
+    Difference,
+    Differences,
+    builds_differ,
+    compare,
+    told,
+)
 from steelyard.engines.engine import Instance, Tunable
 from steelyard.errors import RecordError
 from steelyard.readings.environment import machines_differ
@@ -26,7 +33,12 @@ class Inspection:
     differences: Mapping[str, Differences]  # arm → against the control
     compared: int  # settings compared
     asked: Asked
-    threats: tuple[Threat, ...] = field(default=())
+    threats: tuple[Threat, ...] = field(default=())  # about every arm
+    own: Mapping[str, tuple[Threat, ...]] = field(default_factory=dict)  # arm → its own
+
+    def threats_to(self, arm: str) -> tuple[Threat, ...]:
+        """The doubts about the contrast of an arm."""
+        return (*self.threats, *self.own.get(arm, ()))
 
 
 def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
@@ -41,29 +53,35 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
         identities = {arm: instance.identity for arm, instance in standing.items()}
     control = setup.study.control
     differences: dict[str, Differences] = {}
-    threats: list[Threat] = []
+    own: dict[str, tuple[Threat, ...]] = {}
     for arm in setup.study.arms:
         declared = declared_names(setup.study, control, arm) | setup.kinship.declared(arm.name)
         found = compare(settings[control.name], settings[arm.name], declared)
         found.refuse_undeclared(control.name, arm.name)
         differences[arm.name] = found
         builds = builds_differ(identities[control.name], identities[arm.name])
-        if builds:
-            words = f"{control.name} and {arm.name}: {told(builds)}"
-            threats.append(raise_threat(ThreatKind.BUILDS_DIFFER, words))
         changed = plans_differ(plans[control.name], plans[arm.name])
-        if changed:
-            words = "; ".join(statement for statement, _, _ in changed)
-            threats.append(
-                raise_threat(ThreatKind.PLANS_DIFFER, f"{control.name} and {arm.name}: {words}")
-            )
+        pair = f"{control.name} and {arm.name}"
+        own[arm.name] = tuple(_unlike(pair, builds, changed))
+    common = _machine_changed(setup, seen)
     if laboratory.build_profile() != "release":
-        threats.append(raise_threat(ThreatKind.DEBUG_BUILD, "the load driver is a debug build"))
-    threats += _machine_changed(setup, seen)
-    for threat in threats:
+        common.append(raise_threat(ThreatKind.DEBUG_BUILD, "the load driver is a debug build"))
+    for threat in (*common, *chain.from_iterable(own.values())):
         progress.threat(threat.to_json())
     asked = Asked(len(plans[control.name]), any(script.writes for script in setup.scripts))
-    return Inspection(seen, differences, len(settings[control.name]), asked, tuple(threats))
+    compared = len(settings[control.name])
+    return Inspection(seen, differences, compared, asked, tuple(common), own)
+
+
+def _unlike(
+    pair: str, builds: Sequence[Difference], changed: Sequence[Difference]
+) -> Iterator[Threat]:
+    """Two arms of different builds, or that run different plans."""
+    if builds:
+        yield raise_threat(ThreatKind.BUILDS_DIFFER, f"{pair}: {told(builds)}")
+    if changed:
+        words = "; ".join(statement for statement, _, _ in changed)
+        yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {words}")
 
 
 def _machine_changed(setup: Setup, seen: Mapping[str, Any]) -> list[Threat]:

@@ -33,7 +33,7 @@ def judge(
     totals = [epoch.totals for epoch in epochs]
     threats = {
         arm: (
-            *inspection.threats,
+            *inspection.threats_to(arm),
             *work_doubts(totals, control, arm, inspection.asked),
             *suspicions(epochs, plan, study, arm),
         )

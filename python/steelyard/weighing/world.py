@@ -21,6 +21,7 @@ from steelyard.engines.find import Wanted, find_alike
 from steelyard.engines.postgres.clone import write_back
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run, open_run
+from steelyard.engines.undisturbed import undisturbed
 from steelyard.errors import EngineError, UsageError
 from steelyard.readings.environment import environment
 from steelyard.study.study import Study
@@ -62,7 +63,8 @@ class World:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.close()
+        with undisturbed():
+            self._stack.close()
 
     @cached_property
     def _run(self) -> Run:
@@ -127,7 +129,9 @@ class World:
 
     def drive(self, plan: DrivePlan) -> Driver:
         """A load driver in its own process, connected to every arm."""
-        return Driver.start(plan)
+        driver = Driver.start(plan)
+        self._stack.callback(driver.kill)  # should whoever drives be interrupted in closing it
+        return driver
 
     def creditor(self, instance: Instance) -> Checkpointer:
         """Who makes an arm pay for what it left to the background."""

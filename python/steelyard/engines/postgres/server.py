@@ -22,6 +22,7 @@ from steelyard.engines.postgres.shared_memory import remove_segments
 from steelyard.engines.postgres.stragglers import kill, kill_inside
 from steelyard.engines.postgres.words import log_since, quoted, reason
 from steelyard.engines.programs import launch
+from steelyard.engines.undisturbed import undisturbed
 from steelyard.errors import ServerError
 
 START_TIMEOUT_S = 600.0  # crash recovery of a large cluster takes minutes
@@ -67,7 +68,8 @@ class Server:
         try:
             server._wait_until_ready(timeout_s)
         except BaseException:
-            server.kill()
+            with undisturbed():
+                server.kill()
             raise
         return server
 
@@ -86,7 +88,18 @@ class Server:
         return log_since(self.log, self.log_offset)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
-        """Fast shutdown with its checkpoint; ServerError when it had to be forced or failed."""
+        """Fast shutdown with its checkpoint; ServerError when it had to be forced or failed.
+
+        Interrupted, it becomes a kill: who does not want to wait must not leave a server behind.
+        """
+        try:
+            self._stop(timeout_s)
+        except BaseException:
+            with undisturbed():
+                self.kill()
+            raise
+
+    def _stop(self, timeout_s: float) -> None:
         for number, patience_s in (
             (signal.SIGINT, timeout_s),
             (signal.SIGQUIT, IMMEDIATE_TIMEOUT_S),
@@ -97,7 +110,6 @@ class Server:
             if number == signal.SIGINT and self.process.returncode == 0:
                 return
             break
-        self.kill()
         raise ServerError(
             f"could not stop {self.name} cleanly: "
             + (reason(self.words()) or f"it did not end within {timeout_s:.0f} s"),
