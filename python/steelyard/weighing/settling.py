@@ -47,7 +47,7 @@ def settle(
     laboratory, runner = setup.laboratory, EpochRunner(setup, choices)
     started_ns = laboratory.now_ns()
     epochs = list(kept.epochs)
-    threats_shown: set[str] = set()
+    threats_shown = {threat.name for threat in inspection.threats}  # told before the pilot
     interrupted = False
     failure: WeighingError | None = None
     contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
