@@ -30,6 +30,7 @@ from steelyard.engines.engine import Identity
 from steelyard.engines.package import unpack
 from steelyard.engines.postgres.build import Build, identify, programs_in
 from steelyard.engines.postgres.readable import readable_build
+from steelyard.engines.undisturbed import undisturbed
 from steelyard.errors import EngineError, UsageError
 from steelyard.units import format_bytes
 
@@ -112,7 +113,8 @@ def _workshop(cache: Cache) -> Iterator[Path]:
     try:
         yield half
     finally:
-        shutil.rmtree(half, ignore_errors=True)
+        with undisturbed():
+            shutil.rmtree(half, ignore_errors=True)
 
 
 def _new_directory(path: Path) -> Path:

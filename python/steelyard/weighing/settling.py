@@ -47,7 +47,9 @@ def settle(
     laboratory, runner = setup.laboratory, EpochRunner(setup, choices)
     started_ns = laboratory.now_ns()
     epochs = list(kept.epochs)
-    threats_shown = {threat.name for threat in inspection.threats}  # told before the pilot
+    arms = [arm.name for arm in setup.study.arms]
+    # Those of the inspection were told before the pilot.
+    threats_shown = {threat.name for arm in arms for threat in inspection.threats_to(arm)}
     interrupted = False
     failure: WeighingError | None = None
     contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
