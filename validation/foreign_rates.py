@@ -58,7 +58,7 @@ def _storm(rng: np.random.Generator, n: int) -> Floats:
 
 
 def _slow(rng: np.random.Generator, n: int) -> Floats:
-    return (rng.normal(size=n) + autoregressive(0.95)(rng, n)) / np.sqrt(2)
+    return np.asarray((rng.normal(size=n) + autoregressive(0.95)(rng, n)) / np.sqrt(2))
 
 
 ROWS: dict[str, Draw] = {

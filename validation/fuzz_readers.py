@@ -38,7 +38,7 @@ def judge_bytes(content: bytes) -> None:
 
 def main() -> None:
     """Fuzz; the arguments are libFuzzer's."""
-    import atheris
+    import atheris  # type: ignore[import-untyped]
 
     with atheris.instrument_imports(include=["steelyard.readings.foreign", "json"]):
         import steelyard.readings.foreign.comparison

@@ -111,7 +111,7 @@ def _behind(judgement: Facts, width: int) -> Iterator[str]:
         name = f"{finding['arm']}: " if several and finding["name"] in _BEHIND else ""
         yield from wrapped(f"- {name}{finding['said']}", width, "  ")
         if finding["name"] == "to measure":
-            yield "    all of that, restarts and random order included:"
+            yield "    all of it, restarts and random order too:"
             yield f"    {finding['command']}"  # to be copied, however long
 
 

@@ -99,7 +99,7 @@ def _replicates(arm: Series, pairing: Pairing, sets: NumberSets) -> str:
         said = f"the estimate is the difference of the mean logs of {number} {noun}"
     if arm.grain is Grain.SLICE:
         said += ", each from the totals of its rows"
-    return said
+    return f"{said}; nothing is claimed beyond these rows"
 
 
 def _ends(centre: Centred) -> str:
