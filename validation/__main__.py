@@ -43,4 +43,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("stopped: call again to go on", flush=True)
+        sys.exit(130)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -72,7 +73,7 @@ def _spread(
 ) -> int:
     """Hand out the cases one by one, as processors come free; how many had to wait."""
     queue, under_way = list(reversed(waiting)), dict[Future[Mapping[str, Any]], Case]()
-    with ProcessPoolExecutor(progress.processors) as pool:
+    with ProcessPoolExecutor(progress.processors, initializer=_leave_interrupts) as pool:
         while queue or under_way:
             while queue and len(under_way) < progress.processors:
                 if _too_late(queue[-1], progress, most_seconds):
@@ -87,6 +88,11 @@ def _spread(
                 results.add(case.key, {"code": code, **future.result()})
                 progress.finished(case, len(queue) + len(under_way))
     return len(queue)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the parent: what is under way ends, and nothing else is begun."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _too_late(case: Case, progress: Progress, most_seconds: float | None) -> bool:

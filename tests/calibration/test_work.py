@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,6 +63,36 @@ def test_no_case_is_begun_that_would_end_too_late(tmp_path: Path) -> None:
     cases = [Waiting(1), Waiting(2, seconds=1_000.0)]
     assert not work_through(cases, results, "code", lambda words: None, most_seconds=100.0)
     assert [one["key"] for one in results] == ["waiting/1"]
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from calibration.test_work import Waiting
+from validation.results import Results
+from validation.work import work_through
+cases = [Waiting(n, seconds=0.4) for n in range(200)]
+work_through(cases, Results(Path(sys.argv[1])), "code", lambda words: print("working", flush=True))
+"""
+
+
+def test_ctrl_c_keeps_what_was_done_and_is_no_crash_of_the_workers(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'tests'}:{root}"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "r.jsonl")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "working\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert said.count("Traceback") == 1  # the script's own, which has no handler
+    assert 1 <= len(list(Results(tmp_path / "r.jsonl"))) < 100
 
 
 def test_the_seed_of_a_key_is_what_the_page_says_it_is() -> None:
