@@ -1,0 +1,133 @@
+"""What the bundled pgbench writes today is read as what pgbench itself says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard.readings.foreign.comparison import Asked, compare
+from steelyard.readings.foreign.formats import format_of, read_sheet
+from steelyard.readings.foreign.series import Sheet
+from steelyard.readings.foreign.source import open_source
+from steelyard.verdict.judge_numbers import judge_numbers
+
+pytestmark = pytest.mark.postgres
+Pgbench = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def pgbench() -> Iterator[Pgbench]:
+    """Runs the bundled pgbench on a small loaded server, in a given directory."""
+    from steelyard.engines.engine import Slot
+    from steelyard.engines.find import find_engine
+    from steelyard.engines.postgres.bundle import bundled_builds
+
+    home = Path(tempfile.mkdtemp(prefix="sy-"))
+    home.chmod(0o711)
+    bindir = next(build.bindir for build in bundled_builds() if "18" in str(build.bindir))
+    there = {"PGHOST": str(home / "socket"), "PGPORT": "5432", "PGUSER": "postgres"}
+
+    def call(*arguments: str, cwd: Path = home) -> str:
+        done = subprocess.run(
+            [str(bindir / "pgbench"), *arguments, "postgres"],
+            env={**os.environ, **there},
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        return done.stdout + done.stderr
+
+    try:
+        instance = find_engine("postgres", "18").create(home / "data", checksums=True)
+        try:
+            instance.start(Slot(0, home, home / "socket", 5432), {})
+            call("-i", "-q")
+            yield call
+        finally:
+            instance.stop()
+    finally:
+        shutil.rmtree(home)
+
+
+def sheet_of(path: Path, form: str) -> Sheet:
+    source = open_source(path)
+    assert format_of(source) == form
+    return read_sheet(source)
+
+
+def said(text: str, pattern: str) -> float:
+    found = re.search(pattern, text)
+    assert found, text
+    return float(found[1])
+
+
+def test_summary_progress_and_log_of_one_run_agree_with_its_summary(
+    pgbench: Pgbench, tmp_path: Path
+) -> None:
+    text = pgbench("-n", "-S", "-c", "2", "-T", "3", "-P", "1", "-l", cwd=tmp_path)
+    summary = re.sub(r"progress: .*\n", "", text)
+    (tmp_path / "summary.txt").write_text(summary)
+    (tmp_path / "progress.txt").write_text(text)
+    tps, latency_ms = said(text, r"tps = ([0-9.]+)"), said(text, r"latency average = ([0-9.]+)")
+
+    one = sheet_of(tmp_path / "summary.txt", "pgbench")
+    assert one.metrics[0][1][0].values.tolist() == [tps]
+    assert one.metrics[1][1][0].values.tolist() == [pytest.approx(latency_ms)]
+    assert one.clients == {"": 2}
+
+    (rates,) = sheet_of(tmp_path / "progress.txt", "pgbench").metrics[0][1]
+    assert rates.values.mean() == pytest.approx(tps, rel=0.05)
+
+    (log,) = tmp_path.glob("pgbench_log.*")
+    (latency,) = sheet_of(log, "pgbench-log").metrics[0][1]
+    assert latency.weights is not None
+    assert latency.weights.sum() == said(text, r"actually processed: ([0-9]+)")
+    mean_us = float(np.average(latency.values, weights=latency.weights))
+    assert mean_us == pytest.approx(1000 * latency_ms, rel=0.02, abs=1)
+
+
+def test_intervals_hold_the_transactions_of_the_run(pgbench: Pgbench, tmp_path: Path) -> None:
+    text = pgbench("-n", "-S", "-c", "2", "-T", "4", "-l", "--aggregate-interval=1", cwd=tmp_path)
+    (log,) = tmp_path.glob("pgbench_log.*")
+    sheet = sheet_of(log, "pgbench-aggregate")
+    (latency,) = next(series for metric, series in sheet.metrics if metric.name == "latency_mean")
+    assert latency.weights is not None
+    processed = said(text, r"actually processed: ([0-9]+)")
+    assert 0.7 * processed <= latency.weights.sum() <= processed
+
+
+def test_a_fixed_rate_with_a_limit_is_read_with_what_it_skipped(
+    pgbench: Pgbench, tmp_path: Path
+) -> None:
+    pgbench("-n", "-N", "-c", "1", "-T", "1", "-R", "2000", "-L", "1", "-l", cwd=tmp_path)
+    (log,) = tmp_path.glob("pgbench_log.*")
+    lines = log.read_text().splitlines()
+    sheet = sheet_of(log, "pgbench-log")
+    (latency,) = sheet.metrics[0][1]
+    skipped = sum(" skipped " in line for line in lines)
+    assert latency.weights is not None
+    assert latency.weights.sum() == len(lines) - skipped
+    assert (f"{skipped} transactions were skipped" in sheet.notes) == (skipped > 0)
+
+
+def test_equal_runs_by_turns_are_judged_as_repetitions(pgbench: Pgbench, tmp_path: Path) -> None:
+    sheets = []
+    for number in range(16):
+        arm = "ab"[number % 2]
+        path = tmp_path / f"{arm}{number}.txt"
+        path.write_text(pgbench("-n", "-S", "-c", "2", "-t", "300"))
+        sheets.append((arm, sheet_of(path, "pgbench")))
+    (contrast,) = judge_numbers(compare(sheets, Asked())).contrasts
+    assert contrast.blocks == 8
+    assert contrast.details["look"] in ("last", "too few")
+    assert contrast.estimate.low < contrast.estimate.value < contrast.estimate.high
