@@ -82,6 +82,26 @@ def test_without_a_terminal_every_epoch_is_one_plain_line() -> None:
     ]
 
 
+def test_what_the_record_held_already_is_said_when_a_weighing_is_gone_on_with() -> None:
+    stream = io.StringIO()
+    PlainView(stream).recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
+    said = "record: 3 of 12 epochs; off against on, so far +3.06 % [+2.60, +3.51]\n"
+    assert stream.getvalue() == said
+
+
+def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> None:
+    stream = Terminal()
+    with LiveView(Console(file=stream, width=80, height=30, force_terminal=True)) as view:
+        view.plan(PLAN)
+        view.recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    assert "epoch 3 of 12 · not a verdict before epoch 8" in shown
+    picture = shown.split("epoch 3 of 12")[-2]  # it is drawn once more at the end
+    assert picture.count("•") == 2
+    assert "+3.05 %" in picture
+    assert "lost" in picture
+
+
 def test_on_a_terminal_the_beam_the_dots_and_the_time_left_are_drawn() -> None:
     shown = drawn()
     for part in ("○", "├", "●", "•", "margin ±1 %", "37 s left", "lost", "faster ▸"):

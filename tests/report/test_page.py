@@ -210,13 +210,68 @@ def test_a_resumed_and_an_interrupted_weighing_say_so(record: MakeRecord, counts
     assert "judged on 12 of 18 epochs" in page
 
 
-def test_lost_epochs_are_named_with_their_outcome(record: MakeRecord, counts: Counts) -> None:
+def edit_line(file: Path, number: int, **facts: Any) -> None:
+    """Change facts of one line of a record's file."""
+    lines = file.read_text().splitlines()
+    lines[number] = json.dumps({**json.loads(lines[number]), **facts})
+    file.write_text("\n".join(lines) + "\n")
+
+
+def happenings(page: str) -> list[tuple[str, str]]:
+    """Epoch and what happened, as the table on the page has it."""
+    table = page.partition('<table class="happenings">')[2].partition("</table>")[0]
+    return re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', table)
+
+
+def test_what_happened_in_the_course_is_told_epoch_by_epoch(
+    record: MakeRecord, counts: Counts
+) -> None:
+    directory = record(epochs=4, slices_per_epoch=10)
+    telemetry, slices = directory / "telemetry.jsonl", directory / "slices.jsonl"
+    crash = {"outcome": "crashed: off", "error": ["arm off died", "SQLSTATE 57P01 (8)."]}
+    edit_line(telemetry, 0, **crash)
+    edit_line(telemetry, 1, host=[["steal or throttling", "9 % was stolen"]])
+    edit_line(telemetry, 3, attempt=2)
+    edit_line(slices, 45, dropped="machine suspended", arm="on")
+    edit_line(slices, 46, capped=2, arm="off")
+    edit_line(slices, 47, capped=1, arm="off")
+    with telemetry.open("a") as stream:
+        stream.write(json.dumps({"type": "event", "epoch": 3, "event": "resumed"}) + "\n")
+    page = page_of(directory, counts)
+    assert happenings(page) == [
+        ("1", "crashed: off: arm off died SQLSTATE 57P01 (8)."),
+        ("2", "steal or throttling: 9 % was stolen"),
+        ("3", "1 slices of on were dropped: machine suspended"),
+        ("3", "3 clients of off were not back in time and were given up"),
+        ("4", "resumed"),
+        ("4", "begun 2 times; only the last was read"),
+    ]
+    assert "something happened in this epoch" in page
+    assert page.count('class="dot happened solid"') == 3 * 2, "desk and phone; 4 has no slice"
+
+
+def test_a_weighing_in_which_nothing_happened_has_no_table_of_it(
+    record: MakeRecord, counts: Counts
+) -> None:
+    page = page_of(record(), counts)
+    assert "What was out of the ordinary" not in page
+    assert "something happened in this epoch" not in page
+
+
+def test_clients_that_were_given_up_are_counted_beside_the_interval(
+    record: MakeRecord, counts: Counts
+) -> None:
     directory = record()
-    lines = (directory / "telemetry.jsonl").read_text()
-    (directory / "telemetry.jsonl").write_text(
-        lines.replace('"outcome": "complete"', '"outcome": "arm off crashed"', 1)
+    assert "clients given up" not in page_of(directory, counts)
+    given_up = {"on": 0, "off": 3}
+    change(
+        directory,
+        "verdict.json",
+        lambda v: v["contrasts"][0]["details"].update(capped=given_up),
     )
-    assert "1 (arm off crashed)" in page_of(directory, counts)
+    page = page_of(directory, counts)
+    assert "clients given up, not back in time after a slice" in page
+    assert "on 0, off 3" in page
 
 
 def test_slices_of_a_torn_attempt_are_not_drawn(record: MakeRecord, counts: Counts) -> None:

@@ -18,12 +18,16 @@ class Watcher(Silent):
     stages: list[str] = field(default_factory=list)
     epochs: list[int] = field(default_factory=list)
     threats: list[str] = field(default_factory=list)
+    recalls: list[list[float | None]] = field(default_factory=list)
 
     def stage(self, text: str) -> None:
         self.stages.append(text)
 
     def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
         self.epochs.append(n)
+
+    def recalled(self, readings: Any, total: int, contrasts: Any) -> None:
+        self.recalls.append(list(readings))
 
     def threat(self, threat: Any) -> None:
         self.threats.append(threat["name"])

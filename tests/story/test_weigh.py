@@ -296,9 +296,13 @@ def test_a_weighing_killed_in_an_epoch_goes_on_as_if_nothing_had_happened(
         weigh_in(torn, record="torn")
     done = [x for x in lines(tmp_path, "telemetry.jsonl", "torn") if x["type"] == "epoch"]
     assert 0 < len(done) < 8
-    again = ScriptedWorld(tmp_path / "again", noise=0.0)
-    verdict = weigh_in(again, resume=tmp_path / "torn")
+    again, watcher = ScriptedWorld(tmp_path / "again", noise=0.0), Watcher()
+    verdict = weigh_in(again, resume=tmp_path / "torn", progress=watcher)
     assert verdict["resumed"]
+    assert watcher.recalls == [verdict["contrasts"][0]["details"]["d"][: len(done)]]
+    assert watcher.epochs[0] == len(done) + 1
+    events = [x for x in lines(tmp_path, "telemetry.jsonl", "torn") if x["type"] == "event"]
+    assert events == [{"type": "event", "epoch": len(done), "event": "resumed"}]
     expected = json.loads((tmp_path / "whole" / "verdict.json").read_text())
     assert verdict["contrasts"][0]["details"]["d"] == expected["contrasts"][0]["details"]["d"]
 

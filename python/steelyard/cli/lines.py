@@ -43,6 +43,12 @@ def epoch_line(n: int, total: int, contrasts: Sequence[Facts], seconds_left: flo
     return f"epoch {n:>{width}}/{total}  " + "; ".join(said) + (f", {left}" if left else "")
 
 
+def recalled_line(n: int, total: int, contrasts: Sequence[Facts]) -> str:
+    """`"record: 4 of 12 epochs; off against on, so far +2.40 % [+1.20, +3.50]"`."""
+    said = [f"{_pair(contrast)}, so far {reading(contrast)}" for contrast in contrasts]
+    return f"record: {n} of {total} epochs; " + "; ".join(said)
+
+
 def left_words(seconds_left: float | None) -> str:
     """`"54 s left"`; nothing where it is not known."""
     if seconds_left is None or seconds_left < 0:
@@ -68,5 +74,8 @@ def verdict_line(verdict: Facts) -> str:
 
 
 def _contrast_words(contrast: Facts) -> str:
-    pair = f"{contrast.get('arm')} against {contrast.get('control')}"
-    return f"{pair} {d_words(contrast)}, so far {reading(contrast)}"
+    return f"{_pair(contrast)} {d_words(contrast)}, so far {reading(contrast)}"
+
+
+def _pair(contrast: Facts) -> str:
+    return f"{contrast.get('arm')} against {contrast.get('control')}"

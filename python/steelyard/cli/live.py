@@ -63,6 +63,12 @@ class PlainView:
         """The epoch's readings and what they add up to so far."""
         self._say(lines.epoch_line(n, total, contrasts, seconds_left))
 
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
+    ) -> None:
+        """The epochs of the record in one line."""
+        self._say(lines.recalled_line(len(readings), total, contrasts))
+
     def threat(self, threat: Facts) -> None:
         """The doubt and what was seen."""
         self._say(lines.threat_line(threat))
@@ -123,6 +129,15 @@ class LiveView:
             self._readings.append((n, finite(contrasts[0].get("d"))))
         left = lines.left_words(seconds_left)
         self._left = f"epoch {n} of {total}" + (f" · {left}" if left else "")
+        self._draw()
+
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
+    ) -> None:
+        """The dots of the record, and the interval as they left it."""
+        self._contrasts = contrasts
+        self._readings = [(n, finite(d)) for n, d in enumerate(readings, 1)]
+        self._left = f"epoch {len(readings)} of {total}"
         self._draw()
 
     def threat(self, threat: Facts) -> None:

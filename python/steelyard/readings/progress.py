@@ -30,6 +30,15 @@ class Progress(Protocol):
         no interval yet; `metric`, `unit` and `higher_is_better` as in verdict.json.
         """
 
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
+    ) -> None:
+        """Epochs that the record held already, when a weighing is gone on with.
+
+        `readings`: their log ratios for the first contrast, None for a lost one; `contrasts` as for
+        `epoch`, after the last of them.
+        """
+
     def threat(self, threat: Facts) -> None:
         """A reason to doubt was seen: `name`, `seen`, `cause`, `advice`, `invalidates`."""
 
@@ -51,6 +60,11 @@ class Silent:
 
     def epoch(
         self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
+    ) -> None:
+        """Says nothing."""
+
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
     ) -> None:
         """Says nothing."""
 

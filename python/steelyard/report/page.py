@@ -20,6 +20,7 @@ from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.settling import draw_settling, percent_span
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.strip import draw_strip
+from steelyard.report.course import course_rows, marked_epochs
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,
@@ -97,11 +98,7 @@ def _context(source: Source) -> dict[str, Any]:
         "contrasts": contrasts,
         "threats": _threats(source),
         "course": words.course(verdict, source.plan),
-        "lost_epochs": [
-            (shown_epoch(epoch), epoch["outcome"])
-            for epoch in source.epochs
-            if epoch.get("outcome", "complete") != "complete"
-        ],
+        "happened": course_rows(source),
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         "causes": _by_arm(source, "causes", tables.cause_rows),
@@ -199,6 +196,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
     total = sum(map(len, source.dots.values()))
     if not total:
         return None
+    marked = marked_epochs(source)
     levels: dict[str, dict[int, float]] = {}
     for contrast in source.contrasts:
         for row in (contrast.get("details") or {}).get("epochs", []):
@@ -206,7 +204,10 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
                 if words.finite(level) is not None:
                     levels.setdefault(str(arm), {})[shown_epoch(row)] = float(level)
     return {
-        "picture": _both(lambda width: draw_slices(source.dots, levels, classes, width), WIDE),
+        "picture": _both(
+            lambda width: draw_slices(source.dots, levels, classes, width, marked), WIDE
+        ),
+        "marked": bool(marked & {dot.epoch for some in source.dots.values() for dot in some}),
         "levels": bool(levels),
         "total": total,
         "shown": min(total, MOST_DOTS),

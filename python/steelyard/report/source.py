@@ -34,6 +34,15 @@ class SliceDot:
 
 
 @dataclass(frozen=True)
+class Border:
+    """What the borders of an arm's slices in one epoch say beside their throughput."""
+
+    dropped: int = 0  # slices left out
+    causes: tuple[str, ...] = ()  # for which they were
+    capped: int = 0  # clients that were not back in time
+
+
+@dataclass(frozen=True)
 class Source:
     """Everything a page shows. Parts that a record does not hold yet are empty."""
 
@@ -48,6 +57,8 @@ class Source:
     """Measured slices by arm, in the order of the plan's arms."""
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
+    borders: dict[int, dict[str, Border]] = field(default_factory=dict)
+    """Epoch (from 1) → arm → what its borders say, where there is anything to say."""
 
     @property
     def arms(self) -> list[str]:
@@ -82,7 +93,8 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     lines = list(record.lines("telemetry.jsonl"))
     arms = sorted((str(arm) for arm in plan.get("arms", [])), key=lambda a: a != plan["control"])
     finished = {line["epoch"]: line for line in lines if line.get("type") == "epoch"}
-    measured = _measured(record.lines("slices.jsonl"), finished)
+    borders: dict[int, dict[str, Border]] = {}
+    measured = _kept(_measured(record.lines("slices.jsonl"), finished), borders)
     dots, counts = _read_slices(measured, arms, count_latencies)
     return Source(
         directory=directory,
@@ -94,6 +106,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         events=[line for line in lines if line.get("type") == "event"],
         dots=dots,
         latency_counts=counts,
+        borders=borders,
     )
 
 
@@ -143,7 +156,23 @@ def _measured(slices: Iterable[Json], finished: Mapping[int, Json]) -> Iterator[
         epoch = finished.get(entry["epoch"])
         if epoch is None or entry.get("kind", "measured") != "measured":
             continue
-        if entry.get("attempt", 1) == epoch.get("attempt", 1) and not entry.get("dropped"):
+        if entry.get("attempt", 1) == epoch.get("attempt", 1):
+            yield entry
+
+
+def _kept(measured: Iterable[Json], borders: dict[int, dict[str, Border]]) -> Iterator[Json]:
+    """The slices that were not dropped; what dropped ones and borders say goes into `borders`."""
+    for entry in measured:
+        cause, capped = entry.get("dropped"), int(entry.get("capped", 0))
+        if cause or capped:
+            arms = borders.setdefault(shown_epoch(entry), {})
+            before = arms.get(entry["arm"], Border())
+            arms[entry["arm"]] = Border(
+                dropped=before.dropped + bool(cause),
+                causes=tuple(dict.fromkeys([*before.causes, *([str(cause)] if cause else [])])),
+                capped=before.capped + capped,
+            )
+        if not cause:
             yield entry
 
 

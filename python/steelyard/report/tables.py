@@ -126,6 +126,10 @@ def beside_rows(contrast: Facts) -> list[tuple[str, str]]:
     drops = details.get("drops")
     if drops:
         rows.append(("slices dropped", ", ".join(f"{arm} {n}" for arm, n in drops.items())))
+    capped = details.get("capped") or {}
+    if any(capped.values()):
+        words = "clients given up, not back in time after a slice"
+        rows.append((words, ", ".join(f"{arm} {n}" for arm, n in capped.items())))
     forecast = forecast_words(contrast.get("forecast_seconds"))
     if forecast:
         rows.append(("forecast", forecast))

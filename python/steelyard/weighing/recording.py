@@ -48,6 +48,7 @@ def open_record(question: Question) -> Kept:
 
 def finished_epochs(record: Record) -> list[RanEpoch]:
     """Every epoch that was finished, in order; a torn one is not among them."""
-    heads = {line["epoch"]: line for line in record.lines("telemetry.jsonl")}
+    lines = record.lines("telemetry.jsonl")
+    heads = {line["epoch"]: line for line in lines if line["type"] == "epoch"}
     totals = epochs_of(record.lines("slices.jsonl"), heads.values())
     return [RanEpoch(one, heads[one.epoch]) for one in totals]

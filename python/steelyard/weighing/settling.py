@@ -53,6 +53,9 @@ def settle(
     interrupted = False
     failure: WeighingError | None = None
     contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
+    if epochs:
+        _note(setup, len(epochs), "resumed")
+        _recall(contrasts, plan, threats_shown, progress)
     try:
         while not _over(contrasts, epochs, plan):
             number = len(epochs)
@@ -67,6 +70,7 @@ def settle(
     except KeyboardInterrupt:
         interrupted = True
         progress.note("interrupted: judging what there is")
+        _note(setup, len(epochs), "interrupted: judged by what there was")
     if interrupted or failure is not None:
         contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
     seconds = (laboratory.now_ns() - started_ns) / NS_PER_S
@@ -100,13 +104,41 @@ def _show(
     threats_shown: set[str],
     progress: Progress,
 ) -> None:
+    facts = _facts(contrasts)
+    _show_threats(contrasts, threats_shown, progress)
+    progress.epoch(len(epochs), int(plan["epochs"]), facts, max(0.0, seconds_left))
+
+
+def _recall(
+    contrasts: list[Contrast],
+    plan: Mapping[str, Any],
+    threats_shown: set[str],
+    progress: Progress,
+) -> None:
+    """What the record held already, for those who watch a weighing being gone on with."""
+    readings = contrasts[0].details["d"]
+    progress.recalled(readings, int(plan["epochs"]), _facts(contrasts))
+    _show_threats(contrasts, threats_shown, progress)
+
+
+def _facts(contrasts: list[Contrast]) -> list[dict[str, Any]]:
+    """Each contrast as JSON, with the reading of the last epoch instead of its details."""
     facts = []
     for contrast in contrasts:
         fact = contrast.to_json()
-        last = fact.pop("details")["epochs"][-1]
-        facts.append({**fact, "d": last["d"]})
+        details = fact.pop("details")
+        facts.append({**fact, "d": details["d"][-1]})
+    return facts
+
+
+def _show_threats(contrasts: list[Contrast], threats_shown: set[str], progress: Progress) -> None:
+    for contrast in contrasts:
         for threat in contrast.threats:
             if threat.name not in threats_shown:
                 threats_shown.add(threat.name)
                 progress.threat(threat.to_json())
-    progress.epoch(len(epochs), int(plan["epochs"]), facts, max(0.0, seconds_left))
+
+
+def _note(setup: Setup, epochs: int, event: str) -> None:
+    """An event as a line of the record, in the epoch that it struck or that comes next."""
+    setup.record.append("telemetry.jsonl", {"type": "event", "epoch": epochs, "event": event})

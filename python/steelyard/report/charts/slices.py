@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -37,10 +37,12 @@ def draw_slices(
     levels: Mapping[str, Mapping[int, float]],
     arm_classes: Mapping[str, str],
     width: float,
+    marked: Collection[int] = (),
 ) -> Markup:
     """Dots by arm; every epoch is a panel as wide as it was long, restarts are left out.
 
     `levels` is the throughput of every arm by epoch, from totals, drawn as a bar over its dots.
+    `marked` epochs, in which something happened, bear a mark above.
     """
     shown = {arm: thin(some, MOST_DOTS // max(len(dots), 1)) for arm, some in dots.items()}
     panels = _panels([dot for some in dots.values() for dot in some], width)
@@ -52,6 +54,10 @@ def draw_slices(
         f"{sum(map(len, dots.values()))} slices in {len(panels)} epochs.",
     )
     _draw_axes(drawing, y, panels, width)
+    for epoch in sorted(marked):
+        if epoch in panels:
+            x = panels[epoch][0]
+            drawing.mark(2, (x.start + x.end) / 2, _TOP - 8, "dot happened", 4)
     for arm, some in shown.items():
         radius = "small" if len(some) > 800 or width < 500 else ""
         drawing.path(_dots_path(some, panels, y), f"slices {radius} {arm_classes[arm]}")
