@@ -19,8 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from steelyard.readings.record import Record
 from validation.results import FOLDER, Results
-from validation.schedule import BUDGET, Case, cases, control_throughput
+from validation.schedule import BUDGET, Case, cases, control_throughput, debt_share
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
 RESULTS = Results(FOLDER / "live.jsonl")
@@ -41,13 +42,14 @@ def weigh(case: Case, records: Path) -> dict[str, Any]:
     verdict = json.loads(done.stdout)
     environment = json.loads((record / "environment.json").read_text())
     [contrast] = verdict["contrasts"]
+    owed = debt_share(Record(record).lines("slices.jsonl"), contrast["control"])
     return {
         "kind": case.kind,
         "seed": case.seed,
         "overrides": case.overrides,
         "started": started.isoformat(timespec="seconds"),
         "load_before": round(load, 2),
-        "truth_percent": case.truth_percent(control_throughput(contrast)),
+        "truth_percent": case.truth_percent(control_throughput(contrast), owed),
         **{name: contrast[name] for name in _OF_THE_CONTRAST},
         "d": contrast["details"]["d"],
         "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,9 @@ STALL_PROBABILITY = 1.5e-5
 STALL_MS = 50
 STALL_CLIENTS = 2
 """No more than processors: see BIAS.md on stalls and slices."""
+BACKGROUND_PERCENT = 5
+BACKGROUND_SLICE_MS = 500
+"""Long against the CHECKPOINT after it, which both arms pay alike and which scatters."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Case:
     stall_seconds: float = 0.0
     """Mean seconds a transaction stalls: probability times length."""
     clients: int = 8
+    background: float = 0.0
+    """Share of the work that is left to the background, and charged."""
 
     @property
     def key(self) -> str:
@@ -42,14 +47,17 @@ class Case:
         """Fixed by the kind's place in `KINDS` and the number: new kinds go to the end."""
         return 1000 * list(KINDS).index(self.kind) + self.number
 
-    def truth_percent(self, control_throughput: float) -> float:
+    def truth_percent(self, control_throughput: float, debt_share: float = 0.0) -> float:
         """What the weight takes from throughput, in percent.
 
         Doubled work: 1/(1 + w). A stall: by Wald's identity a transaction takes p·s longer on
-        average; the control's own mean latency is clients ÷ throughput (Little's law).
+        average; the control's own mean latency is clients ÷ throughput (Little's law). Background
+        work takes its share of the time under load, to which either arm adds the control's debt,
+        `debt_share` of that time: work that only reads owes no more for being more.
         """
         latency_s = self.clients / control_throughput
         slowed = (1 + self.twice) * latency_s + self.stall_seconds
+        slowed += self.background * latency_s / (1 + debt_share)
         return 100 * (latency_s / slowed - 1)
 
 
@@ -57,6 +65,7 @@ KINDS: Mapping[str, int] = {
     "alike": ALIKE,
     **{f"twice {percent} %": TWICE for percent in TWICE_PERCENT},
     "stall": RARE,
+    "background": RARE,
 }
 
 
@@ -71,6 +80,13 @@ def _case(kind: str, number: int) -> Case:
         )
         stall_seconds = STALL_PROBABILITY * STALL_MS / 1000
         return Case(kind, number, overrides, stall_seconds=stall_seconds, clients=STALL_CLIENTS)
+    if kind == "background":
+        overrides = (
+            "cost=whole",
+            f"arm.weight.background={BACKGROUND_PERCENT}%",
+            f"budget.slice={BACKGROUND_SLICE_MS}ms",
+        )
+        return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
     percent = int(kind.split()[1])
     return Case(kind, number, (f"arm.weight.twice={percent}%",), twice=percent / 100)
 
@@ -90,3 +106,10 @@ def control_throughput(contrast: Mapping[str, Any]) -> float:
     """The control's mean throughput over the epochs of a contrast, in transactions/s."""
     readings = [one["throughput"][contrast["control"]] for one in contrast["details"]["epochs"]]
     return float(sum(readings) / len(readings))
+
+
+def debt_share(slices: Iterable[Mapping[str, Any]], arm: str) -> float:
+    """Debt of an arm as a share of its time under load, over its measured slices."""
+    own = [one for one in slices if one["arm"] == arm and one["kind"] == "measured"]
+    loaded = sum(one["busy_ns"] for one in own)
+    return sum(one["clients"] * one["debt_ns"] for one in own) / loaded if loaded else 0.0

@@ -74,9 +74,9 @@ def test_stalls_are_made_as_rare_as_their_worth_asks_and_the_plan_says_how_rare(
     plan = json.loads((tmp_path / "record" / "plan.json").read_text())
     assert list(plan["stalls"]) == ["stalled-20"]
     stall = plan["stalls"]["stalled-20"]
-    # One client, 4,000 transactions a second: 250 µs each; 20 % of that in sleeps of 10 ms.
-    assert stall["length_ns"] == 10_000_000
-    assert stall["probability"] == pytest.approx(0.2 * 250e-6 / 10e-3, rel=0.05)
+    # One client, 4,000 transactions a second: 250 µs each; 20 % of that in sleeps of 66.7 ms.
+    assert stall["length_ns"] == 66_666_667
+    assert stall["probability"] == pytest.approx(0.2 * 250e-6 / 66.7e-3, rel=0.05)
     driven = [{arm.name: arm.weight for arm in plan.arms} for plan in world.plans_driven]
     assert driven[0]["stalled-20"].stall == 0, "before the control's time is known there is none"
     assert all(arms["stalled-20"].stall > 0 for arms in driven[1:])

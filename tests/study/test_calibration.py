@@ -57,6 +57,8 @@ def test_the_weights_that_are_asked_for_replace_the_studys_own_and_get_time_of_t
     assert [arm.weight.twice for arm in study.arms] == [0, 0.005, 0, 0.1, 0]
     assert [arm.weight.stall_worth for arm in study.arms] == [0, 0, 0.005, 0, 0.1]
     assert study.budget.measuring == asked.budget.measuring * 6 / 4
+    lengths = [arm.weight.stall_time for arm in study.arms if arm.weight.stalls]
+    assert lengths == [10_000_000, 33_333_333], "heavier weights stall longer, not more often"
     assert lay_out(asked, [0.03], whole=False).study == asked
 
 

@@ -13,9 +13,12 @@ case, (1 + b)·(A + c·(1 + w)) / (1 + c) in the second. Work that only reads ma
 holds. Work that writes lies between, and so does its truth.
 
 All that needs clients which do not help each other. A client that sleeps leaves its processor and
-its locks to the others: with 2 clients on 2 processors that share a core, one alone was 28 % faster
-than beside the other, and a stall cost that much less than its length. So for stalls the truth is
-known of one client only.
+its locks to the others, also where each has a processor of its own: of 2 clients on 2 processors of
+a virtual machine, one alone took 19.2 µs a transaction and beside the other 24.6 µs, so that a
+stall of one would be made up for by a quarter. The truth of stalls is known of one client only.
+
+Within a slice the identity is exact. What began before the bell counts with its whole time, so that
+the number of a slice's transactions is a stopping time, which is what Wald's identity asks for.
 """
 
 from __future__ import annotations
