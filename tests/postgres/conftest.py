@@ -38,8 +38,8 @@ def starter(cache: Path, directory: Path) -> Iterator[Start]:
     """Starts weighings whose records stand in `directory`; kills those that still run at last."""
     started: list[Underway] = []
 
-    def start(record: str, *arguments: str, study: str = "") -> Underway:
-        one = Underway.start(cache, directory / record, *arguments, study=study)
+    def start(record: str, *arguments: str, **about: str) -> Underway:
+        one = Underway.start(cache, directory / record, *arguments, **about)
         started.append(one)
         return one
 

@@ -68,15 +68,17 @@ class Underway:
     lines: list[str] = field(default_factory=list)
 
     @classmethod
-    def start(cls, cache: Path, record: Path, *arguments: str, study: str = "") -> Underway:
+    def start(
+        cls, cache: Path, record: Path, *arguments: str, study: str = "", command: str = "weigh"
+    ) -> Underway:
         """Weigh with `arguments`; `study` is written to the file that they name first."""
         if study:
             (record.parent / arguments[0]).write_text(study)
-        command = [sys.executable, "-m", "steelyard", "weigh", *arguments, "--json"]
+        words = [sys.executable, "-m", "steelyard", command, *arguments, "--json"]
         if "--resume" not in arguments:
-            command += ["--record", str(record)]
+            words += ["--record", str(record)]
         process = subprocess.Popen(
-            command,
+            words,
             cwd=record.parent,
             env={**os.environ, "STEELYARD_CACHE": str(cache)},
             stdin=subprocess.DEVNULL,

@@ -97,6 +97,21 @@ def test_the_beam_marks_estimate_and_ends_where_they_are() -> None:
     assert "+2.00 % [+1.00, +3.00]" in svg
 
 
+def test_the_beam_marks_a_truth_that_is_known_and_reaches_as_far() -> None:
+    contrast = {
+        "arm": "doubled",
+        "estimate_percent": -1.0,
+        "low_percent": -2.0,
+        "high_percent": 0.0,
+    }
+    unknown = str(draw_strip(contrast, 1.0, "arm1", 860))
+    known = str(draw_strip({**contrast, "true_percent": -5.0}, 1.0, "arm1", 860))
+    assert 'class="truth"' not in unknown
+    place = re.search(r'<path d="M([\d.]+) [^>]*class="truth"', known)
+    assert place is not None
+    assert abs(float(place[1]) - Linear(-6.0, 6.0, 14, 846)(-5.0)) < 0.1
+
+
 def test_words_in_a_drawing_are_escaped() -> None:
     drawing = Drawing(100, 100, "a < b", 'say "no"')
     drawing.text(1, 1, "<script>", class_='x" onload="alert(1)')

@@ -22,6 +22,30 @@ def test_a_reading_carries_its_interval() -> None:
     assert words.sentence(FACTS) == "off is slower than on: −3.06 % [−3.51, −2.60] throughput."
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, ""),
+        ({"true_percent": 0.0, "covered": True}, "must read 0.00 %: the interval holds it"),
+        ({"true_percent": -2.9126, "covered": False}, "must read −2.91 %: the interval misses it"),
+        ({"true_percent": -2.9126, "covered": None}, "must read −2.91 %"),
+        (
+            {
+                "true_percent": -2.95,
+                "true_low_percent": -3.07,
+                "true_high_percent": -2.83,
+                "covered": True,
+            },
+            "must read −2.95 ± 0.12 %: the interval holds it",
+        ),
+    ],
+)
+def test_a_truth_that_is_known_is_said_with_whether_the_interval_holds_it(
+    facts: dict[str, object], said: str
+) -> None:
+    assert words.truth_words({**FACTS, **facts}) == said
+
+
 @pytest.mark.parametrize("nothing", [None, float("nan"), float("inf")])
 def test_an_open_end_is_infinite_and_two_open_ends_are_no_interval(nothing: float | None) -> None:
     half_open = {**FACTS, "high_percent": nothing}

@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.cli.beam import beam_lines
 from steelyard.report.builds import default_lines, loads_line
 from steelyard.report.tables import amount, cause_rows
-from steelyard.report.words import MARKS, course, finite, sentence, told
+from steelyard.report.words import MARKS, course, finite, sentence, told, truth_words
 from steelyard.units import NS_PER_S, format_duration
 
 Facts = Mapping[str, Any]
@@ -40,6 +40,8 @@ def _ruling(contrast: Facts, said: str, width: int) -> list[str]:
     word = str(contrast.get("verdict", "inconclusive"))
     lines = [f"{MARKS.get(word, '?')} {word.upper()}", *wrapped(told(contrast, said), width, "")]
     margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
+    truth = truth_words(contrast)
+    lines += wrapped(f"It {truth}.", width, "") if truth else []
     beam = beam_lines(contrast, margin, min(width - len(_INDENT), _MOST_BEAM))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in beam)]
 

@@ -75,6 +75,7 @@ class Weighed:
     mark: str
     sentence: str
     scope: str
+    truth: str
     strip: Markup
     epochs: Markup | None
     settling: Markup | None
@@ -157,6 +158,7 @@ def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed
         mark=words.MARKS.get(word, "?"),
         sentence=words.told(facts, str(said or words.sentence(facts))),
         scope=words.scope(facts),
+        truth=words.truth_words(facts),
         strip=_both(lambda width: draw_strip(facts, margin, arm_class, width), WIDE - 60),
         epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
         if rows

@@ -86,6 +86,19 @@ def sentence(contrast: Facts) -> str:
             return f"Inconclusive: {arm} against {control} read {size}."
 
 
+def truth_words(contrast: Facts) -> str:
+    """Of equal arms and known weights: `"must read −2.91 %: the interval holds it"`; else empty."""
+    true, low = finite(contrast.get("true_percent")), finite(contrast.get("true_low_percent"))
+    if true is None:
+        return ""
+    high = finite(contrast.get("true_high_percent"))
+    open_by = f" ± {(high - low) / 2:.2g}" if low is not None and high is not None else ""
+    must = f"must read {format_percent(true).removesuffix(' %')}{open_by} %"
+    held = {True: "the interval holds it", False: "the interval misses it"}
+    known = held.get(contrast.get("covered"))  # type: ignore[arg-type]
+    return f"{must}: {known}" if known else must
+
+
 def full_stop(text: str) -> str:
     """The text ending as a sentence does."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
@@ -118,7 +131,9 @@ def interval_words(details: Facts) -> str:
     level = finite(details.get("level"))
     if level is not None:
         made.append(f"Its own level is {level * 100:.3g} %.")
-    made.append("Looks were planned before the first slice; their error rates add up to 5 %.")
+    made.append(
+        "Looks were planned before the first slice; their error rates add up to 5 % at most."
+    )
     return " ".join(made)
 
 

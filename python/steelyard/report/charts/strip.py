@@ -22,7 +22,8 @@ def draw_strip(
     """The interval of one contrast on the beam; `arm_class` carries the arm's colour."""
     low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
     middle = finite(contrast.get("estimate_percent"))
-    reach = reach_of([low, high, middle], margin_percent)
+    true = finite(contrast.get("true_percent"))
+    reach = reach_of([low, high, middle, true], margin_percent)
     x = Linear(-reach, reach, 14, width - 14)
     title = f"{contrast.get('arm')} against {contrast.get('control')}"
     drawing = Drawing(width, _HEIGHT, title, sentence(contrast))
@@ -34,6 +35,8 @@ def draw_strip(
     if middle is not None:
         _draw_interval(drawing, x, (low, middle, high), arm_class)
         _draw_label(drawing, x(middle), reading(contrast), width)
+    if true is not None:
+        _draw_truth(drawing, x(true))
     return drawing.svg()
 
 
@@ -74,6 +77,12 @@ def _draw_interval(
         if end is not None:
             drawing.line(place, y - 8, place, y + 8, f"cap {arm_class}")
     drawing.add("circle", cx=x(middle), cy=y, r=7, class_=f"estimate {arm_class}")
+
+
+def _draw_truth(drawing: Drawing, place: float) -> None:
+    """Where a known weight must be read: a diamond on the beam, with a line up to the interval."""
+    drawing.line(place, 50, place, _BEAM_Y, "truth-line")
+    drawing.path(f"M{place:.1f} {_BEAM_Y - 6}l6 6l-6 6l-6 -6z", "truth")
 
 
 def _draw_label(drawing: Drawing, place: float, words: str, width: float) -> None:
