@@ -340,6 +340,27 @@ def test_throughput_and_latency_that_are_not_of_one_closed_loop_are_said() -> No
     assert "more is busy than there is" in said.cause
 
 
+def test_runs_of_unequal_speed_obey_the_law_run_by_run() -> None:
+    text = "run,tps,latency_ms\n1,100,80\n2,400,20\n3,1600,5\n"
+    from readings.foreign.reading import sheet_of
+
+    sheet = sheet_of(text)
+    judgement = judge_numbers(compare([("a", sheet), ("b", sheet)], Asked(clients=8)))
+    assert ThreatKind.LITTLES_LAW.value not in names(only(judgement))
+    found = [f for f in judgement.findings if f.name == "Little's law"]
+    assert found[0].figures["busy_clients"] == pytest.approx(8)
+
+
+def test_rows_apart_in_random_order_are_as_likely_in_any_split() -> None:
+    rng = np.random.default_rng(60)
+    slow = np.exp(np.cumsum(rng.normal(size=20)) * 0.05)
+    drawn = rng.permuted(np.repeat([0, 1], 10))
+    arms = [slow[drawn == side] for side in (0, 1)]
+    contrast = only(judge_numbers(numbers(*arms, rows=Rows.APART)))
+    assert ThreatKind.ROWS_DEPEND.value not in names(contrast)
+    assert np.isfinite(contrast.estimate.low)
+
+
 def test_what_such_numbers_could_have_seen_is_said() -> None:
     judgement = judge_numbers(numbers(noise(51, 12, 0.02), noise(52, 12, 0.02)), paired=True)
     visible = finding(judgement, "visible").figures["smallest_visible_percent"]

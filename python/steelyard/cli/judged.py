@@ -15,7 +15,7 @@ Facts = Mapping[str, Any]
 _LEAST = 50
 _MOST_BEAM = 76
 _BEHIND = ("pairing", "replicates", "centres", "visible")
-_DOUBTED = ("level steps",)
+_DOUBTED = ("level steps", "Little's law")
 
 
 def render_judgement(

@@ -66,11 +66,9 @@ def _contrast(
     view: NumberView, arm: Series, terms: Terms, pairing: Pairing
 ) -> tuple[Contrast, list[Finding]]:
     control = view.comparison.control
-    if pairing.paired:
-        randomised = view.comparison.order is Order.RANDOM or not view.in_time
-        sets = paired_sets(control, arm, terms, randomised)
-    else:
-        sets = unpaired_sets(control, arm, terms, view.in_time)
+    randomised = view.comparison.order is Order.RANDOM or not view.in_time
+    judged = paired_sets if pairing.paired else unpaired_sets
+    sets = judged(control, arm, terms, randomised)
     unquiet = any(
         profile.steps or profile.outliers
         for profile in (view.profiles[control.arm], view.profiles[arm.arm])

@@ -53,9 +53,9 @@ def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:
         implied_ms = 1e3 * load.clients / load.throughput
         threat = raise_threat(
             ThreatKind.LITTLES_LAW,
-            f"{series.arm}: {load.throughput:.2f} transactions/s × {1e3 * load.latency_s:.2f} ms "
-            f"keep {busy:.1f} clients busy, and there were {load.clients:g}; that throughput of so "
-            f"many means {implied_ms:.1f} ms",
+            f"{series.arm}: {load.throughput:.6g} transactions/s × {1e3 * load.latency_s:.5g} ms "
+            f"keep {busy:.4g} clients busy, and there were {load.clients:g}; that throughput of so "
+            f"many means {implied_ms:.4g} ms",
         )
         yield replace(
             threat,

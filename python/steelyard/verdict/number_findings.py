@@ -60,12 +60,12 @@ def contrast_findings(
         },
         arm.arm,
     )
-    if math.isfinite(sets.visible):
+    if math.isfinite(sets.visible) and math.isfinite(sets.sets.main.width):
         percent = percent_of_log(sets.visible)
         yield Finding(
             "visible",
-            f"an effect of {percent:.2g} % would be seen in 4 of 5 such measurements; a smaller "
-            "one often not",
+            f"an effect of {_two_digits(percent)} % would be seen in 4 of 5 such measurements; a "
+            "smaller one often not",
             {"smallest_visible_percent": percent},
             arm.arm,
         )
@@ -165,8 +165,8 @@ def _little(comparison: Comparison) -> Iterator[Finding]:
         implied_ms = 1e3 * load.clients / load.throughput
         yield Finding(
             "Little's law",
-            f"{arm}: {load.clients:g} clients at {load.throughput:.2f} transactions/s mean "
-            f"{implied_ms:.1f} ms; given are {1e3 * load.latency_s:.2f} ms, which keep {busy:.1f} "
+            f"{arm}: {load.clients:g} clients at {load.throughput:.6g} transactions/s mean "
+            f"{implied_ms:.4g} ms; given are {1e3 * load.latency_s:.5g} ms, which keep {busy:.4g} "
             "busy",
             {
                 "clients": load.clients,
@@ -217,6 +217,11 @@ def _repetitions(scatter: float, gap: float) -> int:
 
 def _amount(repetitions: int) -> str:
     return "more than 10 000" if repetitions >= MOST_EPOCHS else str(repetitions)
+
+
+def _two_digits(value: float) -> str:
+    """Two significant digits, more before the point: `0.36`, `14`, `380`."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _number(value: float) -> float | None:

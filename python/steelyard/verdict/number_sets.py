@@ -75,9 +75,10 @@ def paired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) ->
     )
 
 
-def unpaired_sets(control: Series, arm: Series, terms: Terms, in_time: bool) -> NumberSets:
-    """Two independent samples. `in_time`: whether their rows are in the order of measuring."""
-    parts = tuple(_side(side, in_time) for side in (control, arm))
+def unpaired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) -> NumberSets:
+    """Two samples. `randomised`: chance drew which row was whose, so that a split of the rows is
+    as likely as another whatever the machine did meanwhile."""
+    parts = tuple(_side(side, randomised) for side in (control, arm))
     below, above = (part.values for part in parts)
     enough = all(part.enough for part in parts)
     stage = _stage(min(len(below), len(above)), enough, (control, arm))
@@ -113,10 +114,10 @@ def _stage(count: int, enough: bool, arms: tuple[Series, ...]) -> Stage:
     return Stage.TOO_FEW if few else Stage.LAST
 
 
-def _side(series: Series, in_time: bool) -> Replicates:
-    if series.grain is Grain.SLICE:
-        return stretched(_batch_logs(series), len(series.values), not in_time)
-    return replicates_of(np.log(series.values), randomised=not in_time)
+def _side(series: Series, randomised: bool) -> Replicates:
+    if series.grain is Grain.SLICE:  # the order of parts of one run was never drawn
+        return stretched(_batch_logs(series), len(series.values))
+    return replicates_of(np.log(series.values), randomised)
 
 
 def _batch_logs(series: Series) -> Floats:

@@ -75,7 +75,8 @@ def forecast_words(contrast: Contrast) -> str:
     hopeless = forecast.margin is None or forecast.margin.likely >= MOST_EPOCHS
     needed = contrast.needed
     if needed is None:
-        return f"{_nothing(contrast)} will settle ±{margin} on this machine"
+        where = " on this machine" if _noun(contrast) == _EPOCHS else ""
+        return f"{_nothing(contrast)} will settle ±{margin}{where}"
     target = f"settle ±{margin}"
     if hopeless:
         target = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.readings.foreign.metric import LATENCY, SECONDS, THROUGHPUT, per_second
-from steelyard.readings.foreign.series import Grain, Sheet
+from steelyard.readings.foreign.series import Floats, Sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +24,34 @@ class Load:
 def load_of(sheets: Sequence[Sheet], arm: str, clients: float | None = None) -> Load | None:
     """The load of an arm over all sheets that hold it; `clients`: as the user said."""
     known = clients or _agreed([sheet.clients.get(arm) for sheet in sheets])
-    rates, latencies = [], []
-    for sheet in sheets:
-        for metric, series in sheet.metrics:
-            for one in series:
-                if one.arm != arm:
-                    continue
-                scale = per_second(metric)
-                if metric.name == THROUGHPUT and scale:
-                    rates.append(float(np.mean(one.values)) * scale)
-                if metric.name == LATENCY and metric.unit in SECONDS:
-                    weights = one.weights if one.grain is Grain.SLICE else None
-                    mean = float(np.average(one.values, weights=weights))
-                    latencies.append(mean * SECONDS[metric.unit])
-    if not known or not rates or not latencies:
+    measured = [pair for sheet in sheets if (pair := _pair(sheet, arm)) is not None]
+    if not known or not measured:
         return None
-    return Load(known, float(np.mean(rates)), float(np.mean(latencies)))
+    rates, latencies = (np.concatenate(parts) for parts in zip(*measured, strict=True))
+    # By transactions: of runs of unequal speed the plain means would not obey the law.
+    mean_latency = float(np.average(latencies, weights=rates))
+    return Load(known, float(np.mean(rates)), mean_latency)
+
+
+def _pair(sheet: Sheet, arm: str) -> tuple[Floats, Floats] | None:
+    """Throughput per second and latency in seconds of the same times, shapes (n,); of one time
+    only, the totals, where a file has more of the one than of the other."""
+    rates = latencies = weights = None
+    for metric, series in sheet.metrics:
+        own = next((one for one in series if one.arm == arm), None)
+        scale = per_second(metric)
+        if own is not None and metric.name == THROUGHPUT and scale:
+            rates = own.values * scale
+        if own is not None and metric.name == LATENCY and metric.unit in SECONDS:
+            latencies, weights = own.values * SECONDS[metric.unit], own.weights
+    if rates is None or latencies is None or not rates.any():
+        return None
+    if len(rates) != len(latencies):
+        rates, latencies = (
+            rates.mean(keepdims=True),
+            np.average(latencies, weights=weights, keepdims=True),
+        )
+    return rates, latencies
 
 
 def _agreed(clients: Sequence[float | None]) -> float | None:
