@@ -127,19 +127,6 @@ def test_a_complete_weighing_is_not_gone_on_with(
     assert (whole.weighing.record / "verdict.json").read_bytes() == before
 
 
-def test_arms_that_differ_where_it_is_not_declared_are_refused(
-    start: Callable[..., Underway], weighing_cache: Path
-) -> None:
-    """Two versions have other defaults: nobody could say which of them made the difference."""
-    weighing = start("record", "aa", *QUICK, "--set", "arm.version=16")
-    assert weighing.end() == 3
-    assert 'cannot weigh arm "b" against "a": they differ where the study' in weighing.said
-    assert '"effective_io_concurrency" is 16 and 1' in weighing.said
-    assert "HINT:  Give both arms the same value" in weighing.said
-    assert not weighing.record.exists(), "nothing was measured"
-    assert [x for x in (weighing_cache / "run").iterdir() if x.is_dir()] == []
-
-
 PRELOAD = "arm.settings.shared_preload_libraries=none_such"
 
 

@@ -7,6 +7,7 @@ use crate::client::Turn;
 use crate::clock::now_ns;
 use crate::crew::attach;
 use crate::hot::Slice;
+use crate::leaving::is_leaving;
 use crate::link::Loss;
 use crate::worker::Report;
 
@@ -54,7 +55,8 @@ impl Slice<'_> {
     #[inline]
     fn next_closed(&mut self, place: usize, used: bool) -> Option<Begun> {
         let client = &mut self.clients[place];
-        if self.now_ns >= self.bell_ns || client.quota == 0 || !self.course.admits(self.now_ns) {
+        let over = self.now_ns >= self.bell_ns || client.quota == 0 || is_leaving();
+        if over || !self.course.admits(self.now_ns) {
             // A client that never began was not busy.
             if used {
                 self.tally.busy_ns += self.now_ns - self.start_ns;
@@ -118,7 +120,7 @@ impl Slice<'_> {
     }
 
     fn has_ended(&self, place: usize) -> bool {
-        self.now_ns >= self.bell_ns || self.clients[place].quota == 0
+        self.now_ns >= self.bell_ns || self.clients[place].quota == 0 || is_leaving()
     }
 
     /// A client of an open loop is back: it was there for its work until the bell.
