@@ -15,7 +15,7 @@ STALL_SHARE = 0.03
 """Stalls worth 3 % are 10 ms long: some hundred times a transaction in memory, so that they are
 rare, and short enough for a weighing of minutes to see some dozens, since their number scatters
 like √n and widens the interval. Heavier weights stall as often and longer, because a processor that
-slept does its next work more slowly, which is no part of the weight (.3 ms, measured)."""
+slept does its next work more slowly, which is no part of the weight (at most .3 ms, measured)."""
 _ACCEPTED = "A weight is a share from 0.5% to 50%: --weight 3%"
 
 
