@@ -62,7 +62,7 @@ def test_a_cell_beyond_its_bound_is_bold_counted_and_named(tmp_path: Path) -> No
     good = LookCase("white", 10, 0, weighings=30)
     line = {"code": "abc", "seconds": 1.0, **good.work()}
     bad = json.loads(json.dumps(line))
-    bad["cells"]["first verdict +0 1"] = [2_000, 100, 100, 0, 0, 1_800, 20_000]
+    bad["cells"]["first verdict +0 0.01"] = [2_000, 100, 100, 0, 0, 1_800, 20_000]
     every = Simulated.read(results(tmp_path, "simulation", [bad]))
     assert "**10.0 [8.7, 11.4]**" in simulated.section(every)
     assert {one["what"] for one in shares.beyond(every)} == {shares.FALSE, shares.MISSED}
