@@ -68,7 +68,7 @@ def test_the_rows_fit_any_number_of_them() -> None:
     for count in (1, 2, 9, 76, 77, 1_000, 100_000):
         values = np.exp(np.random.default_rng(count).normal(size=count)).tolist()
         lines = rows_lines({"off": values, "on": values[: count // 2 + 1]}, [count // 2], "ms", 76)
-        assert max(map(len, lines)) <= 90
+        assert max(map(len, lines)) <= 76 or count < 10
         assert lines[-1].rstrip().endswith(str(count))
         assert sum("●" in line for line in lines) >= 2
 

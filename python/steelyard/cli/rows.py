@@ -80,14 +80,15 @@ def _plot(values: Sequence[float], marks: Sequence[int], x: _Columns, y: Log) ->
 
 def _axis(marks: Sequence[int], x: _Columns) -> str:
     """Row numbers: the first, the last, and where levels change, where there is room."""
-    row = [" "] * (x.columns + 12)
-    free = 0
     last = str(x.rows)
+    row = [" "] * (x.columns + len(last) + 2)
+    end = max(min(x(x.rows - 1), x.columns - len(last)), 0)
+    free = 0
     for place, text in [(0, "1"), *((x(mark), str(mark + 1)) for mark in marks)]:
-        if place >= free and place + len(text) < x(x.rows - 1) - 1:
+        if place >= free and place + len(text) < end:
             row[place : place + len(text)] = text
             free = place + len(text) + 1
-    end = max(x(x.rows - 1), free)
+    end = max(end, free)
     row[end : end + len(last)] = last
     return "".join(row).rstrip()
 

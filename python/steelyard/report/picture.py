@@ -14,6 +14,7 @@ from steelyard.errors import RecordError
 from steelyard.report.charts.rows import HEIGHT, Level, draw_rows
 from steelyard.report.charts.strip import draw_strip
 from steelyard.verdict.judgement import Judgement
+from steelyard.verdict.level_steps import steps_of
 
 WIDTH = 920
 STRIP_HEIGHT = 150
@@ -63,6 +64,8 @@ def picture_of(judgement: Judgement) -> str:
             )
             parts.append((title + _at(strip, 18), STRIP_HEIGHT + 18))
     parts += [(rows, HEIGHT + 10) for rows in _rows(judgement)]
+    key = "rows in their order; open diamonds lie far out, lines are levels between steps"
+    parts.append((Markup('<text x="62" y="10" class="quiet">{}</text>').format(key), 20))
     return _standing_alone(parts, judgement)
 
 
@@ -76,8 +79,7 @@ def _rows(judgement: Judgement) -> list[Markup]:
     for number, arm in enumerate(arms):
         profile = judgement.view.profiles[arm.arm]
         title = f"{arm.arm}{f', {unit}' if unit else ''}"
-        common = judgement.view.common
-        levels = _levels(common.segments if common else profile.segments, arm.arm, judgement)
+        levels = _levels(_segments(judgement, arm.arm), arm.arm, judgement)
         drawn.append(
             draw_rows(
                 title,
@@ -90,6 +92,16 @@ def _rows(judgement: Judgement) -> list[Markup]:
             )
         )
     return drawn
+
+
+def _segments(judgement: Judgement, arm: str) -> Sequence[Segment]:
+    """Where levels step, of all arms together where their rows belong together; none of which
+    nothing is said."""
+    view = judgement.view
+    if view.common is not None and view.common_logs is not None:
+        return view.common.segments if steps_of(view.common, view.common_logs) else ()
+    profile = view.profiles[arm]
+    return profile.segments if steps_of(profile, view.logs[arm]) else ()
 
 
 def _levels(segments: Sequence[Segment], arm: str, judgement: Judgement) -> list[Level]:

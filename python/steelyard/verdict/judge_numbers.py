@@ -70,7 +70,7 @@ def _contrast(
     judged = paired_sets if pairing.paired else unpaired_sets
     sets = judged(control, arm, terms, randomised)
     unquiet = any(
-        profile.steps or profile.outliers
+        profile.steps or bool(profile.outliers)
         for profile in (view.profiles[control.arm], view.profiles[arm.arm])
     )
     centres = centres_of(control.values, arm.values, pairing.paired)

@@ -47,11 +47,11 @@ class Step:
 
 def steps_of(profile: Profile, logs: Floats) -> tuple[Step, ...]:
     """The segments of a series of logs, shape (n,), that are told from its usual one, largest
-    first; the largest of all where none is."""
+    first. A step that is not is no step to speak of."""
     usual = profile.usual
     steps = [_step(one, usual, logs) for one in profile.segments if one is not usual]
     steps.sort(key=lambda step: -abs(step.percent))
-    return tuple([step for step in steps if step.clear] or steps[:1])
+    return tuple(step for step in steps if step.clear)
 
 
 def _step(one: Segment, usual: Segment, logs: Floats) -> Step:

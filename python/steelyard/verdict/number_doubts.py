@@ -89,7 +89,7 @@ def _order(view: NumberView, arm: Series, sets: NumberSets) -> Iterator[Threat]:
 
 def _movement(profile: Profile, logs: Floats) -> float:
     """How far the level of an arm moved by clear steps or drift (log); 0 where it stood."""
-    steps = [log_of_percent(s.percent) for s in steps_of(profile, logs) if s.clear]
+    steps = [log_of_percent(s.percent) for s in steps_of(profile, logs)]
     drift = abs(profile.trend.change) if profile.trend.beyond(0.0) else 0.0
     return max([abs(step) for step in steps] + [drift])
 
@@ -158,12 +158,10 @@ def _levels(view: NumberView, arm: Series, pairing: Pairing) -> Iterator[Threat]
 
 
 def _moved(profile: Profile, logs: Floats) -> str:
-    said = []
-    if profile.steps:
-        said.append(step_words(steps_of(profile, logs)))
-    elif profile.trend.beyond(DRIFT_TOLERANCE):
-        said.append(trend_words(profile))
-    return "; ".join(said)
+    steps = steps_of(profile, logs)
+    if steps:
+        return step_words(steps)
+    return trend_words(profile) if profile.trend.beyond(DRIFT_TOLERANCE) else ""
 
 
 def _lone_rows(

@@ -146,8 +146,8 @@ def _shared(view: NumberView) -> Iterator[Finding]:
 
 def _levels(arm: str, profile: Profile, logs: Floats) -> Iterator[Finding]:
     who = f"{arm}: " if arm else "all arms together: "
-    if profile.steps:
-        steps = steps_of(profile, logs)
+    steps = steps_of(profile, logs)
+    if steps:
         figures = {"steps": [step.to_json() for step in steps]}
         yield Finding("level steps", who + step_words(steps), figures, arm)
     if profile.trend.beyond(float(DRIFT_TOLERANCE)):

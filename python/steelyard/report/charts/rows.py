@@ -13,6 +13,7 @@ from steelyard.report.charts.scale import Linear, Log
 HEIGHT = 190
 _FOOT = 26
 _LEFT = 62
+FEW_TIMES = 6.0
 MOST_DOTS = 400
 """More rows are drawn as the range and the median of neighbours."""
 Level = tuple[int, int, float]
@@ -33,7 +34,7 @@ def draw_rows(
     y = Log(*span, HEIGHT - _FOOT, 26)
     x = Linear(0.5, len(values) + 0.5, _LEFT, width - 10)
     drawing.text(_LEFT, 14, title, "strong")
-    for tick in y.ticks(5):
+    for tick in value_ticks(y):
         drawing.line(x.start, y(tick), x.end, y(tick), "grid")
         drawing.text(_LEFT - 8, y(tick) + 4, f"{tick:g}", "quiet", "end")
     _draw_levels(drawing, levels, x, y, arm_class)
@@ -46,6 +47,13 @@ def draw_rows(
         _draw_ranges(drawing, values, x, y, arm_class)
     _draw_numbers(drawing, levels, len(values), x)
     return drawing.svg()
+
+
+def value_ticks(y: Log) -> list[float]:
+    """Round values to write beside the axis: 1, 2, 5 × 10ⁿ over decades, even steps within one."""
+    if y.high / y.low > FEW_TIMES:
+        return y.ticks(5)
+    return Linear(y.low, y.high, 0, 1).ticks(4)
 
 
 def _draw_levels(
@@ -80,5 +88,7 @@ def _draw_numbers(drawing: Drawing, levels: Sequence[Level], rows: int, x: Linea
         place = x(number)
         if place < free:
             continue
-        drawing.text(place, HEIGHT - 8, str(number), "quiet", "middle")
+        anchor = "end" if number == rows > 1 else "middle"
+        edge = place + 4 if anchor == "end" else place
+        drawing.text(edge, HEIGHT - 8, str(number), "quiet", anchor)
         free = place + (len(str(number)) + 2) * CHARACTER
