@@ -11,7 +11,6 @@ tests/golden/numbers are good seeds: name the directory as a second one.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import sys
 import warnings
 

@@ -383,22 +383,18 @@ def test_a_verdict_judged_again_reads_the_same_epochs() -> None:
 
 
 def test_real_equal_commands_of_hyperfine_are_not_told_apart() -> None:
-    judgement = judge_numbers(
-        compare([(None, read_sheet(open_source(GOLDEN / "hyperfine.json")))], Asked())
-    )
+    sheet = read_sheet(open_source(GOLDEN / "hyperfine.json"))
+    judgement = judge_numbers(compare([(None, sheet)], Asked()))
     assert only(judgement).verdict.kind.value in ("inconclusive", "invalid", "equivalent")
 
 
 def test_a_row_name_or_line_is_kept_for_who_wants_it() -> None:
-    judgement = judge_numbers(
-        numbers(noise(54, 12), noise(55, 12), notes=("a column was left out",))
-    )
-    assert finding(judgement, "left out").said == "a column was left out"
+    left_out = numbers(noise(54, 12), noise(55, 12), notes=("a column was left out",))
+    assert finding(judge_numbers(left_out), "left out").said == "a column was left out"
 
 
 def test_three_arms_say_how_their_rows_hang_together() -> None:
-    shared = noise(56, 20, 0.2)
-    judgement = judge_numbers(numbers(*(shared * noise(s, 20) for s in (57, 58, 59))))
+    judgement = judge_numbers(numbers(*(noise(56, 20, 0.2) * noise(s, 20) for s in (57, 58, 59))))
     found = finding(judgement, "shared rows")
     assert len(found.figures["rank_correlations"]) == 3
     assert min(found.figures["log_correlations"]) > 0.9
