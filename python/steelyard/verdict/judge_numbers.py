@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.analysis.centres import centres_of
 from steelyard.analysis.estimate import LOG_RATIO, Estimate, Interval
-from steelyard.analysis.looks import Terms
+from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.readings.foreign.comparison import Comparison, total_of
 from steelyard.readings.foreign.series import Grain, Order, Series
 from steelyard.units import percent_of_log
@@ -154,6 +154,11 @@ def _instead(comparison: Comparison, arm: Series, sets: NumberSets, no_spread: b
         return "one run of each arm carries no verdict, however long: repeat the runs"
     if not sets.enough:
         return "the rows depend on each other too much for an interval"
+    if sets.worth < FEWEST_FOR_VERDICT <= sets.count:
+        return (
+            f"the rows depend on each other and tell as much as {sets.worth:.0f} independent ones; "
+            f"a verdict needs {FEWEST_FOR_VERDICT}"
+        )
     return ""
 
 

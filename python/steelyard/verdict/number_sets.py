@@ -50,6 +50,11 @@ class NumberSets:
         """Whether dependence leaves an honest interval."""
         return all(part.enough for part in self.parts)
 
+    @property
+    def worth(self) -> float:
+        """So many independent replicates would tell as much; of the side that tells least."""
+        return least_worth(self.parts)
+
 
 def paired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) -> NumberSets:
     """Row by row: log ratios, shapes (n,) both. `randomised`: see `replicates_of`."""
@@ -57,7 +62,7 @@ def paired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) ->
     if d.batched and Grain.SLICE in (control.grain, arm.grain):
         ratios = _batch_logs(arm) - _batch_logs(control)
         d = stretched(ratios, len(control.values), randomised)
-    stage = _stage(d.count, d.enough, (control, arm))
+    stage = _stage((d,), (control, arm))
     alpha = terms.alphas[1]
     by_t = t_interval(d.values, 1 - alpha)
     if stage is Stage.TOO_FEW:
@@ -81,7 +86,7 @@ def unpaired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) 
     parts = tuple(_side(side, randomised) for side in (control, arm))
     below, above = (part.values for part in parts)
     enough = all(part.enough for part in parts)
-    stage = _stage(min(len(below), len(above)), enough, (control, arm))
+    stage = _stage(parts, (control, arm))
     alpha = terms.alphas[1]
     seen = welch(below, above)
     by_t = seen.interval(1 - alpha)
@@ -108,10 +113,16 @@ def unpaired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) 
     )
 
 
-def _stage(count: int, enough: bool, arms: tuple[Series, ...]) -> Stage:
+def least_worth(parts: tuple[Replicates, ...]) -> float:
+    """How many independent replicates tell as much as those of the side that tells least."""
+    return min(part.effective for part in parts)
+
+
+def _stage(parts: tuple[Replicates, ...], arms: tuple[Series, ...]) -> Stage:
+    """A verdict needs 8 independent replicates, as in a weighing; parts of one run are none."""
     one_run = any(arm.grain is Grain.SLICE for arm in arms)
-    few = count < FEWEST_FOR_VERDICT or not enough or one_run
-    return Stage.TOO_FEW if few else Stage.LAST
+    few = least_worth(parts) < FEWEST_FOR_VERDICT
+    return Stage.TOO_FEW if few or one_run else Stage.LAST
 
 
 def _side(series: Series, randomised: bool) -> Replicates:
