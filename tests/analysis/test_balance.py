@@ -18,8 +18,8 @@ values = st.lists(st.floats(-0.1, 0.1), max_size=7)
 ledgers = st.lists(values, max_size=5)
 
 
-def textbook(weighings: list[list[float]], s0: float) -> float:
-    """The definition, one epoch and one bet at a time."""
+def one_beginning(weighings: list[list[float]], s0: float) -> float:
+    """Wealth of a capital of 1 that is bet on all of these, half of it either way."""
     carried = dict.fromkeys([(side, bet) for side in (1, -1) for bet in (0.5, 1.0, 2.0)], 1.0)
     product = 1.0
     for d in weighings:
@@ -38,6 +38,16 @@ def textbook(weighings: list[list[float]], s0: float) -> float:
     return (product + sum(carried.values()) / 6) / 2
 
 
+def textbook(weighings: list[list[float]], s0: float) -> float:
+    """The definition: 1/(k(k + 1)) of the capital is bet from the k-th weighing on."""
+    n = len(weighings)
+    shares = [1 / (k * (k + 1)) for k in range(1, 100_000)]
+    bet = sum(
+        share * one_beginning(weighings[k:], s0) for k, share in zip(range(n), shares, strict=False)
+    )
+    return bet + 1 - sum(shares[:n])
+
+
 def told(weighings: list[list[float]], s0: float = 0.02) -> list[EqualArms]:
     return [EqualArms(d, s0) for d in weighings]
 
@@ -50,12 +60,15 @@ def test_the_evidence_is_that_of_the_textbook_definition(weighings: list[list[fl
 
 @given(ledgers)
 @settings(max_examples=40, deadline=None)
-def test_exchanging_the_names_or_the_weighings_changes_nothing(
-    weighings: list[list[float]],
-) -> None:
-    here = evidence(told(weighings))
-    assert evidence(told([[-x for x in d] for d in weighings])) == pytest.approx(here, rel=1e-9)
-    assert evidence(told(weighings[::-1])) == pytest.approx(here, rel=1e-9)
+def test_exchanging_the_names_changes_nothing(weighings: list[list[float]]) -> None:
+    exchanged = [[-x for x in d] for d in weighings]
+    assert evidence(told(exchanged)) == pytest.approx(evidence(told(weighings)), rel=1e-9)
+
+
+@given(ledgers)
+@settings(max_examples=40, deadline=None)
+def test_the_wealth_never_falls_below_what_is_kept(weighings: list[list[float]]) -> None:
+    assert evidence(told(weighings)) >= 1 / (len(weighings) + 1) * (1 - 1e-12)
 
 
 @given(st.lists(st.floats(0.001, 0.1), min_size=1, max_size=8))
@@ -79,6 +92,7 @@ def test_a_ledger_without_weighings_says_nothing() -> None:
 def test_an_epoch_that_an_arm_did_not_survive_is_no_bet() -> None:
     whole = evidence(told([[0.01, -0.02, 0.03]]))
     assert evidence(told([[0.01, math.inf, -0.02, math.nan, 0.03, -math.inf]])) == whole
+    assert whole != 1.0
 
 
 def test_evidence_beyond_all_numbers_is_still_a_number() -> None:
@@ -128,7 +142,7 @@ def test_symmetric_machines_are_called_off_balance_in_one_of_a_hundred_at_most(
     ("draw", "least"),
     [
         (lambda rng, n: rng.normal(0.5, 1, n), 0.75),  # always the same arm: 90 % of 400
-        (lambda rng, n: rng.normal(rng.normal(0, 1), 1, n), 0.85),  # drawn afresh: 93 % of 400
+        (lambda rng, n: rng.normal(rng.normal(0, 1), 1, n), 0.85),  # drawn afresh: 96 % of 400
     ],
     ids=["always", "afresh"],
 )
@@ -136,3 +150,13 @@ def test_a_balance_that_is_off_is_found_whichever_way_it_is_off(
     draw: Callable[[np.random.Generator, int], Floats], least: float
 ) -> None:
     assert often_off(draw, 60, 12) >= least * 60
+
+
+def test_a_balance_that_goes_out_of_true_after_many_sound_weighings_is_found_as_soon() -> None:
+    rng = np.random.default_rng(9)
+    sound = [EqualArms(rng.standard_normal(10).tolist(), 1.0) for _ in range(30)]
+    assert evidence(sound) < OFF_BALANCE
+    off: list[EqualArms] = []
+    while evidence([*sound, *off]) < OFF_BALANCE:
+        off.append(EqualArms(rng.normal(1.0, 1, 10).tolist(), 1.0))
+    assert len(off) <= 5
