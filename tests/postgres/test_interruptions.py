@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
-from collections.abc import Callable
+import subprocess
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -139,3 +142,72 @@ def test_a_full_disk_ends_it_with_one_clear_error_and_what_was_written_is_kept(
     assert weighing.answer == ""
     assert traces.left == []
     assert len(weighing.slices(1)) >= 4
+
+
+@pytest.mark.long
+def test_three_lost_epochs_in_a_row_end_it_with_everything_kept(start: Start) -> None:
+    """What keeps killing an arm will go on doing so: the weighing does not go on for ever."""
+    weighing = start("record", "aa", *ROOMY, "--seed", "5")
+    for epoch in (1, 2, 3):
+        weighing.in_the_middle_of(epoch)
+        os.kill(weighing.postmasters()[0], signal.SIGKILL)
+    traces = weighing.traces()
+    assert weighing.end() == 3
+    assert traces.left == []
+    errors = [line for line in weighing.lines if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert errors[0].startswith("error: 3 epochs in a row were lost: crashed: ")
+    assert "--resume" in weighing.said
+    assert "Traceback" not in weighing.said
+    lost = outcomes(weighing.record)
+    assert len(lost) == 3
+    assert all(outcome.startswith("crashed: ") for outcome in lost)
+    verdict = json.loads((weighing.record / "verdict.json").read_text())
+    assert verdict["contrasts"][0]["details"]["lost_epochs"] == [0, 1, 2]
+    assert (weighing.record / "report.html").is_file()
+    assert len(list(weighing.record.glob("server-epoch*-slot0.log"))) == 3
+
+
+def test_ctrl_c_again_and_again_ends_it_and_leaves_nothing(start: Start) -> None:
+    """The second one interrupts the judging of what there is; the cleaning up hears none."""
+    weighing = start("record", "aa", *ROOMY)
+    weighing.in_the_middle_of(1)
+    traces = weighing.traces()
+    while weighing.process.poll() is None:
+        weighing.process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    assert weighing.end() == 130, weighing.said
+    assert "Traceback" not in weighing.said
+    assert traces.left == []
+    assert (weighing.record / "plan.json").is_file()
+    assert len(weighing.slices(1)) >= 4, "what was measured is kept"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of half a megabyte."""
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=755", "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a file system is not allowed here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+def test_a_file_system_without_room_ends_it_with_one_clear_error(
+    start: Start, small_disk: Path
+) -> None:
+    weighing = start("small/record", "aa", *QUICK)
+    weighing.wait_for("pilot: watch")
+    until(lambda: len(weighing.postmasters()) == 2, "servers in their slots")
+    traces = weighing.traces()
+    assert weighing.end() == 3
+    errors = [line for line in weighing.lines if line.startswith("error: ")]
+    assert len(errors) == 1, weighing.said
+    assert "No space left on device" in errors[0]
+    assert "Traceback" not in weighing.said
+    assert traces.left == []
+    kept = list(Record(weighing.record).lines("slices.jsonl"))
+    assert len(kept) > 10
