@@ -132,7 +132,8 @@ def test_skipped_and_failed_transactions_are_counted_and_said() -> None:
         ("0 1 500 0 1700000000 1\n0 2 soon 0 1700000000 2\n", "line 2, column 1: "),
         ("0 1 skipped 0 1700000000 1\n", "line 1, column 1: no transaction that was completed"),
         ("1700000000 5 100 2000 1 9\n1700000001 5 x 2000 1 9\n", "line 2, column 1: "),
-        ("1700000000 0 0 0 0 0\n", "line 1, column 1: no transaction in any interval"),
+        ("1700000000 0 0 0 0 0\n", "line 1, column 1: no transaction with a latency in any"),
+        ("1700000000 5 0 0 0 0\n", "line 1, column 1: no transaction with a latency in any"),
     ],
 )
 def test_torn_logs_are_refused_with_their_line(text: str, said: str) -> None:
@@ -147,6 +148,14 @@ def test_intervals_weigh_by_their_transactions_and_cut_ones_are_no_throughput() 
     assert_values(latency, [1227311 / 12289, 1963551 / 22585, 1974798 / 25303, 1963497 / 25140])
     assert latency.weights is not None
     assert latency.weights.tolist() == [12289, 22585, 25303, 25140]
+
+
+def test_intervals_without_transactions_have_no_latency_and_no_throughput() -> None:
+    rows = ((0, 9), (1, 10), (2, 0), (3, 12), (4, 5))
+    text = "".join(f"{1_700_000_000 + n} {count} {50 * count} 1 1 9\n" for n, count in rows)
+    sheet = sheet_of(text)
+    assert only(sheet).values.tolist() == [10, 0, 12]
+    assert only(sheet, 1).values.tolist() == [50, 50, 50, 50]
 
 
 def test_results_of_hammerdb_are_repetitions_of_nopm_and_tpm() -> None:

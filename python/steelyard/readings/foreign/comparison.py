@@ -69,6 +69,9 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
             detail=f"Nothing says what {quoted(metric.name)} is.",
             hint="Say --unit ms (or tps, ...), --lower-is-better or --higher-is-better.",
         )
+    for sheet, own in zip(named, series, strict=True):
+        if not all((one.values > 0).any() for one in own):
+            raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {_words(metric)}')
     if asked.unit is None:
         _refuse_two_units(named, series)
     arms, spoken, order = _gathered(named, series)

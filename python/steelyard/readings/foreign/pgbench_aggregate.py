@@ -41,17 +41,25 @@ def read_aggregate(source: Source) -> Sheet:
         rows.append([*cells[:3], cells[_SUM_LAG] if len(cells) > _SUM_LAG else 0.0])
         lines.append(number)
     table = np.array(rows)
-    if not table[:, 1].any():
-        raise source.error("no transaction in any interval", Place(lines[0], 1))
+    if not (table[:, 1] * table[:, 2]).any():
+        raise source.error("no transaction with a latency in any interval", Place(lines[0], 1))
     return _sheet(source, table, tuple(lines))
 
 
 def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
     starts, counts, sums, lags = table.T
-    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    served = (counts > 0) & (sums > 0)  # without a transaction there is no latency
     latency = (
         Metric(LATENCY, "µs", False),
-        (Series("", means, Grain.SLICE, weights=counts, moments=starts),),
+        (
+            Series(
+                "",
+                sums[served] / counts[served],
+                Grain.SLICE,
+                weights=counts[served],
+                moments=starts[served],
+            ),
+        ),
     )
     length = float(np.median(np.diff(starts))) if len(starts) > 1 else 0.0
     whole = slice(1, -1)
