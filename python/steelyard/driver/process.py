@@ -36,4 +36,6 @@ def _end_with_the_listener() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Not by sys.exit: while the interpreter is torn down, the other thread may come back to it from
+    # the extension, and would be killed in the middle of frames that must not be unwound.
+    os._exit(main())
