@@ -31,11 +31,14 @@ mod plan;
 mod program;
 mod progress;
 mod ring;
+mod server;
 pub mod session;
 mod socket;
 mod steps;
+mod stream;
 mod streams;
 mod tally;
+mod tls;
 mod way;
 mod worker;
 

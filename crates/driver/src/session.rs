@@ -42,7 +42,14 @@ fn converse(input: impl BufRead, output: &mut impl Write) -> Result<(), DriveErr
         .map_err(|error| DriveError::new("invalid plan").detail(error))?;
     let mut fleet = Fleet::start(plan)?;
     let (connected, io) = fleet.connected()?;
-    answer(output, &Answer::Connected { connected, io })?;
+    let arms = fleet.arms.iter();
+    let encryption = arms.map(|arm| (arm.name.as_str(), arm.encryption()));
+    let told = Answer::Connected {
+        connected,
+        io,
+        encryption: encryption.collect(),
+    };
+    answer(output, &told)?;
     for line in lines {
         let line =
             line.map_err(|error| DriveError::new("could not read a command").detail(error))?;

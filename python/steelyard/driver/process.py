@@ -36,6 +36,6 @@ def _end_with_the_listener() -> None:
 
 
 if __name__ == "__main__":
-    # Not by sys.exit: while the interpreter is torn down, the other thread may come back to it from
-    # the extension, and would be killed in the middle of frames that must not be unwound.
+    # At once: an interpreter that tidies up would end the other thread in the middle of the
+    # extension, which aborts. Nothing is buffered here.
     os._exit(main())
