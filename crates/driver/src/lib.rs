@@ -14,6 +14,7 @@ mod clock;
 mod connect;
 mod course;
 mod crew;
+mod descriptors;
 mod error;
 mod failing;
 mod hot;

@@ -1,5 +1,6 @@
 //! A client's connection while it is driven: one request out, one reply in, without blocking.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use steelyard_wire::{Kept, Reply, Scanner, ServerError, Session, WireError};
@@ -56,7 +57,11 @@ impl Link {
         *self = Link {
             socket: Some(stream.socket),
             sealed: stream.sealed,
-            session,
+            // What the server said of itself is of no use any more, and there may be thousands.
+            session: Session {
+                parameters: BTreeMap::new(),
+                ..session
+            },
             by_ring,
             ..Link::default()
         };

@@ -11,6 +11,7 @@ use crate::answer::{Answer, SliceAnswer};
 use crate::arm::Arm;
 use crate::clock::process_cpu_ns;
 use crate::course::Course;
+use crate::descriptors::provide;
 use crate::error::DriveError;
 use crate::leaving::note_arms;
 use crate::plan::{Opening, Plan, Request, SlicePlan};
@@ -107,6 +108,7 @@ impl Fleet {
         if plan.log.is_some() && plan.arms.len() > 1 {
             return Err(DriveError::new("cannot log: a log is that of one arm"));
         }
+        provide(&plan)?;
         let plan = Arc::new(plan);
         let programs = Arc::new(Programs::compile(&plan)?);
         let arm = |arm| Arm::new(arm, plan.connect).map(Arc::new);

@@ -27,6 +27,9 @@ from steelyard.driver.ramp import summarize_ramp
 from steelyard.driver.target import Target, arm_of
 from steelyard.errors import DriverError, EngineError
 
+_LOST_STATEMENTS = {"26000", "42P05"}
+"""SQLSTATEs of a statement that does not exist, and of one that exists already."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -120,6 +123,11 @@ def answer(asked: Asked) -> None:
 def _show(summary: dict[str, Any], *, as_json: bool) -> None:
     for said in summary.pop("debug"):
         _say(said)
+    if _LOST_STATEMENTS & set(summary["errors"]) and summary["mode"] == "prepared":
+        _say(
+            "HINT:  Prepared statements are lost between transactions: behind a pooler, use "
+            "-M extended or simple, or let it keep them (PgBouncer: max_prepared_statements)."
+        )
     if as_json:
         sys.stdout.write(json.dumps(summary) + "\n")
     else:
