@@ -1,5 +1,5 @@
-//! Many connections: a thousand on one thread, ten thousand in one process, and the memory that each
-//! of them takes.
+//! Many connections: a thousand on one thread, ten thousand in one process, and the memory that
+//! each of them takes.
 
 mod counted;
 mod crowd;
