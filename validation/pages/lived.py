@@ -26,9 +26,9 @@ _WORDS = """
     probability p, truth 1 ÷ (1 + p). *stall*: a transaction of the only client sleeps in
     the server now and then, truth by Wald's identity. *background*: a share of the work is
     executed again after each slice and charged as a debt (cost whole), truth by that share and
-    the control's own debt. *Bias*: mean of estimate less truth, ± its standard error, in points of percent. *Covered*:
-    the printed interval holds the truth. *Seen*: the share called slower. *Time*: median of the
-    whole command, the servers' starts and the pilot included.
+    the control's own debt. *Bias*: mean of estimate less truth, ± its standard error, in
+    points of percent. *Covered*: the printed interval holds the truth. *Seen*: the share called
+    slower. *Time*: median of the whole command, the servers' starts and the pilot included.
 """
 
 
