@@ -107,7 +107,7 @@ def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
 def whereabouts(verdict: Facts) -> list[str]:
     """Paths and the command stay on one line each, however long: they are there to be copied."""
     record = verdict.get("record")
-    seconds = finite(verdict.get("seconds"))
+    seconds = finite(verdict.get("whole_seconds")) or finite(verdict.get("seconds"))
     study, seed = verdict.get("study"), verdict.get("seed")
     command = verdict.get("command") or f"steelyard weigh {study} --seed {seed}"
     lines = [f"record  {record}", f"report  {record}/report.html", f"repeat  {command}"]
