@@ -26,9 +26,8 @@ def render_verdict(verdict: Facts, width: int) -> str:
     blocks: list[list[str]] = []
     contrasts = verdict.get("contrasts", [])
     for contrast in contrasts:
-        # With several contrasts the verdict's own words tell all of them at once.
-        said = verdict.get("sentence") if len(contrasts) == 1 else None
-        blocks.append(_ruling(contrast, str(said or sentence(contrast)), width))
+        said = contrast.get("sentence") or sentence(contrast)
+        blocks.append(_ruling(contrast, str(said), width))
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
     blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
