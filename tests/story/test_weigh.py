@@ -348,3 +348,10 @@ def test_a_first_verdict_ends_the_weighing_at_the_early_look(
     world.noise = 0.05
     contrast = weigh_in(world, study_of(decision={"first_verdict": True}))["contrasts"][0]
     assert (contrast["verdict"], contrast["epochs"]) == ("faster", 8)
+
+
+def test_how_long_it_took_holds_the_pilot_and_how_long_epochs_took_does_not(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    verdict = weigh_in(world)
+    assert 0 < verdict["measured_seconds"] < verdict["seconds"] < verdict["whole_seconds"] - 1
