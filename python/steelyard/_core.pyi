@@ -1,7 +1,7 @@
 """The Rust crates as Python sees them; one section a file of `crates/bindings/src`."""
 
 from os import PathLike
-from typing import TypedDict
+from typing import Self, TypedDict
 
 def build_profile() -> str:
     """How the extension was built: `"release"` or `"debug"`."""
@@ -41,8 +41,34 @@ def page_checksum(page: bytes, block: int) -> int:
 COPY_HEADER: bytes
 COPY_TRAILER: bytes
 
-def pgbench_rows(table: str, scale: int, first: int, count: int) -> bytes:
-    """Rows `first` .. `first + count` (from 0) of a pgbench table as tuples of binary COPY."""
+class RowStream:
+    """The rows of a table in chunks of binary COPY, made ahead by threads: the same bytes always.
+
+    ValueError: no such generator, table or scale.
+    """
+
+    rows: int
+    """Rows of the whole table."""
+    def __init__(
+        self,
+        generator: str,
+        table: str,
+        scale: int,
+        options: dict[str, str],
+        seed: int,
+        threads: int = 1,
+    ) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def sent(self) -> int:
+        """Rows given out so far."""
+    @property
+    def control_sum(self) -> int:
+        """The sum of every integer field given out so far, NULL as 0, wrapped to 64 bits."""
+    @property
+    def digest(self) -> str:
+        """A hash of the bytes given out so far, as 16 hexadecimal digits."""
 
 # script
 

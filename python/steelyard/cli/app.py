@@ -48,7 +48,7 @@ def _options(
     """A laboratory for databases: weighs settings, versions and page verification."""
 
 
-COMMANDS = ("weigh", "calibrate", "judge", "drive", "engines", "studies", "report")
+COMMANDS = ("weigh", "calibrate", "judge", "drive", "engines", "workloads", "studies", "report")
 
 
 def _wanted(arguments: list[str]) -> tuple[str, ...]:
