@@ -103,6 +103,10 @@ def _context(source: Source) -> dict[str, Any]:
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         "causes": _by_arm(source, "causes", tables.cause_rows),
+        "work": _by_arm(source, "work", tables.work_rows),
+        "by_query": _by_arm(source, "queries", tables.query_rows),
+        "by_statement": _by_arm(source, "statements", tables.statement_rows),
+        "by_script": _by_arm(source, "latency_by_script", tables.script_rows),
         "pages": verdict.get("pages"),
         "differences": verdict.get("differences"),
         "default_rows": builds.default_rows(verdict.get("defaults")),
@@ -145,8 +149,7 @@ def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed
     margin = _margin_percent(source)
     word = str(facts.get("verdict", "inconclusive"))
     details = facts.get("details") or {}
-    # With several contrasts the verdict's own words tell all of them at once: each says its own.
-    said = (source.verdict or {}).get("sentence") if len(source.contrasts) == 1 else None
+    said = facts.get("sentence")  # records from before 2026-11-22 have none
     span = percent_span(facts, margin) if details else (0.0, 1.0)
     rows = details.get("epochs", [])
     return Weighed(

@@ -15,7 +15,7 @@ from steelyard.verdict.threat import Threat
 
 Json = dict[str, Any]
 """A verdict or a part of it, as verdict.json holds it."""
-UNITS = {"throughput": "transactions/s", "latency_mean": "µs"}
+UNITS = {"throughput": "transactions/s", "latency_mean": "µs", "geometric_mean": "µs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ class Contrast:
             "blocks": self.blocks,
             "forecast_seconds": None if seconds is None else round(seconds, 1),
             "threats": [threat.to_json() for threat in self.threats],
+            "sentence": self.sentence(),
             "details": dict(self.details),
         }
 
