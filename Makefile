@@ -9,7 +9,7 @@ ARGS ?=
 SOURCES := $(shell find crates python -name '*.rs' -o -name 'Cargo.toml' -o -path '*/scripts/*.sql')
 SOURCES += Cargo.toml Cargo.lock
 
-.PHONY: help weigh test test-long build check bench validate validate-live tools clean
+.PHONY: help weigh test test-long build check bench fuzz validate validate-live tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-13s %s\n", $$1, $$2}'
@@ -31,6 +31,11 @@ check: build ## format, lint, types, unit and tidy tests: under a minute
 bench: build ## speeds, as ratios measured side by side; needs an otherwise idle machine
 	@status=0; for bench in benches/*.py; do echo "== $$bench"; \
 	  $(BIN)/python $$bench || status=1; done; exit $$status
+
+fuzz: ## fuzz the protocol and the script parser (nightly compiler, cargo-fuzz; ARGS=...)
+	@for target in replies handshakes scripts; do mkdir -p fuzz/corpus/$$target; \
+	  cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+	  -max_len=600 $(or $(ARGS),-max_total_time=300) || exit 1; done
 
 validate: build ## error rates by simulation and replay: half an hour; resumable (ARGS=...)
 	@$(BIN)/python -m validation $(ARGS)

@@ -101,17 +101,8 @@ def drive(stdin_fd: int, stdout_fd: int) -> bool:
 def cancel_everything() -> None:
     """Ask the servers to stop what this process's driver had them do; two seconds at most."""
 
-def ask(
-    sql: str,
-    *,
-    host: str,
-    port: int,
-    user: str,
-    database: str,
-    password: str | None = None,
-    options: str = "",
-) -> list[list[str | None]]:
-    """Rows of text of one question, on a connection of its own; DriverError."""
+def ask(arm: str, sql: str) -> list[list[str | None]]:
+    """Rows of text of one question to an arm, JSON as in a plan; DriverError."""
 
 def histogram_quantiles(latencies: list[str], quantiles: list[float]) -> Quantiles:
     """Encoded histograms merged: values in ns at the quantiles (0 … 1); DriverError."""

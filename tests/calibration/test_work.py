@@ -66,11 +66,13 @@ def test_no_case_is_begun_that_would_end_too_late(tmp_path: Path) -> None:
 
 
 SCRIPT = """
+import signal
 import sys
 from pathlib import Path
 from calibration.test_work import Waiting
 from validation.results import Results
 from validation.work import work_through
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 cases = [Waiting(n, seconds=0.4) for n in range(200)]
 work_through(cases, Results(Path(sys.argv[1])), "code", lambda words: print("working", flush=True))
 """

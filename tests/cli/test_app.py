@@ -17,7 +17,7 @@ COMMANDS = ("weigh", "drive", "engines", "studies", "report")
     ("arguments", "primary", "hint"),
     [
         (["weihg"], 'no such command "weihg"', 'Did you mean "weigh"?'),
-        (["balance"], 'no such command "balance"', "Try `steelyard -h`, or -h of a command."),
+        (["balance"], 'no such command "balance"', "Try `steelyard -h`, or --help of a command."),
         (["weigh", "--sed", "1"], "no such option: --sed", "--seed"),
         (["weigh", "aa", "--seed", "-1"], 'invalid value for "--seed"', "Try"),
         (["weigh", "aa", "bb"], "got unexpected extra argument", "Try"),
@@ -42,7 +42,9 @@ def test_asked_for_nothing_it_shows_its_commands(steelyard: Callable[..., Any]) 
     assert all(f"\n  {name} " in said.stderr for name in COMMANDS)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([name, "-h"] for name in COMMANDS)])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)]
+)
 def test_help_needs_no_colour_and_no_frame(
     steelyard: Callable[..., Any], arguments: list[str]
 ) -> None:

@@ -17,7 +17,7 @@ from steelyard.engines.find import find_engine
 
 SETTINGS = {
     "autovacuum": "off",
-    "listen_addresses": "127.0.0.1",
+    "listen_addresses": "127.0.0.1, ::1",  # where there is no IPv6, the server goes on without
     "shared_buffers": "16MB",
     "password_encryption": "scram-sha-256",
 }
@@ -27,6 +27,7 @@ host all scram_user 127.0.0.1/32 scram-sha-256
 host all md5_user 127.0.0.1/32 md5
 host all cleartext_user 127.0.0.1/32 password
 host all all 127.0.0.1/32 trust
+host all all ::1/128 trust
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,11 @@ from steelyard.errors import UsageError
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOST", "HOSTADDR", "PORT", "USER", "DATABASE", "PASSWORD", "SERVICE"):
         monkeypatch.delenv(f"PG{name}", raising=False)
+
+
+def plain(target: Target) -> Target:
+    """A target but for its encryption, which has tests of its own."""
+    return replace(target, tls=None)
 
 
 @pytest.mark.parametrize(
@@ -32,14 +38,31 @@ def test_every_way_of_writing_gives_the_same_target(conninfo: str) -> None:
 @pytest.mark.parametrize("conninfo", ["host=h", "host='h'", "postgresql://h"])
 def test_what_is_not_said_is_as_libpq_has_it(conninfo: str) -> None:
     user = getpass.getuser()
-    assert read_target(conninfo) == Target("h", 5432, user, user)
+    assert plain(read_target(conninfo)) == Target("h", 5432, user, user)
 
 
 @pytest.mark.parametrize("conninfo", ["host=h", "host='h'"])
 def test_the_environment_is_heeded(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("PGPORT", "7000"), ("PGUSER", "u"), ("PGDATABASE", "d")):
         monkeypatch.setenv(name, value)
-    assert read_target(conninfo) == Target("h", 7000, "u", "d")
+    assert plain(read_target(conninfo)) == Target("h", 7000, "u", "d")
+
+
+def test_single_words_give_way_to_the_string() -> None:
+    def read(conninfo: str) -> Target:
+        return plain(read_target(conninfo, host="h", port="6000", user="u"))
+
+    assert read("bench") == Target("h", 6000, "u", "bench")
+    assert read("port=7000 dbname=d") == Target("h", 7000, "u", "d")
+    assert read("postgresql://v@elsewhere/d") == Target("elsewhere", 6000, "v", "d")
+    assert read("application_name='my own'").application_name == "my own"
+    with pytest.raises(UsageError, match="invalid connection string"):
+        read("hoost=h")
+
+
+def test_a_word_alone_is_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "/tmp")
+    assert read_target("bench").database == "bench"
 
 
 def test_an_empty_target_is_the_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,9 +74,7 @@ def test_an_empty_target_is_the_local_server(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     "conninfo",
     [
-        "nonsense",
         "host=h port=0",
-        "host=h sslmode=require",
         "host=h sslmode=bogus",
         "hoost=h",
         "service=nowhere",

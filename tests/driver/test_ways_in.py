@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +52,8 @@ def test_a_password_file_is_read_by_libpq(conninfo: str, tmp_path: Path) -> None
 
 
 def test_ipv6_is_a_host_like_others() -> None:
-    assert read_target("postgresql://u@[::1]:5433/d") == Target("::1", 5433, "u", "d")
+    found = replace(read_target("postgresql://u@[::1]:5433/d"), tls=None)
+    assert found == Target("::1", 5433, "u", "d")
 
 
 @pytest.mark.postgres
@@ -79,6 +80,42 @@ def test_of_several_hosts_the_one_that_answers_is_driven(server: Server) -> None
         with pytest.raises(DriverError, match="could not connect to any of the hosts"):
             read_target(f"host=127.0.0.1,127.0.0.1 port={nobody},{nobody}")
     _drives(target)
+
+
+@pytest.mark.postgres
+def test_a_server_is_reached_by_ipv6(server: Server) -> None:
+    address = server.address
+    with socket.socket(socket.AF_INET6) as probe:
+        try:
+            probe.connect(("::1", address.port))
+        except OSError as error:
+            pytest.skip(f"this machine has no IPv6: {error}")
+    sql = "SELECT 1 WHERE family(inet_client_addr()) = 6;"
+    _drives(read_target(f"postgresql://{address.user}@[::1]:{address.port}/postgres"), sql)
+    _drives(read_target(f"host=::1 port={address.port} user={address.user} dbname=postgres"), sql)
+
+
+@pytest.mark.postgres
+def test_a_connection_that_takes_too_long_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        target = read_target(f"host=127.0.0.1 port={port} user=u dbname=d connect_timeout=1")
+        with pytest.raises(DriverError, match="no answer within 1 s"):
+            _drives(target)
+
+
+@pytest.mark.postgres
+def test_a_statement_timeout_is_a_word_of_the_connection(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=5ms")
+    plan = DrivePlan(
+        arms=(DriveArm(name="target", clients=1, **asdict(read_target(server.conninfo))),),
+        scripts=(DriveScript("slow", "SELECT pg_sleep(10);"),),
+    )
+    with Driver.start(plan) as driver:
+        (driven,) = driver.run([SliceRequest(arm=0, count=3)])
+    assert driven["errors"] == {"57014": 3}
 
 
 @pytest.mark.postgres

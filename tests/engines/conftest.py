@@ -6,6 +6,7 @@ on ext4 where as many were removed a minute ago (it passes over inodes that it f
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import tempfile
@@ -118,16 +119,27 @@ def run() -> Iterator[Run]:
     shutil.rmtree(home)
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
-def made(request: pytest.FixtureRequest, run: Run) -> Made:
-    """An engine of each bundled version with its clusters, all stopped."""
-    home = run.directory / request.param
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
-        engine = find_postgres(request.param)
-    template = engine.create(home / "template", checksums=True)
-    clones = (template.clone(home / "first"), template.clone(home / "second"))
-    return Made(engine, template, clones)
+@pytest.fixture(scope="session")
+def made_of(run: Run) -> Callable[[str], Made]:
+    """An engine of a version with its clusters, all stopped; made when it is first asked for."""
+
+    @functools.cache
+    def make(version: str) -> Made:
+        home = run.directory / version
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
+            engine = find_postgres(version)
+        template = engine.create(home / "template", checksums=True)
+        clones = (template.clone(home / "first"), template.clone(home / "second"))
+        return Made(engine, template, clones)
+
+    return make
+
+
+@pytest.fixture(params=VERSIONS)
+def made(request: pytest.FixtureRequest, made_of: Callable[[str], Made]) -> Made:
+    """An engine of each bundled version."""
+    return made_of(request.param)
 
 
 @pytest.fixture

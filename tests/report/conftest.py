@@ -218,12 +218,13 @@ def _interval(d: list[float]) -> tuple[float | None, float, float | None]:
 
 
 def _verdict(contrasts: list[Json], causes: bool, directory: Path) -> Json:
-    first = contrasts[0]
     return {
         "study": "checksums", "seed": 7, "record": f"records/checksums/{directory.name}",
-        "seconds": 131.4, "placement": "symmetric", "contrasts": contrasts,
-        "sentence": f"With checksums off, reads are {first['verdict']}: "
-        f"{first['estimate_percent']:+.2f} % throughput.",
+        "seconds": 131.4, "placement": "symmetric", "contrasts": [
+            {**one, "sentence": f"With checksums {one['arm']}, reads are {one['verdict']}: "
+             f"{one['estimate_percent']:+.2f} % of throughput."}
+            for one in contrasts
+        ],
         "causes": _CAUSES if causes else [], "latency": _LATENCY if causes else [],
         "differences": {"declared": [["data_checksums", "on", "off"]], "undeclared": []},
         "pages": {"verified_per_transaction": 1.94, "nanoseconds_per_page": 412.0,

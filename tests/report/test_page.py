@@ -289,6 +289,7 @@ def test_hostile_names_are_shown_and_never_run(record: MakeRecord, counts: Count
     directory = record(arms=(evil, "</svg><b>off"))
     change(directory, "plan.json", lambda p: p.update(command=evil, placement_why=evil))
     change(directory, "verdict.json", lambda v: v.update(sentence=evil, record=evil))
+    change(directory, "verdict.json", lambda v: v["contrasts"][0].update(sentence=evil))
     change(directory, "environment.json", lambda e: e["machine"].update(hostname=evil))
     page = page_of(directory, counts)
     assert "<script" not in page

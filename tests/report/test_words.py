@@ -19,7 +19,7 @@ FACTS = {
 
 def test_a_reading_carries_its_interval() -> None:
     assert words.reading(FACTS) == "−3.06 % [−3.51, −2.60]"
-    assert words.sentence(FACTS) == "off is slower than on: −3.06 % [−3.51, −2.60] throughput."
+    assert words.sentence(FACTS) == "off is slower than on: −3.06 % [−3.51, −2.60] of throughput."
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ ARCHITECTURE = "ARCHITECTURE.md"
 DESCRIBED = tuple(
     f"python/*.{end}" for end in ("py", "pyi", "sql", "toml", "j2", "css", "js", "html")
 )
-DESCRIBED += ("crates/*.rs", "benches/*.py", "validation/*.py", "Makefile", ".ci/*")
+DESCRIBED += ("crates/*.rs", "benches/*.py", "fuzz/*.rs", "validation/*.py", "Makefile", ".ci/*")
 _HEADING = re.compile(r"#+ .*?`([^`]+/)`")
 _ITEM = re.compile(r"\s*[-*] ((?:`[^`]+`(?:, )?)+):? *(.*)")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")

@@ -117,7 +117,7 @@ def test_the_first_epochs_give_valid_json_with_no_interval_before_there_is_one(n
 
 def test_the_json_has_the_keys_of_the_contract_in_order_then_the_details() -> None:
     value = judged(epochs_of(-0.03)).to_json()
-    assert list(value) == [*CONTRACT, "details"]
+    assert list(value) == [*CONTRACT, "sentence", "details"]
     assert value["estimate_percent"] == pytest.approx(percent_of_log(-0.03))
     assert value["low_percent"] < value["estimate_percent"] < value["high_percent"]
     assert (value["verdict"], value["nonzero"], value["unit"]) == ("slower", True, "transactions/s")

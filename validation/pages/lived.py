@@ -23,12 +23,12 @@ _WORDS = """
     The command a user would give, `steelyard weigh aa --budget 30s`, with fixed seeds, on real
     servers (select-only, scale 50; `validation/schedule.py`): with equal arms, and with a
     weight of known size on one. *twice p*: a transaction is done twice and counted once with
-    probability p, truth 1 ÷ (1 + p). *stall*: a transaction sleeps in the server now and then,
-    truth by Wald's identity. *background*: a share of the work is executed again after each
-    slice and charged as a debt (cost whole), truth by that share and the control's own debt.
-    *Bias*: mean of estimate less truth, ± its standard error, in points of percent. *Covered*:
-    the printed interval holds the truth. *Seen*: the share called slower. *Time*: median of the
-    whole command, the servers' starts and the pilot included.
+    probability p, truth 1 ÷ (1 + p). *stall*: a transaction of the only client sleeps in
+    the server now and then, truth by Wald's identity. *background*: a share of the work is
+    executed again after each slice and charged as a debt (cost whole), truth by that share and
+    the control's own debt. *Bias*: mean of estimate less truth, ± its standard error, in
+    points of percent. *Covered*: the printed interval holds the truth. *Seen*: the share called
+    slower. *Time*: median of the whole command, the servers' starts and the pilot included.
 """
 
 

@@ -7,7 +7,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use steelyard_driver::ask::{ask as ask_server, Asker};
+use steelyard_driver::ask::ask as ask_server;
 use steelyard_driver::latency::Latencies;
 use steelyard_driver::DriveError;
 
@@ -55,30 +55,11 @@ fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
-/// Rows of text of one SQL question, on a connection of its own. DriverError: no connection, or
-/// the server refuses.
+/// Rows of text of one SQL question, on a connection of its own to an arm, which is JSON as in a
+/// plan. DriverError: no connection, or the server refuses.
 #[pyfunction]
-#[pyo3(signature = (sql, *, host, port, user, database, password=None, options=String::new()))]
-#[allow(clippy::too_many_arguments)]
-fn ask(
-    py: Python<'_>,
-    sql: &str,
-    host: String,
-    port: u16,
-    user: String,
-    database: String,
-    password: Option<String>,
-    options: String,
-) -> PyResult<Vec<Vec<Option<String>>>> {
-    let asker = Asker {
-        host,
-        port,
-        user,
-        database,
-        password,
-        options,
-    };
-    py.detach(|| ask_server(&asker, sql))
+fn ask(py: Python<'_>, arm: &str, sql: &str) -> PyResult<Vec<Vec<Option<String>>>> {
+    py.detach(|| ask_server(arm, sql))
         .map_err(|error| to_python(py, &error))
 }
 

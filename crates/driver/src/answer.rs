@@ -19,11 +19,13 @@ pub enum Answer<'a> {
     Progress(Snapshot),
     Done(usize),
     Error(ErrorAnswer<'a>),
-    /// Backend process ids of every arm, by client, and the way their bytes go.
+    /// Backend process ids of every arm, by client, the way their bytes go, and what they go
+    /// through.
     #[serde(untagged)]
     Connected {
         connected: serde_json::Map<String, Json>,
         io: &'static str,
+        encryption: BTreeMap<&'a str, Option<String>>,
     },
 }
 

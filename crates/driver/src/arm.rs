@@ -2,17 +2,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use steelyard_wire::{simple_query, Credentials, Session};
+use steelyard_wire::{simple_query, Session};
 
 use crate::error::DriveError;
 use crate::plan::{ArmPlan, Weight};
-use crate::socket::Target;
+use crate::server::Server;
 
 /// What all clients of an arm share.
 pub struct Arm {
     pub name: String,
-    pub target: Target,
-    pub credentials: Credentials,
+    pub server: Server,
     pub clients: usize,
     pub weight: Weight,
     /// Every transaction has a connection of its own.
@@ -21,6 +20,8 @@ pub struct Arm {
     pub stall: Vec<u8>,
     /// Process id and secret key of each client's backend: what a cancel request needs.
     sessions: Mutex<Vec<(i32, i32)>>,
+    /// Protocol and cipher of the connection that was made last; none where it is not encrypted.
+    encryption: Mutex<Option<String>>,
 }
 
 impl Arm {
@@ -41,29 +42,33 @@ impl Arm {
             .map_err(|error| DriveError::new("cannot encode the stall").detail(error))?;
         Ok(Arm {
             name: plan.name.clone(),
-            target: Target {
-                host: plan.host.clone(),
-                port: plan.port,
-            },
-            credentials: Credentials {
-                user: plan.user.clone(),
-                database: plan.database.clone(),
-                password: plan.password.clone(),
-                application_name: plan.application_name.clone(),
-                options: plan.options.clone(),
-            },
+            server: Server::new(plan)?,
             clients: plan.clients,
             weight: plan.weight,
             reconnects,
             stall,
             sessions: Mutex::new(vec![(0, 0); plan.clients]),
+            encryption: Mutex::default(),
         })
     }
 
-    /// Notes whose backend serves a client now.
-    pub fn note_session(&self, client: usize, session: &Session) {
+    /// Notes whose backend serves a client now, and what its bytes go through.
+    pub fn note_session(&self, client: usize, session: &Session, encryption: Option<String>) {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions[client] = (session.process_id, session.secret_key);
+        let mut noted = self
+            .encryption
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *noted = encryption;
+    }
+
+    /// Protocol and cipher of its connections, where they are encrypted.
+    pub fn encryption(&self) -> Option<String> {
+        self.encryption
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The backends that serve its clients.

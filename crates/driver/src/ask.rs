@@ -3,61 +3,45 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use steelyard_wire::{row_values, simple_query, Credentials, Frame, Row, ServerError};
+use steelyard_wire::{row_values, simple_query, Frame, Row, ServerError};
 
 use crate::connect::{connect, ConnectError};
 use crate::error::DriveError;
-use crate::socket::{Socket, Target};
+use crate::plan::ArmPlan;
+use crate::server::Server;
+use crate::stream::Stream;
 
 /// The longest answer, in time and in bytes: questions are small.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Who asks, and where.
-pub struct Asker {
-    pub host: String,
-    pub port: u16,
-    pub user: String,
-    pub database: String,
-    pub password: Option<String>,
-    /// Settings of the session, as libpq's `options`.
-    pub options: String,
-}
-
-/// Connects, asks one question in SQL, disconnects; the rows of the answer.
-pub fn ask(asker: &Asker, sql: &str) -> Result<Vec<Row>, DriveError> {
-    let target = Target {
-        host: asker.host.clone(),
-        port: asker.port,
-    };
-    let credentials = Credentials {
-        user: asker.user.clone(),
-        database: asker.database.clone(),
-        password: asker.password.clone(),
-        application_name: "steelyard".to_owned(),
-        options: asker.options.clone(),
-    };
-    let (socket, _) = connect(&target, &credentials).map_err(|error| {
-        DriveError::new(format!("could not connect: {error}"))
-            .detail(format!("The server was looked for at {}.", target.shown()))
+/// Connects as an arm of a plan, given as JSON; asks one question in SQL; disconnects. The rows of
+/// the answer.
+pub fn ask(arm: &str, sql: &str) -> Result<Vec<Row>, DriveError> {
+    let plan: ArmPlan =
+        serde_json::from_str(arm).map_err(|error| DriveError::new("invalid arm").detail(error))?;
+    let server = Server::new(&plan)?;
+    let (mut stream, _) = connect(&server).map_err(|error| {
+        DriveError::new(format!("could not connect: {error}")).detail(format!(
+            "The server was looked for at {}.",
+            server.target.shown()
+        ))
     })?;
-    converse(&socket, sql).map_err(|error| match error {
-        ConnectError::Wire(error) => DriveError::new("could not ask the server").detail(error),
-        ConnectError::Socket(error) => DriveError::new("could not ask the server").detail(error),
-    })
+    converse(&mut stream, sql)
+        .map_err(|error| DriveError::new("could not ask the server").detail(error))
 }
 
-fn converse(socket: &Socket, sql: &str) -> Result<Vec<Row>, ConnectError> {
+fn converse(stream: &mut Stream, sql: &str) -> Result<Vec<Row>, ConnectError> {
     let deadline = Instant::now() + ANSWER_TIME;
-    socket.set_deadline(deadline)?;
-    socket.send_all(&simple_query(sql)?)?;
+    stream.set_deadline(deadline)?;
+    stream.send_all(&simple_query(sql)?)?;
     let mut rows = Vec::new();
     let mut held = Vec::new();
     let mut buffer = [0; 4096];
     let mut taken = 0;
     loop {
-        socket.set_deadline(deadline)?;
-        let received = socket.receive(&mut buffer)?;
+        stream.set_deadline(deadline)?;
+        let received = stream.receive(&mut buffer)?;
         taken += received;
         if received == 0 || taken > LONGEST_ANSWER {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -73,7 +57,7 @@ fn converse(socket: &Socket, sql: &str) -> Result<Vec<Row>, ConnectError> {
                     return Err(steelyard_wire::WireError::Refused(error).into());
                 }
                 b'Z' => {
-                    socket.send_all(&steelyard_wire::terminate())?;
+                    stream.send_all(&steelyard_wire::terminate())?;
                     return Ok(rows);
                 }
                 _ => {}

@@ -230,10 +230,7 @@ impl Slice<'_> {
         self.way
             .release(place)
             .map_err(|error| unreachable_now(&error))?;
-        if let Some(socket) = client.detach() {
-            // The server may be gone already, which is as good as a goodbye.
-            let _ = socket.send(&steelyard_wire::terminate());
-        }
+        client.leave();
         let before_ns = now_ns();
         let attached = attach(self.arm, self.way, client);
         self.now_ns = now_ns();

@@ -8,7 +8,7 @@ use crate::clock::now_ns;
 use crate::failing::Failure;
 use crate::link::{Link, Loss};
 use crate::program::{Operation, Programs};
-use crate::socket::Socket;
+use crate::stream::Stream;
 use crate::streams::Streams;
 use crate::tally::Tally;
 
@@ -120,16 +120,22 @@ impl Client {
     }
 
     /// Takes a connection that is ready for a query, and on which nothing is prepared.
-    pub fn attach(&mut self, socket: Socket, session: Session, by_ring: bool) {
-        self.link.attach(socket, session, by_ring);
+    pub fn attach(&mut self, stream: Stream, session: Session, by_ring: bool) {
+        self.link.attach(stream, session, by_ring);
         self.prepared.fill(false);
         self.phase = Phase::Idle;
     }
 
-    /// Gives the connection away.
-    pub fn detach(&mut self) -> Option<Socket> {
+    /// Gives the connection up.
+    pub fn detach(&mut self) {
         self.phase = Phase::Idle;
-        self.link.detach()
+        self.link.detach();
+    }
+
+    /// Ends the connection politely.
+    pub fn leave(&mut self) {
+        self.phase = Phase::Idle;
+        self.link.leave();
     }
 
     /// Whether a transaction is under way.

@@ -10,17 +10,19 @@ use crate::error::DriveError;
 use crate::log::Log;
 use crate::pace::Pace;
 use crate::tally::Tally;
+use crate::tls::Sealed;
 use crate::way::Way;
 use crate::worker::Post;
 
 /// Connects a client, and listens to its events; the backend's process id.
 pub fn attach(arm: &Arm, way: &mut Way, client: &mut Client) -> Result<i32, ConnectError> {
-    let (socket, session) = connect(&arm.target, &arm.credentials)?;
-    socket.set_nonblocking()?;
-    way.adopt(client.place, &socket)?;
+    let (stream, session) = connect(&arm.server)?;
+    stream.socket.set_nonblocking()?;
+    way.adopt(client.place, &stream.socket)?;
     let process_id = session.process_id;
-    arm.note_session(client.number, &session);
-    client.attach(socket, session, matches!(way, Way::Ring(_)));
+    let encryption = stream.sealed.as_deref().map(Sealed::shown);
+    arm.note_session(client.number, &session, encryption);
+    client.attach(stream, session, matches!(way, Way::Ring(_)));
     Ok(process_id)
 }
 
@@ -73,7 +75,7 @@ impl Crew {
                 ))
                 .detail(format!(
                     "The server was looked for at {}.",
-                    arm.target.shown()
+                    arm.server.target.shown()
                 ))
             })?;
             backends.push((self.clients[place].number, process_id));
@@ -112,7 +114,7 @@ impl Crew {
             if client.is_busy() {
                 let session = client.link.session();
                 let (process_id, secret_key) = (session.process_id, session.secret_key);
-                if let Err(error) = send_cancel(&self.arm.target, process_id, secret_key) {
+                if let Err(error) = send_cancel(&self.arm.server, process_id, secret_key) {
                     tally.count_error("08001", &format!("could not cancel: {error}"));
                 }
                 self.way.release(client.place)?;
@@ -126,12 +128,8 @@ impl Crew {
 
     /// Ends every connection politely.
     pub fn disconnect(&mut self) {
-        let goodbye = steelyard_wire::terminate();
         for client in &mut self.clients {
-            if let Some(socket) = client.detach() {
-                // The server may be gone already, which is as good as a goodbye.
-                let _ = socket.send(&goodbye);
-            }
+            client.leave();
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn cancel_everything() {
                 return;
             }
             // A server that is gone does nothing any more.
-            if send_cancel(&arm.target, process_id, secret_key).is_err() {
+            if send_cancel(&arm.server, process_id, secret_key).is_err() {
                 break;
             }
         }

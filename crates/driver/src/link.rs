@@ -1,15 +1,20 @@
 //! A client's connection while it is driven: one request out, one reply in, without blocking.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use steelyard_wire::{Kept, Reply, Scanner, ServerError, Session, WireError};
 
 use crate::socket::Socket;
+use crate::stream::Stream;
+use crate::tls::Sealed;
 
 /// Most receives for one event, so that one endless reply cannot starve the others.
 const RECEIVES_PER_EVENT: usize = 64;
 /// Not a SQLSTATE of the server: the connection ended (connection_failure).
 const CONNECTION_FAILURE: &str = "08006";
+/// Bytes that are no TLS, or not those that were sent (protocol_violation).
+const PROTOCOL_VIOLATION: &str = "08P01";
 
 /// How a connection or a script came to its end.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub enum Received {
 #[derive(Default)]
 pub struct Link {
     socket: Option<Socket>,
+    /// What bytes go through, where they are encrypted.
+    sealed: Option<Box<Sealed>>,
     session: Session,
     scanner: Scanner,
     /// The request that goes out; its memory is used again.
@@ -46,18 +53,35 @@ pub struct Link {
 
 impl Link {
     /// Takes a connection that is ready for a query; its bytes go by system calls or by a ring.
-    pub fn attach(&mut self, socket: Socket, session: Session, by_ring: bool) {
+    pub fn attach(&mut self, stream: Stream, session: Session, by_ring: bool) {
         *self = Link {
-            socket: Some(socket),
-            session,
+            socket: Some(stream.socket),
+            sealed: stream.sealed,
+            // What the server said of itself is of no use any more, and there may be thousands.
+            session: Session {
+                parameters: BTreeMap::new(),
+                ..session
+            },
             by_ring,
             ..Link::default()
         };
     }
 
-    /// Gives the connection away; it is closed when nobody keeps it.
-    pub fn detach(&mut self) -> Option<Socket> {
-        self.socket.take()
+    /// Closes the connection.
+    pub fn detach(&mut self) {
+        self.socket = None;
+        self.sealed = None;
+    }
+
+    /// Says goodbye and closes the connection.
+    #[cold]
+    pub fn leave(&mut self) {
+        self.by_ring = false;
+        self.request()
+            .extend_from_slice(&steelyard_wire::terminate());
+        // The server may be gone already, which is as good as a goodbye.
+        let _ = self.dispatch();
+        self.detach();
     }
 
     pub fn socket(&self) -> Option<&Socket> {
@@ -103,14 +127,14 @@ impl Link {
         self.sent = 0;
         self.scanner.expect_reply();
         self.scanner.expect_syncs(syncs.saturating_sub(1));
-        self.flush()
+        self.dispatch()
     }
 
     /// Sends the request, and keeps the rows of its reply.
     pub fn send_keeping(&mut self) -> Result<(), Loss> {
         self.scanner.expect_reply();
         self.scanner.keep_answers();
-        self.flush()
+        self.dispatch()
     }
 
     /// Whether part of a request waits for room in the socket.
@@ -123,7 +147,23 @@ impl Link {
     #[inline]
     pub fn send(&mut self) -> Result<(), Loss> {
         self.scanner.expect_reply();
+        self.dispatch()
+    }
+
+    /// A request as it is written goes out.
+    #[inline]
+    fn dispatch(&mut self) -> Result<(), Loss> {
+        if self.sealed.is_some() {
+            self.seal()?;
+        }
         self.flush()
+    }
+
+    fn seal(&mut self) -> Result<(), Loss> {
+        let Some(sealed) = &mut self.sealed else {
+            return Ok(());
+        };
+        sealed.seal(&mut self.out).map_err(|error| broken(&error))
     }
 
     /// Sends the rest of a request.
@@ -163,10 +203,9 @@ impl Link {
     /// Follows the reply by what a ring received.
     #[inline]
     pub fn hear(&mut self, bytes: &[u8]) -> Result<Received, Loss> {
-        match self.scanner.scan(bytes) {
-            Ok(true) => Ok(Received::Whole),
-            Ok(false) => Ok(Received::Pending),
-            Err(error) => Err(malformed(&error)),
+        match scan(&mut self.scanner, &mut self.sealed, bytes)? {
+            true => Ok(Received::Whole),
+            false => Ok(Received::Pending),
         }
     }
 
@@ -195,11 +234,10 @@ impl Link {
                 }
                 Err(error) => return Err(self.end_of_stream(&error.to_string())),
             };
-            match self.scanner.scan(&buffer[..received]) {
-                Ok(true) => return Ok(Received::Whole),
-                Ok(false) if received < buffer.len() && !closing => return Ok(Received::Pending),
-                Ok(false) => {}
-                Err(error) => return Err(malformed(&error)),
+            match scan(&mut self.scanner, &mut self.sealed, &buffer[..received])? {
+                true => return Ok(Received::Whole),
+                false if received < buffer.len() && !closing => return Ok(Received::Pending),
+                false => {}
             }
         }
         Ok(Received::Endless)
@@ -230,6 +268,37 @@ impl Link {
                 message: reason.to_owned(),
             },
         }
+    }
+}
+
+/// Follows the reply by received bytes; true when it is complete.
+#[inline]
+fn scan(
+    scanner: &mut Scanner,
+    sealed: &mut Option<Box<Sealed>>,
+    bytes: &[u8],
+) -> Result<bool, Loss> {
+    let scanned = match sealed {
+        None => scanner.scan(bytes),
+        Some(sealed) => return scan_sealed(scanner, sealed, bytes),
+    };
+    scanned.map_err(|error| malformed(&error))
+}
+
+fn scan_sealed(scanner: &mut Scanner, sealed: &mut Sealed, bytes: &[u8]) -> Result<bool, Loss> {
+    let opened = sealed.open(bytes, |piece| scanner.scan(piece).map(drop));
+    opened
+        .map_err(|error| broken(&error))?
+        .map_err(|error| malformed(&error))?;
+    Ok(scanner.reply().is_ready())
+}
+
+/// The encryption does not hold.
+#[cold]
+fn broken(error: &io::Error) -> Loss {
+    Loss::Connection {
+        sqlstate: PROTOCOL_VIOLATION.to_owned(),
+        message: error.to_string(),
     }
 }
 

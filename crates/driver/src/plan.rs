@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use crate::tls::TlsPlan;
+
 /// The first line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +132,14 @@ pub struct ArmPlan {
     pub options: String,
     #[serde(default = "default_name")]
     pub application_name: String,
+    /// How connections are encrypted; not at all without.
+    #[serde(default)]
+    pub tls: Option<TlsPlan>,
+    #[serde(default)]
+    pub channel_binding: ChannelBinding,
+    /// How long a connection may take until it is ready for a query.
+    #[serde(default)]
+    pub connect_timeout_ns: Option<u64>,
     pub clients: usize,
     #[serde(default)]
     pub weight: Weight,
@@ -137,6 +147,16 @@ pub struct ArmPlan {
 
 fn default_name() -> String {
     "steelyard".to_owned()
+}
+
+/// Whether authentication is bound to the encrypted connection, as libpq's `channel_binding`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelBinding {
+    Disable,
+    #[default]
+    Prefer,
+    Require,
 }
 
 /// A known slowdown put on an arm.

@@ -11,6 +11,7 @@ use crate::answer::{Answer, SliceAnswer};
 use crate::arm::Arm;
 use crate::clock::process_cpu_ns;
 use crate::course::Course;
+use crate::descriptors::provide;
 use crate::error::DriveError;
 use crate::leaving::note_arms;
 use crate::plan::{Opening, Plan, Request, SlicePlan};
@@ -42,7 +43,14 @@ fn converse(input: impl BufRead, output: &mut impl Write) -> Result<(), DriveErr
         .map_err(|error| DriveError::new("invalid plan").detail(error))?;
     let mut fleet = Fleet::start(plan)?;
     let (connected, io) = fleet.connected()?;
-    answer(output, &Answer::Connected { connected, io })?;
+    let arms = fleet.arms.iter();
+    let encryption = arms.map(|arm| (arm.name.as_str(), arm.encryption()));
+    let told = Answer::Connected {
+        connected,
+        io,
+        encryption: encryption.collect(),
+    };
+    answer(output, &told)?;
     for line in lines {
         let line =
             line.map_err(|error| DriveError::new("could not read a command").detail(error))?;
@@ -100,6 +108,7 @@ impl Fleet {
         if plan.log.is_some() && plan.arms.len() > 1 {
             return Err(DriveError::new("cannot log: a log is that of one arm"));
         }
+        provide(&plan)?;
         let plan = Arc::new(plan);
         let programs = Arc::new(Programs::compile(&plan)?);
         let arm = |arm| Arm::new(arm, plan.connect).map(Arc::new);

@@ -16,7 +16,7 @@ pub struct Target {
 }
 
 impl Target {
-    fn is_local(&self) -> bool {
+    pub fn is_local(&self) -> bool {
         self.host.starts_with('/')
     }
 

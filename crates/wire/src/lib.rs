@@ -10,6 +10,7 @@ mod kept;
 mod reply;
 mod request;
 mod row;
+mod scram;
 mod startup;
 
 pub use error::{ServerError, WireError};
@@ -18,4 +19,5 @@ pub use kept::Kept;
 pub use reply::{Reply, Scanner};
 pub use request::{cancel, simple_query, sync, terminate, BindTemplate, Statement};
 pub use row::{row_values, Row};
+pub use scram::{Binding, Channel};
 pub use startup::{Credentials, Session, Startup};

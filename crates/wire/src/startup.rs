@@ -1,23 +1,20 @@
 //! The handshake: startup, authentication, parameters, the first ReadyForQuery.
 //!
 //! A state machine over bytes: `begin` gives what to send first, `feed` takes what came and gives
-//! what to send next. Trust, cleartext, MD5 and SCRAM-SHA-256 (RFC 7677, without channel binding).
+//! what to send next. Trust, cleartext, MD5 and SCRAM-SHA-256, also bound to the channel.
 
 use std::collections::BTreeMap;
 
 use bytes::BytesMut;
-use fallible_iterator::FallibleIterator;
-use postgres_protocol::authentication::{md5_hash, sasl};
+use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::message::{backend, frontend};
 
 use crate::error::{ServerError, WireError};
 use crate::frame::Frame;
+use crate::scram::{append, unsendable, Binding, Channel, Scram};
 
 /// Most bytes a server may send before its first ReadyForQuery.
 const LONGEST_HANDSHAKE: usize = 4 << 20;
-
-/// Most SCRAM iterations that are worked through: some seconds. PostgreSQL's default is 4096.
-const MOST_ITERATIONS: u32 = 5_000_000;
 
 /// Who connects, to what.
 #[derive(Clone)]
@@ -42,20 +39,30 @@ pub struct Session {
 /// The state of a handshake.
 pub struct Startup {
     credentials: Credentials,
+    channel: Channel,
     held: Vec<u8>,
     taken: usize,
-    scram: Option<sasl::ScramSha256>,
+    scram: Option<Scram>,
+    /// The server has proved that it knows the password, on this channel.
+    bound: bool,
     authenticated: bool,
     session: Session,
 }
 
 impl Startup {
+    /// Over a connection that nobody encrypts.
     pub fn new(credentials: Credentials) -> Startup {
+        Startup::through(credentials, Channel::default())
+    }
+
+    pub fn through(credentials: Credentials, channel: Channel) -> Startup {
         Startup {
             credentials,
+            channel,
             held: Vec::new(),
             taken: 0,
             scram: None,
+            bound: false,
             authenticated: false,
             session: Session::default(),
         }
@@ -153,42 +160,36 @@ impl Startup {
             .map_err(|error| WireError::malformed(format!("an authentication request: {error}")))?
             .ok_or_else(|| WireError::malformed("half an authentication request"))?;
         match message {
-            Message::AuthenticationOk if self.scram.is_some() => {
-                // A server that skips its own proof may be somebody else.
-                Err(WireError::Authentication(
-                    "the server did not prove that it knows the \
-                    password"
-                        .to_owned(),
-                ))
-            }
-            Message::AuthenticationOk => {
-                self.authenticated = true;
-                Ok(())
-            }
+            Message::AuthenticationOk => self.accept_welcome(),
             Message::AuthenticationCleartextPassword => {
-                let password = self.password()?.to_owned();
-                send(out, |buffer| {
+                let password = self.unbound_password()?.to_owned();
+                append(out, |buffer| {
                     frontend::password_message(password.as_bytes(), buffer)
                 })
             }
             Message::AuthenticationMd5Password(request) => {
                 let user = self.credentials.user.as_bytes();
-                let hash = md5_hash(user, self.password()?.as_bytes(), request.salt());
-                send(out, |buffer| {
+                let hash = md5_hash(user, self.unbound_password()?.as_bytes(), request.salt());
+                append(out, |buffer| {
                     frontend::password_message(hash.as_bytes(), buffer)
                 })
             }
-            Message::AuthenticationSasl(request) => self.begin_scram(&request, out),
+            Message::AuthenticationSasl(request) => {
+                if self.scram.is_some() {
+                    return Err(unasked_scram());
+                }
+                let scram = Scram::begin(self.password()?, &request, &self.channel, out)?;
+                self.scram = Some(scram);
+                Ok(())
+            }
             Message::AuthenticationSaslContinue(request) => {
                 let scram = self.scram.as_mut().ok_or_else(unasked_scram)?;
-                require_few_iterations(request.data())?;
-                scram.update(request.data()).map_err(refused_scram)?;
-                let data = scram.message().to_vec();
-                send(out, |buffer| frontend::sasl_response(&data, buffer))
+                scram.prove(request.data(), out)
             }
             Message::AuthenticationSaslFinal(request) => {
                 let mut scram = self.scram.take().ok_or_else(unasked_scram)?;
-                scram.finish(request.data()).map_err(refused_scram)
+                self.bound = scram.bound;
+                scram.finish(request.data())
             }
             _ => Err(WireError::Authentication(
                 "the server asks for an authentication method that is not supported: accepted are \
@@ -198,27 +199,28 @@ impl Startup {
         }
     }
 
-    fn begin_scram(
-        &mut self,
-        request: &backend::AuthenticationSaslBody,
-        out: &mut Vec<u8>,
-    ) -> Result<(), WireError> {
-        let offered = request
-            .mechanisms()
-            .any(|mechanism| Ok(mechanism == sasl::SCRAM_SHA_256))
-            .map_err(|error| WireError::malformed(format!("a list of mechanisms: {error}")))?;
-        if !offered || self.scram.is_some() {
+    fn accept_welcome(&mut self) -> Result<(), WireError> {
+        let why = if self.scram.is_some() {
+            // A server that skips its own proof may be somebody else.
+            "the server did not prove that it knows the password"
+        } else if self.channel.binding == Binding::Require && !self.bound {
+            "channel binding is required, but the server authenticated the client without it"
+        } else {
+            self.authenticated = true;
+            return Ok(());
+        };
+        Err(WireError::Authentication(why.to_owned()))
+    }
+
+    /// The password, where it may be sent in a way that no channel binds.
+    fn unbound_password(&self) -> Result<&str, WireError> {
+        if self.channel.binding == Binding::Require {
             return Err(WireError::Authentication(
-                "the server does not offer SCRAM-SHA-256".to_owned(),
+                "channel binding is required, but the server asks for a password without it"
+                    .to_owned(),
             ));
         }
-        let binding = sasl::ChannelBinding::unsupported();
-        let scram = sasl::ScramSha256::new(self.password()?.as_bytes(), binding);
-        let first = scram.message().to_vec();
-        self.scram = Some(scram);
-        send(out, |buffer| {
-            frontend::sasl_initial_response(sasl::SCRAM_SHA_256, &first, buffer)
-        })
+        self.password()
     }
 
     fn password(&self) -> Result<&str, WireError> {
@@ -236,38 +238,6 @@ fn be_i32(bytes: &[u8]) -> i32 {
         .fold(0, |number, &byte| number << 8 | i32::from(byte))
 }
 
-fn send(
-    out: &mut Vec<u8>,
-    encode: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
-) -> Result<(), WireError> {
-    let mut buffer = BytesMut::new();
-    encode(&mut buffer).map_err(unsendable)?;
-    out.extend_from_slice(&buffer);
-    Ok(())
-}
-
-fn unsendable(error: std::io::Error) -> WireError {
-    WireError::Authentication(format!("a name or password cannot be sent: {error}"))
-}
-
-/// A server may ask for 2³² rounds of hashing, and a client would not come back from them.
-fn require_few_iterations(data: &[u8]) -> Result<(), WireError> {
-    let asked = data
-        .split(|&byte| byte == b',')
-        .find_map(|word| word.strip_prefix(b"i="));
-    let digits = asked.and_then(|digits| std::str::from_utf8(digits).ok());
-    match digits.and_then(|digits| digits.parse::<u32>().ok()) {
-        Some(iterations) if iterations <= MOST_ITERATIONS => Ok(()),
-        _ => Err(WireError::Authentication(format!(
-            "the server asks for no number of SCRAM iterations up to {MOST_ITERATIONS}"
-        ))),
-    }
-}
-
 fn unasked_scram() -> WireError {
     WireError::malformed("a SCRAM step out of order")
-}
-
-fn refused_scram(error: std::io::Error) -> WireError {
-    WireError::Authentication(format!("SCRAM authentication failed: {error}"))
 }

@@ -106,7 +106,8 @@ def usage_error(message: str) -> UsageError:
         found = difflib.get_close_matches(near[1], [c.name or "" for c in app.registered_commands])
         advice = f'Perhaps you meant "{found[0]}".' if found else ""
     return UsageError(
-        primary[:1].lower() + primary[1:], hint=advice or "Try `steelyard -h`, or -h of a command."
+        primary[:1].lower() + primary[1:],
+        hint=advice or "Try `steelyard -h`, or --help of a command.",
     )
 
 

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from dataclasses import replace
-from typing import cast
+from dataclasses import asdict, replace
+from typing import Any
 
 import typer
 
 from steelyard import _core
 from steelyard.cli import drive_options as option
-from steelyard.cli.drive_scripts import only_reads, read_definitions, read_scripts
-from steelyard.cli.drive_summary import ProgressLines, readable
+from steelyard.cli.drive_asked import Asked
+from steelyard.cli.drive_scripts import (
+    only_reads,
+    read_definitions,
+    read_scripts,
+    shown_script,
+)
+from steelyard.cli.drive_summary import readable
+from steelyard.cli.pgbench_options import epilog
 from steelyard.driver.answer import summarize
 from steelyard.driver.client import Driver
-from steelyard.driver.plan import DriveArm, DriveLog, DrivePlan, QueryMode, SliceRequest
-from steelyard.driver.target import Target, read_target
-from steelyard.errors import DriverError, EngineError, UsageError
-from steelyard.units import NS_PER_S
+from steelyard.driver.plan import DriveArm, DrivePlan
+from steelyard.driver.ramp import summarize_ramp
+from steelyard.driver.target import Target, arm_of
+from steelyard.errors import DriverError, EngineError
 
-MODES = ("simple", "extended", "prepared")
-PLACEMENTS = ("auto", "symmetric", "free")
-DEFAULT_SECONDS = 10.0
+_LOST_STATEMENTS = {"26000", "42P05"}
+"""SQLSTATEs of a statement that does not exist, and of one that exists already."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("drive")(drive)
+    # As with pgbench, -h is the host.
+    names = {"help_option_names": ["-?", "--help"]}
+    app.command("drive", context_settings=names, epilog=epilog())(drive)
 
 
 def drive(
     target: option.TargetText = "",
+    dbname: option.Database = None,
+    host: option.Host = None,
+    port: option.Port = None,
+    username: option.User = None,
     file: option.Files = None,
     builtin: option.Builtins = None,
     select_only: option.SelectOnly = False,
@@ -45,6 +56,7 @@ def drive(
     define: option.Definitions = None,
     scale: option.Scale = None,
     rate: option.Rate = None,
+    ramp: option.Ramp = None,
     latency_limit: option.LatencyLimit = None,
     max_tries: option.MaxTries = 1,
     connect: option.Connect = False,
@@ -55,6 +67,9 @@ def drive(
     aggregate_interval: option.AggregateInterval = None,
     sampling_rate: option.SamplingRate = None,
     failures_detailed: option.FailuresDetailed = False,
+    progress_timestamp: option.ProgressTimestamp = False,
+    no_vacuum: option.NoVacuum = False,
+    show_script: option.ShowScript = None,
     placement: option.Placement = "auto",
     seed: option.Seed = None,
     as_json: option.AsJson = False,
@@ -62,71 +77,57 @@ def drive(
     """Put one server under load, as pgbench does, and show throughput and percentiles.
 
     It runs what the scripts say: the built-in ones but select-only change the pgbench tables.
-    Options of pgbench's name mean what they mean there; docs/reference/scripts.md maps them all.
+    Options of pgbench's name mean what they mean there. What a TARGET may be is in
+    docs/reference/connections.md, what a script may hold in docs/reference/scripts.md.
     """
-    _check(mode, placement, seconds, transactions, rate, latency_limit, max_tries)
-    found = read_target(target)
-    variables = read_definitions(define or [])
-    builtins = [
-        *(builtin or []),
-        *(["select-only"] if select_only else []),
-        *(["simple-update"] if skip_some_updates else []),
-    ]
-    scripts = read_scripts(file or [], builtins, {"scale": "1", **variables}, mode)
+    answer(Asked(**locals()))  # every option by its name
+
+
+def answer(asked: Asked) -> None:
+    """Do what is asked."""
+    if asked.show_script is not None or "list" in asked.builtins:
+        sys.stdout.write(shown_script(asked.show_script))
+        return
+    asked.check()
+    target = asked.read_target()
+    arm = arm_of(target, asked.clients)
+    variables = read_definitions(asked.define or [])
+    files = asked.file or []
+    scripts = read_scripts(files, asked.builtins, {"scale": "1", **variables}, asked.mode)
     if "scale" not in variables:
-        reads = bool(builtins) or not file
-        variables["scale"] = str(scale or (_scale_of(found) if reads else 1))
-    plan = DrivePlan(
-        arms=(_arm(found, clients),),
-        scripts=scripts,
-        threads=min(threads, clients),
-        seed=int.from_bytes(os.urandom(4), "big") if seed is None else seed,
-        mode=cast(QueryMode, mode),
-        variables=variables,
-        max_tries=max_tries,
-        latency_limit_ns=None if latency_limit is None else round(latency_limit * 1e6),
-        connect=connect,
-        timed=report_per_command,
-        log=_log(log, log_prefix, aggregate_interval, sampling_rate, failures_detailed),
-    )
-    length_s = None if transactions else seconds or DEFAULT_SECONDS
-    asked = SliceRequest(
-        arm=0,
-        length_ns=None if length_s is None else round(length_s * NS_PER_S),
-        each=transactions,
-        rate=rate,
-        progress_ns=None if progress is None else round(progress * NS_PER_S),
-    )
-    _drive(plan, asked, found, placement, as_json)
-
-
-def _drive(
-    plan: DrivePlan, asked: SliceRequest, target: Target, placement: str, as_json: bool
-) -> None:
-    limit_ns = plan.latency_limit_ns
-    lines = ProgressLines(
-        (asked.progress_ns or NS_PER_S) / NS_PER_S,
-        rate=asked.rate is not None,
-        limit=limit_ns is not None,
-        retries=plan.max_tries != 1,
-    )
-    driver, placed = _start(plan, target, placement)
+        reads = bool(asked.builtins) or not files
+        variables["scale"] = str(asked.scale or (_scale_of(arm) if reads else 1))
+    plan = asked.plan(arm, scripts, variables)
+    driver, placed = _start(plan, target, asked.placement)
+    lines = asked.progress_lines()
     with driver:
-        slices = list(driver.run([asked], lambda counts: _say(lines.line(counts))))
+        slices = list(driver.run(asked.slices(), lambda counts: _say(lines.line(counts))))
     summary = {
         **summarize(slices),
-        "clients": plan.arms[0].clients,
+        "clients": asked.clients,
         "threads": plan.threads,
         "mode": plan.mode,
         "placement": placed,
         "io": driver.io,
+        "encryption": driver.encryption["target"],
         "seed": plan.seed,
         "rate": asked.rate,
-        "latency_limit_ms": None if limit_ns is None else limit_ns / 1e6,
+        "latency_limit_ms": asked.latency_limit,
         "max_tries": plan.max_tries,
     }
+    if asked.rates:
+        summary["ramp"] = summarize_ramp(asked.rates, slices, asked.latency_limit)
+    _show(summary, as_json=asked.as_json)
+
+
+def _show(summary: dict[str, Any], *, as_json: bool) -> None:
     for said in summary.pop("debug"):
         _say(said)
+    if _LOST_STATEMENTS & set(summary["errors"]) and summary["mode"] == "prepared":
+        _say(
+            "HINT:  Prepared statements are lost between transactions: behind a pooler, use "
+            "-M extended or simple, or let it keep them (PgBouncer: max_prepared_statements)."
+        )
     if as_json:
         sys.stdout.write(json.dumps(summary) + "\n")
     else:
@@ -136,58 +137,6 @@ def _drive(
 def _say(line: str) -> None:
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
-
-
-def _check(
-    mode: str,
-    placement: str,
-    seconds: float | None,
-    transactions: int | None,
-    rate: float | None,
-    latency_limit: float | None,
-    max_tries: int,
-) -> None:
-    if mode not in MODES:
-        raise UsageError(f'unrecognized protocol: "{mode}"', hint=f"Accepted: {', '.join(MODES)}.")
-    if placement not in PLACEMENTS:
-        hint = f"Accepted: {', '.join(PLACEMENTS)}."
-        raise UsageError(f'unrecognized placement: "{placement}"', hint=hint)
-    if seconds is not None and transactions is not None:
-        raise UsageError("cannot drive for a time (-T) and by count (-t) at once")
-    for name, value in (("rate", rate), ("latency limit", latency_limit)):
-        if value is not None and not 0 < value < float("inf"):
-            raise UsageError(f"invalid {name}: {value}; accepted: more than 0")
-    if max_tries == 0 and transactions is not None and latency_limit is None:
-        raise UsageError(
-            "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
-        )
-
-
-def _log(
-    wanted: bool, prefix: str, aggregate_s: int | None, sampling: float | None, detailed: bool
-) -> DriveLog | None:
-    if not wanted:
-        if aggregate_s is not None or sampling is not None:
-            raise UsageError("cannot aggregate or sample a log that is not written: add --log")
-        return None
-    if aggregate_s is not None and sampling is not None:
-        raise UsageError("cannot aggregate a sample: the totals would not be totals")
-    path = os.path.abspath(f"{prefix}.{os.getpid()}")
-    return DriveLog(path, aggregate_s, sampling, detailed)
-
-
-def _arm(target: Target, clients: int) -> DriveArm:
-    return DriveArm(
-        name="target",
-        host=target.host,
-        port=target.port,
-        user=target.user,
-        database=target.database,
-        password=target.password,
-        options=target.options,
-        application_name=target.application_name,
-        clients=clients,
-    )
 
 
 def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str]:
@@ -214,23 +163,15 @@ def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str
     return Driver.start(plan), "free"
 
 
-def _scale_of(target: Target) -> int:
+def _scale_of(arm: DriveArm) -> int:
     """The scale of pgbench's tables, as pgbench reads it."""
     try:
-        rows = _core.ask(
-            "SELECT count(*) FROM pgbench_branches",
-            host=target.host,
-            port=target.port,
-            user=target.user,
-            database=target.database,
-            password=target.password,
-            options=target.options,
-        )
+        rows = _core.ask(json.dumps(asdict(arm)), "SELECT count(*) FROM pgbench_branches")
     except DriverError as error:
         if error.detail is None or "42P01" not in error.detail:
             raise
         raise DriverError(
-            f'database "{target.database}" holds no pgbench tables: table "pgbench_branches" does '
+            f'database "{arm.database}" holds no pgbench tables: table "pgbench_branches" does '
             "not exist",
             hint="Fill it with `pgbench -i`, or drive a script of your own with -f.",
         ) from error

@@ -9,15 +9,28 @@ import typer
 from steelyard.cli.drive_scripts import BUILTIN_NAMES
 
 TargetText = Annotated[
-    str, typer.Argument(help="libpq connection string or URI; empty: its environment.")
+    str,
+    typer.Argument(help="Connection string, URI, or name of a database; empty: the environment."),
 ]
+Database = Annotated[
+    str | None, typer.Option("-d", "--dbname", help="The target, said by an option.")
+]
+Host = Annotated[
+    str | None, typer.Option("-h", "--host", help="Of the server, or its socket directory.")
+]
+Port = Annotated[str | None, typer.Option("-p", "--port", help="Of the server.")]
+User = Annotated[str | None, typer.Option("-U", "--username", help="As whom to connect.")]
 Files = Annotated[
     list[str] | None,
     typer.Option("-f", "--file", help="Script file, as PATH or PATH@WEIGHT; - is standard input."),
 ]
 Builtins = Annotated[
     list[str] | None,
-    typer.Option("-b", "--builtin", help=f"{', '.join(BUILTIN_NAMES)}, or NAME@WEIGHT."),
+    typer.Option(
+        "-b",
+        "--builtin",
+        help=f"{', '.join(BUILTIN_NAMES)}, or NAME@WEIGHT; list: which there are.",
+    ),
 ]
 SelectOnly = Annotated[bool, typer.Option("-S", "--select-only", help="As -b select-only.")]
 SkipUpdates = Annotated[
@@ -43,6 +56,12 @@ Rate = Annotated[
     float | None,
     typer.Option(
         "-R", "--rate", help="Transactions that arrive in a second, by a Poisson process."
+    ),
+]
+Ramp = Annotated[
+    str | None,
+    typer.Option(
+        help="Rates one after the other, which share -T: FROM:TO, FROM:TO:STEPS, or RATE,RATE,…"
     ),
 ]
 LatencyLimit = Annotated[
@@ -73,6 +92,15 @@ AggregateInterval = Annotated[
 ]
 SamplingRate = Annotated[
     float | None, typer.Option(min=0.0, max=1.0, help="Share of transactions in the log.")
+]
+ProgressTimestamp = Annotated[
+    bool, typer.Option("--progress-timestamp", help="Progress lines bear the Unix time.")
+]
+NoVacuum = Annotated[
+    bool, typer.Option("-n", "--no-vacuum", help="Always so: nothing is vacuumed before.")
+]
+ShowScript = Annotated[
+    str | None, typer.Option("--show-script", help="Show a built-in script, and exit.")
 ]
 FailuresDetailed = Annotated[bool, typer.Option(help="Name the kinds of failures in the log.")]
 Placement = Annotated[

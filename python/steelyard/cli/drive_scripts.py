@@ -66,6 +66,13 @@ def _builtin(asked: str) -> DriveScript:
     return DriveScript(found[0], text, weight, _BUILTIN_ROWS[found[0]])
 
 
+def shown_script(name: str | None) -> str:
+    """What a built-in script holds, or which ones there are. UsageError: there is none."""
+    if name is None:
+        return "".join(f"{known}\n" for known in BUILTIN_NAMES)
+    return _builtin(name).text
+
+
 def _weighted(asked: str) -> tuple[str, int]:
     name, at, weight = asked.rpartition("@")
     if not at:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 from steelyard.units import NS_PER_S, NS_PER_US
@@ -22,7 +23,11 @@ def readable(summary: dict[str, Any]) -> list[str]:
         lines.append(f"latency (ms)   {shown}")
         cpu = summary["driver_cpu_us_per_transaction"]
         lines.append(f"driver CPU     {cpu:.2f} µs per transaction")
+    if summary["encryption"]:
+        lines.append(f"encryption     {summary['encryption']}")
     lines += _open_loop(summary)
+    if "ramp" in summary:
+        lines += _ramp(summary["ramp"])
     if summary["connections"]:
         shown = _milliseconds(summary["connection_us"])
         lines.append(f"connections    {summary['connections']} made, {shown} ms on average")
@@ -61,6 +66,22 @@ def _open_loop(summary: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _ramp(ramp: dict[str, Any]) -> list[str]:
+    head = ("rate/s", "done/s", "mean ms", "p99 ms", "lag ms", "late", "skipped", "unstarted")
+    rows = ["ramp         " + "".join(f"{word:>11}" for word in (*head, "failed"))]
+    for step in ramp["steps"]:
+        cells = [f"{step['rate']:.1f}", f"{step['throughput']:.1f}"]
+        cells += [_milliseconds(step["latency_us"][name]) for name in ("mean", "p99")]
+        cells.append(_milliseconds(step["schedule_lag_us"]["mean"]))
+        counts = ("late_starts", "skipped", "unstarted", "failed")
+        cells += [str(step[name]) for name in counts]
+        behind = "" if step["kept_up"] else "  behind"
+        rows.append(" " * 13 + "".join(f"{cell:>11}" for cell in cells) + behind)
+    if ramp["kept_up"] is None:
+        return [*rows, "kept up        with none of these rates"]
+    return [*rows, f"kept up        with {ramp['kept_up']:g} per second"]
+
+
 def _script(script: dict[str, Any], *, alone: bool) -> list[str]:
     lines = []
     percentiles = script["latency_us"]
@@ -83,13 +104,21 @@ def _script(script: dict[str, Any], *, alone: bool) -> list[str]:
 class ProgressLines:
     """Turns the counts so far into a line of each interval, in pgbench's words."""
 
-    def __init__(self, every_s: float, *, rate: bool, limit: bool, retries: bool) -> None:
+    def __init__(
+        self, every_s: float, *, rate: bool, limit: bool, retries: bool, dated: bool = False
+    ) -> None:
         self._every_s = every_s
         self._rate, self._limit, self._retries = rate, limit, retries
+        self._dated = dated
         self._last: dict[str, Any] = {}
+        self._steps_s = 0.0
 
     def line(self, counts: dict[str, Any]) -> str:
         """The line of the interval that ends with these counts."""
+        if self._last and counts["tick"] <= self._last["tick"]:
+            # The next step of a ramp counts from the beginning.
+            self._steps_s += (self._last["tick"] + 1) * self._every_s
+            self._last = {}
         new = {key: value - self._last.get(key, 0) for key, value in counts.items()}
         self._last = counts
         done = new["transactions"]
@@ -99,8 +128,9 @@ class ProgressLines:
             mean_ms = mean_ns / (1000 * NS_PER_US)
             variance = max(0.0, new["latency_squares_ns2"] / done - mean_ns**2)
             deviation_ms = math.sqrt(variance) / (1000 * NS_PER_US)
+        elapsed = f"{self._steps_s + (counts['tick'] + 1) * self._every_s:.1f}"
         shown = (
-            f"progress: {(counts['tick'] + 1) * self._every_s:.1f} s, "
+            f"progress: {f'{time.time():.3f}' if self._dated else elapsed} s, "
             f"{done / self._every_s:.1f} tps, lat {mean_ms:.3f} ms stddev {deviation_ms:.3f}, "
             f"{new['failed']} failed"
         )

@@ -26,9 +26,8 @@ def render_verdict(verdict: Facts, width: int) -> str:
     blocks: list[list[str]] = []
     contrasts = verdict.get("contrasts", [])
     for contrast in contrasts:
-        # With several contrasts the verdict's own words tell all of them at once.
-        said = verdict.get("sentence") if len(contrasts) == 1 else None
-        blocks.append(_ruling(contrast, str(said or sentence(contrast)), width))
+        said = contrast.get("sentence") or sentence(contrast)
+        blocks.append(_ruling(contrast, str(said), width))
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
     blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
@@ -133,7 +132,7 @@ def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
 def whereabouts(verdict: Facts) -> list[str]:
     """Paths and the command stay on one line each, however long: they are there to be copied."""
     record = verdict.get("record")
-    seconds = finite(verdict.get("seconds"))
+    seconds = finite(verdict.get("whole_seconds")) or finite(verdict.get("seconds"))
     study, seed = verdict.get("study"), verdict.get("seed")
     command = verdict.get("command") or f"steelyard weigh {study} --seed {seed}"
     lines = [f"record  {record}", f"report  {record}/report.html", f"repeat  {command}"]

@@ -36,6 +36,9 @@ class Driver:
         self.io = ""
         """How bytes come and go: "io_uring", or "epoll" where the kernel does not let."""
 
+        self.encryption: dict[str, str | None] = {}
+        """Protocol and cipher of every arm's connections; None where they are plain."""
+
     @classmethod
     def start(cls, plan: DrivePlan) -> Self:
         """Start the process and connect every client; DriverError when that cannot be done."""
@@ -52,6 +55,7 @@ class Driver:
             driver._send({"plan": plan.to_json()})
             answer = driver._receive()
             driver.connected, driver.io = answer["connected"], answer["io"]
+            driver.encryption = answer["encryption"]
         except BaseException:
             driver.kill()
             raise

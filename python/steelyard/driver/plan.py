@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from steelyard.driver.encryption import Tls
+
 QueryMode = Literal["simple", "extended", "prepared"]
 Variable = str | int | float | bool | None
 
@@ -42,6 +44,9 @@ class DriveArm:
     password: str | None = field(default=None, repr=False)
     options: str = ""
     application_name: str = "steelyard"
+    tls: Tls | None = None
+    channel_binding: str = "prefer"
+    connect_timeout_ns: int | None = None
     weight: DriveWeight = DriveWeight()
 
 

@@ -36,4 +36,6 @@ def _end_with_the_listener() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # At once: an interpreter that tidies up would end the other thread in the middle of the
+    # extension, which aborts. Nothing is buffered here.
+    os._exit(main())

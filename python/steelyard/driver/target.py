@@ -9,19 +9,37 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from steelyard.driver.encryption import Tls, read_tls
+from steelyard.driver.plan import DriveArm
 from steelyard.errors import DriverError, UsageError
+from steelyard.units import NS_PER_S
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn
 
-_PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)+\s*")
-_ENCRYPTED = ("require", "verify-ca", "verify-full")
+_PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)*\s*")
+_URI = re.compile(r"postgres(?:ql)?://")
 
 _NOT_THERE = ("connection to server", "could not translate host name")
 """How libpq begins when its words were understood, and the server did not answer."""
+
+_SIMPLE = {
+    "PGPORT": "port",
+    "PGUSER": "user",
+    "PGDATABASE": "dbname",
+    "PGPASSWORD": "password",
+    "PGOPTIONS": "options",
+    "PGAPPNAME": "application_name",
+}
+"""Variables whose meaning is that of one word."""
+
+_MEANINGLESS = ("PGDATA", "PGPASSFILE", "PGSERVICEFILE", "PGHOST", "PGTZ", "PGDATESTYLE")
+"""Variables that do not change where a string leads that names its host, or that are no libpq's."""
+
+_ENDLESS_NS = 10 * 365 * 86_400 * NS_PER_S
 
 
 @dataclass(frozen=True)
@@ -35,43 +53,70 @@ class Target:
     password: str | None = field(default=None, repr=False)
     options: str = ""
     application_name: str = "steelyard"
+    tls: Tls | None = None
+    channel_binding: str = "prefer"
+    connect_timeout_ns: int | None = None
+    """None: as long as the driver sees fit."""
 
 
-def read_target(conninfo: str) -> Target:
+def read_target(
+    conninfo: str,
+    *,
+    host: str | None = None,
+    port: str | None = None,
+    user: str | None = None,
+) -> Target:
     """The target of a connection string or URI, completed as libpq does. UsageError: invalid.
+
+    What the string itself says goes before the single words, as with pgbench; a string that is
+    neither keywords nor a URI is the name of a database.
 
     A string that names its host and password in plain `key=value` words is read here; everything
     else is left to libpq, whose import costs as much time as a small measurement may. Several
     hosts are tried as libpq tries them, and the one that takes the connection is driven;
     DriverError: none does.
     """
-    if _PLAIN.fullmatch(conninfo) and "host=" in conninfo and not _needs_libpq(conninfo):
-        words = dict(word.split("=", 1) for word in conninfo.split())
-        return _target({**_environment(), **words})
-    return _by_libpq(conninfo)
+    words = {"host": host, "port": port, "user": user}
+    if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
+        words["dbname"], conninfo = conninfo, ""
+    beside = {key: value for key, value in words.items() if value}
+    if _PLAIN.fullmatch(conninfo) and not _needs_libpq():
+        plain = beside | dict(word.split("=", 1) for word in conninfo.split())
+        if "host" in plain and "," not in plain["host"] and _knows_password(plain):
+            return _target({**_environment(), **plain})
+    return _by_libpq(_joined(beside, conninfo))
 
 
 def _environment() -> dict[str, str]:
-    names = {
-        "port": "PGPORT",
-        "user": "PGUSER",
-        "dbname": "PGDATABASE",
-        "password": "PGPASSWORD",
-        "options": "PGOPTIONS",
-        "application_name": "PGAPPNAME",
-        "sslmode": "PGSSLMODE",
-    }
-    return {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
+    return {word: os.environ[name] for name, word in _SIMPLE.items() if os.environ.get(name)}
 
 
-def _needs_libpq(conninfo: str) -> bool:
-    """Whether a service file or a password file may say more than the string does."""
-    if os.environ.get("PGSERVICE"):
+def _needs_libpq() -> bool:
+    """Whether the environment says more than single words do."""
+    simple = (*_SIMPLE, *_MEANINGLESS)
+    return any(name.startswith("PG") and name not in simple for name in os.environ)
+
+
+def _knows_password(plain: Mapping[str, str]) -> bool:
+    """Whether no password file may say more than the string does."""
+    if "password" in plain or os.environ.get("PGPASSWORD"):
         return True
-    if "password=" in conninfo or os.environ.get("PGPASSWORD"):
-        return False
     named = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")
-    return os.path.exists(named)
+    return not os.path.exists(named)
+
+
+def _joined(beside: Mapping[str, str], conninfo: str) -> str:
+    """One string, in which what stands in `conninfo` goes before."""
+    if not beside:
+        return conninfo
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    try:
+        said = conninfo_to_dict(conninfo)
+    except ProgrammingError as error:
+        raise UsageError(f"invalid connection string: {error}".strip()) from error
+    return make_conninfo("", **{**beside, **said})
 
 
 def _by_libpq(conninfo: str) -> Target:
@@ -85,7 +130,8 @@ def _by_libpq(conninfo: str) -> Target:
             raise UsageError(f"invalid connection string: {_said(started)}")
         words = _words(started)
         if "," not in (words.get("hostaddr") or words.get("host") or ""):
-            words.setdefault("host", started.host.decode())
+            if "hostaddr" not in words:
+                words.setdefault("host", started.host.decode())
             return _target(words)
     finally:
         started.finish()
@@ -115,11 +161,6 @@ def _said(connection: PGconn) -> str:
 
 
 def _target(words: Mapping[str, str]) -> Target:
-    if words.get("sslmode") in _ENCRYPTED:
-        raise UsageError(
-            f'cannot connect with sslmode "{words["sslmode"]}": encryption is not supported',
-            hint='Use sslmode "prefer" or "disable" where the server allows it.',
-        )
     host = words.get("hostaddr") or words["host"]
     port = words.get("port") or "5432"
     if "," in host or not port.isdecimal() or not 0 < int(port) < 65536:
@@ -133,7 +174,29 @@ def _target(words: Mapping[str, str]) -> Target:
         password=words.get("password") or None,
         options=words.get("options") or "",
         application_name=words.get("application_name") or "steelyard",
+        tls=read_tls(words),
+        channel_binding=words.get("channel_binding") or "prefer",
+        connect_timeout_ns=_patience_ns(words.get("connect_timeout")),
     )
+
+
+def _patience_ns(said: str | None) -> int | None:
+    """libpq's `connect_timeout`, whole seconds of which 0 and less are without end."""
+    if not said:
+        return None
+    try:
+        seconds = int(said)
+    except ValueError:
+        raise UsageError(
+            f'invalid integer value "{said}" for connection option "connect_timeout"'
+        ) from None
+    return seconds * NS_PER_S if seconds > 0 else _ENDLESS_NS
+
+
+def arm_of(target: Target, clients: int) -> DriveArm:
+    """The arm that a target is to the driver."""
+    where = {field.name: getattr(target, field.name) for field in fields(target)}
+    return DriveArm(name="target", clients=clients, **where)
 
 
 def _login_name() -> str:

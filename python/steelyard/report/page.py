@@ -149,8 +149,7 @@ def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed
     margin = _margin_percent(source)
     word = str(facts.get("verdict", "inconclusive"))
     details = facts.get("details") or {}
-    # With several contrasts the verdict's own words tell all of them at once: each says its own.
-    said = (source.verdict or {}).get("sentence") if len(source.contrasts) == 1 else None
+    said = facts.get("sentence")  # records from before 2026-11-22 have none
     span = percent_span(facts, margin) if details else (0.0, 1.0)
     rows = details.get("epochs", [])
     return Weighed(

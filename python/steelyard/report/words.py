@@ -74,7 +74,7 @@ def digits_for(entry: Facts) -> int:
 def sentence(contrast: Facts) -> str:
     """One contrast as a sentence a person would say, with its interval."""
     arm, control = contrast.get("arm", "the arm"), contrast.get("control", "the control")
-    size = f"{reading(contrast)} {quantity(contrast)}"
+    size = f"{reading(contrast)} of {quantity(contrast)}"
     match contrast.get("verdict"):
         case "slower" | "faster" as word:
             return f"{arm} is {word} than {control}: {size}."

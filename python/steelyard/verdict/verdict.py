@@ -79,6 +79,7 @@ class Contrast:
             "blocks": self.blocks,
             "forecast_seconds": None if seconds is None else round(seconds, 1),
             "threats": [threat.to_json() for threat in self.threats],
+            "sentence": self.sentence(),
             "details": dict(self.details),
         }
 

@@ -26,7 +26,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
     one of them would not start.
     """
-    study = kept.question.study
+    study, began_ns = kept.question.study, laboratory.now_ns()
     try:
         scripts = laboratory.scripts(study)
         arms, kinship = _arms(study, laboratory, progress)
@@ -42,6 +42,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             scripts=scripts,
             record=kept.record,
             kinship=kinship,
+            began_ns=began_ns,
         )
         try:
             yield setup

@@ -71,6 +71,7 @@ def _verdict(
         "seed": plan["seed"],
         "record": str(record.directory),
         "seconds": round(outcome.seconds, 3),
+        "whole_seconds": round(outcome.whole_seconds, 3),
         "placement": plan["placement"],
         "sentence": ". ".join(contrast.sentence() for contrast in contrasts),
         "contrasts": _contrasts(study, plan, told, outcome),

@@ -28,7 +28,8 @@ class Outcome:
 
     epochs: tuple[RanEpoch, ...]
     contrasts: tuple[Contrast, ...]
-    seconds: float
+    seconds: float  # of the epochs, with the restarts between them
+    whole_seconds: float  # with preparation and pilot too
     resumed: bool = False
     interrupted: bool = False
     failure: WeighingError | None = field(default=None)
@@ -73,8 +74,16 @@ def settle(
         _note(setup, len(epochs), "interrupted: judged by what there was")
     if interrupted or failure is not None:
         contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
-    seconds = (laboratory.now_ns() - started_ns) / NS_PER_S
-    return Outcome(tuple(epochs), tuple(contrasts), seconds, kept.resumed, interrupted, failure)
+    ended_ns = laboratory.now_ns()
+    return Outcome(
+        epochs=tuple(epochs),
+        contrasts=tuple(contrasts),
+        seconds=(ended_ns - started_ns) / NS_PER_S,
+        whole_seconds=(ended_ns - setup.began_ns) / NS_PER_S,
+        resumed=kept.resumed,
+        interrupted=interrupted,
+        failure=failure,
+    )
 
 
 def _over(contrasts: list[Contrast], epochs: list[RanEpoch], plan: Mapping[str, Any]) -> bool:

@@ -31,6 +31,7 @@ class Setup:
     scripts: tuple[Script, ...]
     record: Record
     kinship: Kinship
+    began_ns: int  # when it was begun to make ready, on the laboratory's clock
 
     def connect(
         self, standing: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls

@@ -5,6 +5,8 @@ mod language;
 mod misbehaviour;
 mod pace;
 mod slices;
+mod staged;
+mod states;
 
 /// What the plans of these tests ask for.
 const IO: &str = "auto";

@@ -11,6 +11,10 @@ mod misbehaviour;
 mod pace;
 #[path = "../against_a_fake/slices.rs"]
 mod slices;
+#[path = "../against_a_fake/staged.rs"]
+mod staged;
+#[path = "../against_a_fake/states.rs"]
+mod states;
 
 /// What the plans of these tests ask for.
 const IO: &str = "epoll";

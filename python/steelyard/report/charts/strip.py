@@ -7,12 +7,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from steelyard.report.charts.drawing import CHARACTER, Drawing
+from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
 from steelyard.report.words import better_side, finite, reading, sentence
 from steelyard.units import format_percent
 
 _HEIGHT = 132
+_WIDE_CHARACTER = 8.4
+"""Of a bold label, in a wide font such as DejaVu Sans."""
 _BEAM_Y = 84
 
 
@@ -87,5 +89,5 @@ def _draw_truth(drawing: Drawing, place: float) -> None:
 
 def _draw_label(drawing: Drawing, place: float, words: str, width: float) -> None:
     """The figures above their interval, kept inside the picture."""
-    half = len(words) * (CHARACTER + 0.9) / 2
+    half = len(words) * _WIDE_CHARACTER / 2
     drawing.text(min(max(place, half), width - half), 42, words, "strong halo", "middle")

@@ -1,0 +1,108 @@
+//! SCRAM and the channel it is bound to: what is chosen, what is refused.
+
+use steelyard_wire::{Binding, Channel, Credentials, Startup, WireError};
+
+fn startup(channel: Channel) -> Startup {
+    let credentials = Credentials {
+        user: "alice".to_owned(),
+        database: "steelyard".to_owned(),
+        password: Some("secret".to_owned()),
+        application_name: "tests".to_owned(),
+        options: String::new(),
+    };
+    Startup::through(credentials, channel)
+}
+
+fn encrypted(binding: Binding) -> Channel {
+    Channel {
+        encrypted: true,
+        end_point: Some(vec![7; 32]),
+        binding,
+    }
+}
+
+fn authentication(request: u32, rest: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![b'R'];
+    bytes.extend_from_slice(&(rest.len() as u32 + 8).to_be_bytes());
+    bytes.extend_from_slice(&request.to_be_bytes());
+    bytes.extend_from_slice(rest);
+    bytes
+}
+
+const BOTH: &[u8] = b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
+const PLAIN: &[u8] = b"SCRAM-SHA-256\0\0";
+
+/// What is said first to a server that offers these mechanisms.
+fn first(channel: Channel, offered: &[u8]) -> Result<String, WireError> {
+    let mut out = Vec::new();
+    startup(channel).feed(&authentication(10, offered), &mut out)?;
+    Ok(String::from_utf8_lossy(&out[5..]).into_owned())
+}
+
+#[test]
+fn a_proof_is_bound_to_the_channel_where_both_sides_can() {
+    let plain = Channel::default();
+    for (channel, offered, mechanism, header) in [
+        (
+            encrypted(Binding::Prefer),
+            BOTH,
+            "SCRAM-SHA-256-PLUS\0",
+            "p=tls-server-end-point,,",
+        ),
+        (
+            encrypted(Binding::Require),
+            BOTH,
+            "SCRAM-SHA-256-PLUS\0",
+            "p=tls-server-end-point,,",
+        ),
+        // We can and the server does not offer: it must hear that, lest somebody hid the offer.
+        (encrypted(Binding::Prefer), PLAIN, "SCRAM-SHA-256\0", "y,,"),
+        (encrypted(Binding::Disable), BOTH, "SCRAM-SHA-256\0", "n,,"),
+        (plain, PLAIN, "SCRAM-SHA-256\0", "n,,"),
+    ] {
+        let said = first(channel, offered).unwrap();
+        assert!(said.starts_with(mechanism), "{said:?}");
+        assert!(said[mechanism.len() + 4..].starts_with(header), "{said:?}");
+    }
+}
+
+#[test]
+fn a_certificate_without_a_hash_binds_nothing() {
+    let channel = |binding| Channel {
+        end_point: None,
+        ..encrypted(binding)
+    };
+    let said = first(channel(Binding::Prefer), BOTH).unwrap();
+    assert!(said.contains("n,,"));
+    assert!(first(channel(Binding::Require), BOTH).is_err());
+}
+
+#[test]
+fn a_required_binding_is_never_given_up() {
+    for message in [
+        authentication(0, b""),
+        authentication(3, b""),
+        authentication(5, &[1, 2, 3, 4]),
+        authentication(10, PLAIN),
+    ] {
+        let mut out = Vec::new();
+        let refused = startup(encrypted(Binding::Require)).feed(&message, &mut out);
+        let refused = refused.unwrap_err();
+        assert!(refused.to_string().contains("channel binding is required"));
+        assert!(out.is_empty(), "nothing that helps a stranger is said");
+    }
+}
+
+#[test]
+fn an_offer_of_binding_without_encryption_is_a_sign_of_somebody_in_between() {
+    let refused = first(Channel::default(), BOTH).unwrap_err();
+    assert!(refused.to_string().contains("without encryption"));
+}
+
+#[test]
+fn a_second_exchange_is_out_of_order() {
+    let mut startup = startup(Channel::default());
+    let mut out = Vec::new();
+    startup.feed(&authentication(10, PLAIN), &mut out).unwrap();
+    assert!(startup.feed(&authentication(10, PLAIN), &mut out).is_err());
+}

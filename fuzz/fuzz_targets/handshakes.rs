@@ -1,0 +1,39 @@
+//! Any bytes from a server before the first query: a session or an error, never a panic; and what
+//! is required of the channel is never given up.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use steelyard_wire::{Binding, Channel, Credentials, Startup};
+
+fuzz_target!(|input: &[u8]| {
+    let [flags, size, bytes @ ..] = input else {
+        return;
+    };
+    let binding = match flags & 3 {
+        0 => Binding::Disable,
+        1 => Binding::Require,
+        _ => Binding::Prefer,
+    };
+    let channel = Channel {
+        encrypted: flags & 4 != 0,
+        end_point: (flags & 12 == 12).then(|| vec![7; 32]),
+        binding,
+    };
+    let credentials = Credentials {
+        user: "fuzz".to_owned(),
+        database: "fuzz".to_owned(),
+        password: (flags & 16 == 0).then(|| "secret".to_owned()),
+        application_name: "fuzz".to_owned(),
+        options: String::new(),
+    };
+    let mut startup = Startup::through(credentials, channel);
+    let mut out = startup.begin().expect("these names can be sent");
+    for chunk in bytes.chunks(usize::from(*size).max(1)) {
+        match startup.feed(chunk, &mut out) {
+            Ok(None) => {}
+            // Nobody proves by chance that he knows the password.
+            Ok(Some(_)) => return assert!(binding != Binding::Require),
+            Err(_) => return,
+        }
+    }
+});

@@ -1,0 +1,104 @@
+"""How connections are encrypted: libpq's words about TLS, with its defaults, for the driver."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.errors import UsageError
+
+VERSIONS = ("TLSv1.2", "TLSv1.3")
+_OLD_VERSIONS = ("TLSv1", "TLSv1.1")
+_SYSTEM = "system"
+
+_UNHEEDED = {
+    "gssencmode": ("disable", "prefer"),
+    "require_auth": (),
+    "requirepeer": (),
+    "sslcertmode": ("allow", "disable"),
+    "sslcrldir": (),
+    "min_protocol_version": ("3.0",),
+}
+"""Words that promise safety which the driver could not keep, and values that promise none."""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """What is asked of an encrypted connection, as the driver's plan has it."""
+
+    mode: str
+    """libpq's `sslmode`, without "disable"."""
+    server_name: str
+    """The name that the server's certificate must bear."""
+    tells_name: bool
+    direct: bool
+    roots: str
+    system_roots: bool
+    revoked: str
+    certificate: str | None
+    key: str
+    least_version: str
+    most_version: str | None
+
+
+def read_tls(words: Mapping[str, str]) -> Tls | None:
+    """What libpq's words say about encryption; None: there is none. UsageError: not to be had.
+
+    Files that nobody names are looked for where libpq looks, below `~/.postgresql`.
+    """
+    _refuse_unheeded(words)
+    mode = words.get("sslmode") or ("verify-full" if _is_system(words) else "prefer")
+    host = words.get("host") or words.get("hostaddr") or ""
+    if mode == "disable" or host.startswith("/"):
+        return None
+    if mode == "verify-full" and not words.get("host"):
+        raise UsageError("host name must be specified for a verified SSL connection")
+    certificate = _file(words, "sslcert", "postgresql.crt")
+    return Tls(
+        mode=mode,
+        server_name=host,
+        tells_name=words.get("sslsni") != "0",
+        direct=words.get("sslnegotiation") == "direct",
+        roots="" if _is_system(words) else _file(words, "sslrootcert", "root.crt"),
+        system_roots=_is_system(words),
+        revoked=_file(words, "sslcrl", "root.crl"),
+        certificate=None if words.get("sslcertmode") == "disable" else certificate,
+        key=_file(words, "sslkey", "postgresql.key"),
+        least_version=_least(words),
+        most_version=_most(words),
+    )
+
+
+def _refuse_unheeded(words: Mapping[str, str]) -> None:
+    for word, harmless in _UNHEEDED.items():
+        value = words.get(word)
+        if value and value not in harmless:
+            raise UsageError(
+                f'cannot heed "{word}" of the connection string: "{value}" is not supported',
+                hint="Leave it out where the connection is safe without it.",
+            )
+
+
+def _is_system(words: Mapping[str, str]) -> bool:
+    return words.get("sslrootcert") == _SYSTEM
+
+
+def _file(words: Mapping[str, str], word: str, default: str) -> str:
+    named = words.get(word) or os.path.join(os.path.expanduser("~"), ".postgresql", default)
+    return os.path.abspath(named)
+
+
+def _least(words: Mapping[str, str]) -> str:
+    asked = words.get("ssl_min_protocol_version") or VERSIONS[0]
+    return VERSIONS[0] if asked in _OLD_VERSIONS else asked
+
+
+def _most(words: Mapping[str, str]) -> str | None:
+    asked = words.get("ssl_max_protocol_version") or None
+    if asked in _OLD_VERSIONS:
+        raise UsageError(
+            f'cannot connect by "{asked}": it is not safe any more',
+            hint=f"ssl_max_protocol_version can be {' or '.join(VERSIONS)}.",
+        )
+    return asked
