@@ -16,8 +16,8 @@ Every command with its options, as `steelyard COMMAND --help` prints them. This 
 by `.venv/bin/python .ci/reference.py > docs/reference/commands.md`, and a test holds it to the
 program. What each command reads, writes and loads is in [SAFETY.md](../../SAFETY.md).
 
-Exit status: 0 the command did its work, whatever the verdict; 1 a `--fail-if` condition holds;
-2 wrong usage or a wrong study; 3 it could not be completed; 130 interrupted.
+Exit status: 0 the command did its work, whatever the verdict; 1 a `--fail-if` condition holds, or a
+scrub found damage; 2 wrong usage or a wrong study; 3 it could not be completed; 130 interrupted.
 """
 
 

@@ -1,6 +1,8 @@
 """The Rust crates as Python sees them; one section a file of `crates/bindings/src`."""
 
+from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Self, TypedDict
 
 def build_profile() -> str:
@@ -34,7 +36,128 @@ def set_checksum_version(path: str | PathLike[str], version: int, time: int | No
     """
 
 def page_checksum(page: bytes, block: int) -> int:
-    """The checksum an 8192-byte page should carry as this block of its relation fork."""
+    """The checksum a page of 1 to 32 kB should carry as this block of its relation fork."""
+
+# scrub
+
+class Segment:
+    """A stretch of a file that holds a segment of a relation fork; its label names the file."""
+
+    path: Path
+    label: str
+    offset: int
+    bytes: int
+    tablespace: int
+    database: int
+    filenode: int
+    fork: str
+    segment: int
+    temporary: bool
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        label: str,
+        offset: int,
+        bytes: int,  # noqa: A002
+        tablespace: int,
+        database: int,
+    ) -> None:
+        """ValueError: the label does not end in the name of a relation file."""
+
+def walk_cluster(
+    directory: str | PathLike[str], tablespace_version: str
+) -> tuple[list[Segment], list[tuple[str, str]]]:
+    """Every relation file, and (label, why) of what was left out; OSError: no base or global."""
+
+def broken_forks(
+    segments: list[Segment], page_bytes: int, segment_blocks: int
+) -> list[tuple[str, int, str]]:
+    """(label, first missing block, reason) where segments do not follow each other."""
+
+def kernels() -> list[str]:
+    """The ways to compute checksums that this processor has: "scalar", "SSE2", "AVX2", ..."""
+
+def guess_damage(page: bytes, block: int) -> tuple[str, str]:
+    """What probably happened to a damaged page: (kind, what says so)."""
+
+Told = tuple[str, int, int, int]
+"""(fault, expected checksum, found checksum, LSN); faults: "checksum", "header", "not empty",
+"short", "unreadable", "backwards"."""
+
+def judge_page(page: bytes, block: int, checksums: bool) -> Told | None:
+    """What is wrong with a page as the scan judges it; None: it is sound or all zero."""
+
+Origin = tuple[int, int, int, int, int, int]
+"""(system identifier, timeline, page bytes, segment blocks, checkpoint, seconds since 1970)."""
+
+def catalogue_origin(path: str | PathLike[str]) -> Origin:
+    """Of which cluster a catalogue is. OSError; ValueError: it is none, or damaged."""
+
+# scan
+
+class ScanAsked(TypedDict):
+    page_bytes: int
+    segment_blocks: int
+    checksums: bool
+    threads: int
+    max_rate: float | None  # bytes a second
+    drop_behind: bool
+    idle: bool
+    kernel: str | None  # the best where None
+    gaps_s: list[float]  # between looks at what was wrong at first; none: one look is enough
+    catalogue: str | None  # written anew
+    origin: Origin | None
+    compare: bool  # with the catalogue that is there
+
+class Scanned(TypedDict):
+    files: int
+    blocks: int
+    bytes: int
+    wrong: list[tuple[int, int, Told]]  # (index of the segment, block, what is wrong)
+    dismissed: list[tuple[int, int, Told]]  # sound at a later look, or gone
+    uncounted: int  # wrong blocks beyond the 10,000 that are listed
+    vanished: list[str]
+    denied: list[tuple[str, str]]
+
+def scan_segments(
+    segments: list[Segment],
+    asked: ScanAsked,
+    progress: Callable[[int, int, int, int, int, list[int]], object],
+) -> Scanned:
+    """Read every page once. `progress` is called ten times a second with bytes, blocks, files,
+    wrong blocks so far, blocks that are being looked at again, and the indices of the segments
+    that were done since; an exception it raises ends the scan and is raised here."""
+
+# drill
+
+PagePair = tuple[bytes, bytes, int, int]
+"""(8 kB page as it was written last, as it was before, relation, block)."""
+
+def drill_names() -> tuple[list[str], list[str], list[str], list[str]]:
+    """The names of faults, checks, algorithms and identities."""
+
+def fault_trials(
+    fault: str, pairs: list[PagePair], start: int, trials: int, seed: int, threads: int
+) -> tuple[list[int], int]:
+    """How often each check (in the order of `drill_names`) let a fault pass, and how often it was
+    planted: a fault that leaves what was written is none. `start` is where a base backup began."""
+
+def scheme_trials(
+    fault: str,
+    algorithm: str,
+    identity: str,
+    pairs: list[PagePair],
+    trials: int,
+    seed: int,
+    threads: int,
+) -> tuple[int, int]:
+    """How often an algorithm let a fault pass, and how often it was planted."""
+
+def scheme_cost(
+    algorithm: str, identity: str, work: str, buffer_bytes: int, rounds: int
+) -> tuple[int, int, int]:
+    """Bytes, nanoseconds and time stamp ticks of work "write" or "read" on one core."""
 
 # datagen
 

@@ -38,6 +38,18 @@ def parse_percent(text: str) -> float:
     return float(match[1]) / 100
 
 
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?B?)\s*", re.IGNORECASE)
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of `"200MB"`, `"1.5 GB"`, `"64k"`, `"0"`, in powers of 1024; ValueError."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f'invalid size: "{text}"; accepted: 64kB, 200MB, 1.5GB')
+    power = "kmgt".find(match[2][:1].lower()) + 1 if match[2] else 0
+    return round(float(match[1]) * (1 << 10 * power))
+
+
 def format_duration(nanoseconds: float) -> str:
     """`"1 min 18 s"`, `"6.5 s"`, `"50 ms"`, `"12 µs"`: two significant parts at most."""
     seconds = nanoseconds / NS_PER_S

@@ -10,7 +10,7 @@ import pytest
 
 STAGES = [
     *("study", "arms", "engines", "workloads", "driver"),
-    *("telemetry", "readings", "analysis", "verdict", "report"),
+    *("telemetry", "readings", "analysis", "verdict", "report", "integrity"),
 ]
 TELLERS = {"weigh", "weighing", "cli", "__main__"}
 """The story, its own parts and the command line name every stage; no stage names them."""

@@ -1,9 +1,12 @@
 //! The Python face of the Rust crates: converts, releases the interpreter lock, maps one error.
 
 mod datagen;
+mod drill;
 mod driver;
 mod pages;
+mod scan;
 mod script;
+mod scrub;
 
 use pyo3::prelude::*;
 
@@ -21,8 +24,11 @@ fn build_profile() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_profile, module)?)?;
     datagen::register(module)?;
+    drill::register(module)?;
     driver::register(module)?;
     pages::register(module)?;
     script::register(module)?;
+    scan::register(module)?;
+    scrub::register(module)?;
     Ok(())
 }

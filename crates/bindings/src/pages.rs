@@ -49,12 +49,10 @@ fn set_checksum_version(
         .map_err(to_python)
 }
 
-/// The checksum an 8 KiB page should carry as block `block` of its relation fork.
+/// The checksum a page (1 to 32 kB) should carry as block `block` of its relation fork.
 #[pyfunction]
 fn page_checksum(page: &[u8], block: u32) -> PyResult<u16> {
-    let page = page
-        .try_into()
-        .map_err(|_| PyValueError::new_err(format!("a page has 8192 bytes, not {}", page.len())))?;
+    crate::scrub::require_page(page)?;
     Ok(steelyard_pages::page_checksum(page, block))
 }
 

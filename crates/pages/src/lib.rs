@@ -1,9 +1,38 @@
-//! PostgreSQL page layout, checksums and the control file.
+//! PostgreSQL page layout, checksums, the control file, and the scan of all relation files.
 
+mod algorithm;
+mod catalogue;
 mod checksum;
 mod control;
 mod crc32c;
+mod fault;
+mod guess;
+mod header;
+mod judge;
+mod lanes;
+mod pace;
+mod reading;
+mod recheck;
+mod relation_file;
+mod residency;
+mod scan;
+mod timing;
+mod trials;
+mod walk;
 
-pub use checksum::{page_checksum, stored_checksum, PAGE_BYTES};
+pub use algorithm::{Algorithm, Identity, Place, Scheme};
+pub use catalogue::{is_catalogued, Catalogue, Entry, Origin, Writer};
+pub use checksum::{page_checksum, page_checksums, stored_checksum, PAGE_BYTES};
 pub use control::{set_checksum_version, ControlError, ControlFile, State};
 pub use crc32c::crc32c;
+pub use fault::{PageFault, Versions};
+pub use guess::{guess, Guess};
+pub use header::{is_all_zero, Header, HEADER_BYTES};
+pub use judge::{Fault, Judge, Wrong};
+pub use lanes::Kernel;
+pub use recheck::{recheck, still_of_size, Look, Rechecked, Suspect};
+pub use relation_file::{parse_relation_file, Fork, RelationFile};
+pub use scan::{scan, Event, Options, Progress};
+pub use timing::{timed, Cost, Work};
+pub use trials::{algorithm_trials, check_trials, Check};
+pub use walk::{broken_forks, is_unlogged, walk, BrokenFork, Found, Segment, Skipped};

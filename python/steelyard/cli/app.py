@@ -1,7 +1,7 @@
 """Puts the commands together and turns errors into exit statuses.
 
-0 the command did its work, 1 a `--fail-if` condition holds, 2 wrong usage or a wrong study,
-3 the weighing could not be completed, 130 interrupted, 143 terminated.
+0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage
+or a wrong study, 3 it could not be completed, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -48,7 +48,19 @@ def _options(
     """A laboratory for databases: weighs settings, versions and page verification."""
 
 
-COMMANDS = ("weigh", "calibrate", "judge", "drive", "engines", "workloads", "studies", "report")
+COMMANDS = (
+    "weigh",
+    "calibrate",
+    "judge",
+    "drive",
+    "scrub",
+    "drill",
+    "checksums",
+    "engines",
+    "workloads",
+    "studies",
+    "report",
+)
 
 
 def _wanted(arguments: list[str]) -> tuple[str, ...]:

@@ -1,0 +1,286 @@
+//! The scan of `crates/pages` for Python: progress as it goes, everything that is wrong at the end.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use steelyard_pages as pages;
+use steelyard_pages::{Event, Kernel, Origin, Progress, Suspect, Writer};
+
+use crate::scrub::{inner_segments, read_catalogue, told, Segment, Told};
+
+/// Damaged blocks that are kept one by one; the others are only counted.
+const MOST_KEPT: usize = 10_000;
+
+/// What a scan is asked beside its segments.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Asked {
+    page_bytes: usize,
+    segment_blocks: u32,
+    checksums: bool,
+    threads: usize,
+    max_rate: Option<f64>,
+    drop_behind: bool,
+    idle: bool,
+    kernel: Option<String>,
+    gaps_s: Vec<f64>,
+    catalogue: Option<PathBuf>,
+    origin: Option<(u64, u32, u32, u32, u64, i64)>,
+    compare: bool,
+}
+
+impl Asked {
+    fn options(&self) -> PyResult<pages::Options> {
+        let kernel = match &self.kernel {
+            None => Kernel::best(),
+            Some(name) => Kernel::ALL
+                .into_iter()
+                .find(|kernel| kernel.name() == name && kernel.is_available())
+                .ok_or_else(|| PyValueError::new_err(format!("no kernel \"{name}\" here")))?,
+        };
+        if !self.page_bytes.is_power_of_two() || !(1024..=32768).contains(&self.page_bytes) {
+            let text = format!("not a size of pages: {}", self.page_bytes);
+            return Err(PyValueError::new_err(text));
+        }
+        let judge = pages::Judge {
+            kernel,
+            page_bytes: self.page_bytes,
+            checksums: self.checksums,
+        };
+        Ok(pages::Options {
+            judge,
+            segment_blocks: self.segment_blocks.max(1),
+            threads: self.threads,
+            max_rate: self.max_rate,
+            drop_behind: self.drop_behind,
+            idle: self.idle,
+            entries: self.catalogue.is_some(),
+        })
+    }
+
+    fn writer(&self) -> PyResult<Option<Writer>> {
+        let (Some(path), Some(origin)) = (&self.catalogue, self.origin) else {
+            return Ok(None);
+        };
+        let (system_identifier, timeline, page_bytes, segment_blocks, checkpoint, time) = origin;
+        let origin = Origin {
+            system_identifier,
+            timeline,
+            page_bytes,
+            segment_blocks,
+            checkpoint,
+            time,
+        };
+        Ok(Some(Writer::create(path, &origin)?))
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    suspects: Vec<Suspect>,
+    uncounted: u64,
+    vanished: Vec<usize>,
+    denied: Vec<(usize, String)>,
+    /// Read to the end without anything wrong, since Python was told last.
+    done: Vec<usize>,
+    unsound: HashSet<usize>,
+    failure: Option<PyErr>,
+}
+
+impl Seen {
+    fn take(
+        &mut self,
+        event: Event,
+        segments: &[pages::Segment],
+        earlier: &[Option<&[u8]>],
+        writer: &mut Option<Writer>,
+        unlogged: &HashSet<(u32, u32, u32)>,
+        progress: &Progress,
+    ) {
+        if let Event::Wrong { segment, .. } = &event {
+            self.unsound.insert(*segment);
+        }
+        match event {
+            Event::Wrong {
+                segment,
+                block,
+                wrong,
+            } if self.suspects.len() < MOST_KEPT => {
+                self.suspects.push(Suspect {
+                    segment,
+                    block,
+                    wrong,
+                });
+            }
+            Event::Wrong { .. } => self.uncounted += 1,
+            Event::Vanished { segment } => self.vanished.push(segment),
+            Event::Denied { segment, error } => self.denied.push((segment, error.to_string())),
+            Event::Done {
+                segment, entries, ..
+            } => {
+                if !self.unsound.contains(&segment) {
+                    self.done.push(segment);
+                }
+                let each = &segments[segment];
+                let is_unlogged = unlogged.contains(&identity(each));
+                if let Some(writer) = writer
+                    .as_mut()
+                    .filter(|_| pages::is_catalogued(each, is_unlogged))
+                {
+                    if let Err(error) = writer.add(each, &entries, earlier[segment]) {
+                        self.failure.get_or_insert(PyOSError::new_err(error));
+                        progress.stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells Python how far it is; it answers by an exception when it wants to stop.
+    fn tell(&mut self, progress: &Progress, callback: &Py<PyAny>, again: usize) {
+        let done = std::mem::take(&mut self.done);
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            let (bytes, blocks, files) = (
+                progress.bytes.load(Ordering::Relaxed),
+                progress.blocks.load(Ordering::Relaxed),
+                progress.files.load(Ordering::Relaxed),
+            );
+            let wrong = self.suspects.len();
+            callback
+                .call1(py, (bytes, blocks, files, wrong, again, done))
+                .map(drop)
+        });
+        if let Err(error) = answer {
+            self.failure.get_or_insert(error);
+            progress.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn identity(segment: &pages::Segment) -> (u32, u32, u32) {
+    (segment.tablespace, segment.database, segment.file.filenode)
+}
+
+/// Scans segments; see the stub for what is asked and answered.
+#[pyfunction]
+fn scan_segments<'py>(
+    py: Python<'py>,
+    segments: Vec<PyRef<'py, Segment>>,
+    asked: Asked,
+    progress: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let inner = inner_segments(&segments);
+    let options = asked.options()?;
+    let before = match &asked.catalogue {
+        Some(path) if asked.compare => Some(read_catalogue(path)?),
+        _ => None,
+    };
+    let unlogged = pages::is_unlogged(&inner);
+    let earlier: Vec<Option<&[u8]>> = inner
+        .iter()
+        .map(|s| {
+            before
+                .as_ref()
+                .filter(|_| pages::is_catalogued(s, unlogged.contains(&identity(s))))
+                .and_then(|c| c.entries(s))
+        })
+        .collect();
+    let mut writer = asked.writer()?;
+    let counts = Progress::default();
+    let gaps: Vec<Duration> = asked
+        .gaps_s
+        .iter()
+        .map(|s| Duration::from_secs_f64(*s))
+        .collect();
+    let (mut seen, checked) = py.detach(|| {
+        let seen = std::cell::RefCell::new(Seen::default());
+        pages::scan(
+            &inner,
+            &earlier,
+            &options,
+            &counts,
+            |event| {
+                let mut seen = seen.borrow_mut();
+                seen.take(event, &inner, &earlier, &mut writer, &unlogged, &counts);
+            },
+            || seen.borrow_mut().tell(&counts, &progress, 0),
+        );
+        let mut seen = seen.into_inner();
+        let suspects = std::mem::take(&mut seen.suspects);
+        let checked = if gaps.is_empty() {
+            pages::Rechecked {
+                wrong: suspects,
+                ..pages::Rechecked::default()
+            }
+        } else {
+            let look = pages::Look {
+                segments: &inner,
+                earlier: &earlier,
+                judge: options.judge,
+                segment_blocks: options.segment_blocks,
+            };
+            pages::recheck(suspects, &look, &gaps, &counts.stop, |left| {
+                seen.tell(&counts, &progress, left);
+            })
+        };
+        (seen, checked)
+    });
+    finish_catalogue(writer, seen.failure.is_none())?;
+    if let Some(error) = seen.failure.take() {
+        return Err(error);
+    }
+    answer(py, &segments, &counts, &seen, &checked)
+}
+
+fn finish_catalogue(writer: Option<Writer>, whole: bool) -> PyResult<()> {
+    match writer {
+        Some(writer) if whole => Ok(writer.finish()?),
+        Some(writer) => {
+            writer.abandon();
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+fn answer<'py>(
+    py: Python<'py>,
+    segments: &[PyRef<'py, Segment>],
+    counts: &Progress,
+    seen: &Seen,
+    checked: &pages::Rechecked,
+) -> PyResult<Bound<'py, PyDict>> {
+    let listed = |suspects: &[Suspect]| -> Vec<(usize, u32, Told)> {
+        suspects
+            .iter()
+            .map(|s| (s.segment, s.block, told(s.wrong)))
+            .collect()
+    };
+    let label = |segment: usize| segments[segment].label.clone();
+    let found = PyDict::new(py);
+    found.set_item("files", counts.files.load(Ordering::Relaxed))?;
+    found.set_item("blocks", counts.blocks.load(Ordering::Relaxed))?;
+    found.set_item("bytes", counts.bytes.load(Ordering::Relaxed))?;
+    found.set_item("wrong", listed(&checked.wrong))?;
+    found.set_item("dismissed", listed(&checked.dismissed))?;
+    found.set_item("uncounted", seen.uncounted)?;
+    let vanished: Vec<String> = seen.vanished.iter().map(|s| label(*s)).collect();
+    found.set_item("vanished", vanished)?;
+    let denied: Vec<(String, String)> = seen
+        .denied
+        .iter()
+        .map(|(s, why)| (label(*s), why.clone()))
+        .collect();
+    found.set_item("denied", denied)?;
+    Ok(found)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(scan_segments, module)?)
+}

@@ -1,0 +1,203 @@
+//! Faults of single pages: what may come back from a disk instead of what was written.
+
+use crate::algorithm::{Place, Scheme};
+
+const SECTOR_BYTES: usize = 512;
+
+/// A page as it was written last, and as it was before that.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    pub now: Vec<u8>,
+    pub before: Vec<u8>,
+    pub place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageFault {
+    OneBit,
+    TwoBits,
+    BitRun,
+    ZeroedSector,
+    ZeroedPage,
+    Ones,
+    Garbage,
+    TornSector,
+    TornHalf,
+    Shifted,
+    Misplaced,
+    /// Exactly so many blocks away in the same fork.
+    MisplacedBy(u32),
+    OtherRelation,
+    LostWrite,
+    EmptyHeader,
+}
+
+impl PageFault {
+    pub const ALL: [Self; 17] = [
+        Self::OneBit,
+        Self::TwoBits,
+        Self::BitRun,
+        Self::ZeroedSector,
+        Self::ZeroedPage,
+        Self::Ones,
+        Self::Garbage,
+        Self::TornSector,
+        Self::TornHalf,
+        Self::Shifted,
+        Self::Misplaced,
+        Self::MisplacedBy(65_535),
+        Self::MisplacedBy(65_536),
+        Self::MisplacedBy(65_537),
+        Self::OtherRelation,
+        Self::LostWrite,
+        Self::EmptyHeader,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneBit => "one bit",
+            Self::TwoBits => "two bits",
+            Self::BitRun => "run of bits",
+            Self::ZeroedSector => "zeroed sector",
+            Self::ZeroedPage => "zeroed page",
+            Self::Ones => "sector of ones",
+            Self::Garbage => "garbage",
+            Self::TornSector => "torn page, 512 B",
+            Self::TornHalf => "torn page, 4 kB",
+            Self::Shifted => "shifted page",
+            Self::Misplaced => "misdirected write",
+            Self::MisplacedBy(65_535) => "misdirected by 65,535 blocks",
+            Self::MisplacedBy(65_536) => "misdirected by 65,536 blocks",
+            Self::MisplacedBy(_) => "misdirected by 65,537 blocks",
+            Self::OtherRelation => "from another relation",
+            Self::LostWrite => "lost write",
+            Self::EmptyHeader => "pd_upper zeroed",
+        }
+    }
+
+    /// Makes in `disk` what is read back of `page`; false when it happens to be what was written.
+    pub fn plant(
+        self,
+        scheme: &Scheme,
+        page: &Versions,
+        other: &Versions,
+        random: &mut Random,
+        disk: &mut [u8],
+        written: &mut [u8],
+    ) -> bool {
+        let place = page.place;
+        written.copy_from_slice(&page.now);
+        scheme.seal(written, place, 1);
+        disk.copy_from_slice(written);
+        match self {
+            Self::TornSector | Self::TornHalf => self.tear(scheme, page, random, disk),
+            Self::LostWrite => {
+                disk.copy_from_slice(&page.before);
+                scheme.seal(disk, place, 0);
+            }
+            Self::Misplaced | Self::MisplacedBy(_) | Self::OtherRelation => {
+                disk.copy_from_slice(&other.now);
+                scheme.seal(disk, self.home(place, random), random.below(2) as u32);
+            }
+            _ => self.damage(random, disk),
+        }
+        disk != written
+    }
+
+    /// Where a page that was misdirected belongs.
+    fn home(self, place: Place, random: &mut Random) -> Place {
+        let block = match self {
+            Self::OtherRelation => {
+                let relation = place.relation ^ (1 + random.below(1 << 20) as u32);
+                return Place { relation, ..place };
+            }
+            Self::MisplacedBy(distance) => distance_from(place.block, distance),
+            _ => place.block.wrapping_add(1 + random.below(60_000) as u32),
+        };
+        Place { block, ..place }
+    }
+
+    fn tear(self, scheme: &Scheme, page: &Versions, random: &mut Random, disk: &mut [u8]) {
+        let mut before = page.before.clone();
+        scheme.seal(&mut before, page.place, 0);
+        let at = match self {
+            Self::TornHalf => disk.len() / 2,
+            _ => SECTOR_BYTES * (1 + random.below(disk.len() / SECTOR_BYTES - 1)),
+        };
+        // Either end of the page may have been written first.
+        let old = if random.below(2) == 0 {
+            at..disk.len()
+        } else {
+            0..at
+        };
+        disk[old.clone()].copy_from_slice(&before[old]);
+    }
+
+    fn damage(self, random: &mut Random, disk: &mut [u8]) {
+        let bits = disk.len() * 8;
+        let sector = SECTOR_BYTES * random.below(disk.len() / SECTOR_BYTES);
+        match self {
+            Self::OneBit => flip(disk, random.below(bits)),
+            Self::TwoBits => {
+                let first = random.below(bits);
+                flip(disk, first);
+                flip(disk, (first + 1 + random.below(bits - 1)) % bits);
+            }
+            Self::BitRun => {
+                let length = 3 + random.below(62);
+                let first = random.below(bits - length);
+                (first..first + length)
+                    .filter(|_| random.below(2) == 1)
+                    .for_each(|at| flip(disk, at));
+            }
+            Self::ZeroedSector => disk[sector..sector + SECTOR_BYTES].fill(0),
+            Self::ZeroedPage => disk.fill(0),
+            Self::Ones => disk[sector..sector + SECTOR_BYTES].fill(0xff),
+            Self::Shifted => disk.rotate_right(1 + random.below(SECTOR_BYTES)),
+            Self::EmptyHeader => {
+                disk[14..16].fill(0);
+                random.fill(&mut disk[sector.max(SECTOR_BYTES)..sector.max(SECTOR_BYTES) + 64]);
+            }
+            _ => random.fill(disk),
+        }
+    }
+}
+
+/// The block so far behind this one, or before it where the fork begins too late for that.
+fn distance_from(block: u32, distance: u32) -> u32 {
+    block.checked_sub(distance).unwrap_or(block + distance)
+}
+
+fn flip(page: &mut [u8], bit: usize) {
+    page[bit / 8] ^= 1 << (bit % 8);
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): small, seedable, and good enough to draw faults.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = self.0;
+        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word ^ word >> 31
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        ((u128::from(self.next()) * end as u128) >> 64) as usize
+    }
+
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let word = self.next().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+    }
+}

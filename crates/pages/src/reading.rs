@@ -1,0 +1,76 @@
+//! Reads a segment in large pieces, and leaves the page cache as it was found.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use crate::residency::{advise, Residency};
+use crate::walk::Segment;
+
+/// Bytes a thread reads at a time: they stay in the second-level cache while they are judged.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+/// Bytes that a cold file is asked for ahead.
+const AHEAD_BYTES: u64 = 8 << 20;
+
+/// A segment that is being read.
+pub struct OpenSegment {
+    file: File,
+    /// What was cached before; only where what was not is to be dropped again.
+    residency: Option<Residency>,
+}
+
+impl OpenSegment {
+    /// Opens read-only, and without moving the time of last access where that is allowed.
+    pub fn open(segment: &Segment, drop_behind: bool) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let file = options
+            .clone()
+            .custom_flags(libc::O_NOATIME)
+            .open(&segment.path)
+            .or_else(|_| options.open(&segment.path))?;
+        let end = segment.offset + segment.bytes;
+        let residency = drop_behind.then(|| Residency::of(&file, end)).flatten();
+        advise(
+            &file,
+            segment.offset,
+            segment.bytes,
+            libc::POSIX_FADV_SEQUENTIAL,
+        );
+        Ok(Self { file, residency })
+    }
+
+    /// Reads from `at` within the segment until the buffer is full or the file ends.
+    pub fn read(&self, segment: &Segment, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self
+                .file
+                .read_at(&mut buffer[done..], segment.offset + at + done as u64)
+            {
+                Ok(0) => break,
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Asks for what comes next where it is not cached: one thread then keeps a disk busy.
+    pub fn read_ahead(&self, segment: &Segment, at: u64) {
+        let (from, end) = (segment.offset + at, segment.offset + segment.bytes);
+        let to = (from + AHEAD_BYTES).min(end);
+        let absent = |residency: &Residency| residency.is_absent(from, to);
+        if from < to && self.residency.as_ref().is_some_and(absent) {
+            advise(&self.file, from, to - from, libc::POSIX_FADV_WILLNEED);
+        }
+    }
+
+    /// Drops what reading a part of the segment brought into the cache.
+    pub fn drop_behind(&self, segment: &Segment, from: u64, to: u64) {
+        if let Some(residency) = &self.residency {
+            residency.drop_behind(&self.file, segment.offset + from, segment.offset + to);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which parts of a file the page cache already held, so that only what a scan brought is dropped.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+/// One byte a memory page: bit 0 says that the page was in the cache.
+pub struct Residency {
+    pages: Vec<u8>,
+    page_bytes: u64,
+}
+
+impl Residency {
+    /// Looks at the whole file; None where the kernel would not say.
+    ///
+    /// mincore(2) tells only who owns the file or may write to it; to others it says that all is
+    /// cached, and then nothing is dropped.
+    pub fn of(file: &File, bytes: u64) -> Option<Self> {
+        let length = usize::try_from(bytes).ok().filter(|length| *length > 0)?;
+        // SAFETY: asks for a number.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+        let mut pages = vec![0u8; bytes.div_ceil(page_bytes) as usize];
+        // SAFETY: a mapping of our own that is never touched, and a vector with a byte a page.
+        let done = unsafe {
+            let mapped = libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            );
+            if mapped == libc::MAP_FAILED {
+                return None;
+            }
+            let done = libc::mincore(mapped, length, pages.as_mut_ptr().cast());
+            libc::munmap(mapped, length);
+            done
+        };
+        (done == 0).then_some(Self { pages, page_bytes })
+    }
+
+    /// Whether nothing between two offsets was in the cache.
+    pub fn is_absent(&self, from: u64, to: u64) -> bool {
+        self.in_range(from, to).iter().all(|page| page & 1 == 0)
+    }
+
+    /// Drops from the cache what was not in it before, between two offsets.
+    pub fn drop_behind(&self, file: &File, from: u64, to: u64) {
+        let first = from / self.page_bytes;
+        let mut at = first;
+        for run in self.in_range(from, to).chunk_by(|a, b| a & 1 == b & 1) {
+            let length = run.len() as u64;
+            if run[0] & 1 == 0 {
+                advise(
+                    file,
+                    at * self.page_bytes,
+                    length * self.page_bytes,
+                    libc::POSIX_FADV_DONTNEED,
+                );
+            }
+            at += length;
+        }
+    }
+
+    fn in_range(&self, from: u64, to: u64) -> &[u8] {
+        let last = (to.div_ceil(self.page_bytes) as usize).min(self.pages.len());
+        let first = ((from / self.page_bytes) as usize).min(last);
+        &self.pages[first..last]
+    }
+}
+
+/// Tells the kernel what will be done with a part of a file; it is advice, and may be ignored.
+pub fn advise(file: &File, offset: u64, length: u64, advice: libc::c_int) {
+    // SAFETY: a system call with numbers alone.
+    unsafe {
+        libc::posix_fadvise(
+            file.as_raw_fd(),
+            offset as libc::off_t,
+            length as libc::off_t,
+            advice,
+        );
+    }
+}

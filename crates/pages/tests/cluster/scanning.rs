@@ -1,0 +1,181 @@
+//! A scan reads every page once, whatever the threads, and finds what is planted, no more.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use steelyard_pages::{recheck, scan, Event, Fault, Look, Progress, Suspect, Wrong};
+
+use crate::made::{options, plant, scanned, sealed, sound_page, Made, PAGE, SEGMENT_BLOCKS};
+
+#[test]
+fn sound_and_empty_pages_are_let_pass_in_every_segment() {
+    let made = Made::new();
+    made.relation("base/5/16384", 0, SEGMENT_BLOCKS, 9);
+    made.relation("base/5/16384.1", SEGMENT_BLOCKS, SEGMENT_BLOCKS, 9);
+    let last = made.relation("base/5/16384.2", 2 * SEGMENT_BLOCKS, 5, 9);
+    plant(&last, PAGE, &[0; PAGE]);
+    let segments = made.walk().segments;
+    for threads in [1, 2, 7] {
+        assert_eq!(scanned(&segments, &options(threads)), (vec![], 37));
+    }
+}
+
+#[test]
+fn every_kind_of_fault_is_found_in_its_block() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384.1", SEGMENT_BLOCKS, 8, 9);
+    plant(&path, PAGE + 5000, &[0xff, 0x13]);
+    let mut insane = sound_page(SEGMENT_BLOCKS + 2, 9);
+    insane[12..14].copy_from_slice(&5000u16.to_ne_bytes()); // begins behind its end
+    plant(&path, 2 * PAGE, &sealed(insane, SEGMENT_BLOCKS + 2));
+    plant(&path, 3 * PAGE + 14, &[0, 0]);
+    plant(&path, 4 * PAGE, &sound_page(4, 9)); // another block's page
+    let mut bytes = fs::read(&path).expect("read");
+    bytes.extend([1; 100]);
+    fs::write(&path, bytes).expect("written");
+    let label = || "base/5/16384.1".to_owned();
+    let (found, blocks) = scanned(&made.walk().segments, &options(2));
+    assert_eq!(blocks, 8);
+    assert_eq!(
+        found,
+        [
+            (label(), SEGMENT_BLOCKS + 1, Fault::Checksum),
+            (label(), SEGMENT_BLOCKS + 2, Fault::Header),
+            (label(), SEGMENT_BLOCKS + 3, Fault::NotEmpty),
+            (label(), SEGMENT_BLOCKS + 4, Fault::Checksum),
+            (label(), SEGMENT_BLOCKS + 8, Fault::Short),
+        ]
+    );
+}
+
+#[test]
+fn without_checksums_headers_are_still_looked_at() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 4, 9);
+    plant(&path, 5000, &[0xff, 0x13]);
+    plant(&path, PAGE + 10, &[0xff, 0xff]);
+    plant(&path, 2 * PAGE + 14, &[0, 0]);
+    let mut chosen = options(1);
+    chosen.judge.checksums = false;
+    let (found, _) = scanned(&made.walk().segments, &chosen);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(_, block, fault)| (*block, *fault))
+        .collect();
+    assert_eq!(found, [(1, Fault::Header), (2, Fault::NotEmpty)]);
+}
+
+#[test]
+fn files_that_vanish_shrink_or_grow_are_no_damage() {
+    let made = Made::new();
+    let gone = made.relation("base/5/1", 0, 4, 9);
+    let shrunk = made.relation("base/5/2", 0, 4, 9);
+    let grown = made.relation("base/5/3", 0, 4, 9);
+    let segments = made.walk().segments;
+    fs::remove_file(gone).expect("removed");
+    made.relation("base/5/2", 0, 2, 9);
+    made.relation("base/5/3", 0, 9, 9);
+    let _ = (shrunk, grown);
+    let progress = Progress::default();
+    let mut told = Vec::new();
+    scan(
+        &segments,
+        &[],
+        &options(2),
+        &progress,
+        |event| told.push(event),
+        || {},
+    );
+    let vanished = told
+        .iter()
+        .filter(|e| matches!(e, Event::Vanished { .. }))
+        .count();
+    let done = told
+        .iter()
+        .filter(|e| matches!(e, Event::Done { .. }))
+        .count();
+    assert_eq!((vanished, done, told.len()), (1, 2, 3));
+    assert_eq!(progress.blocks.load(Ordering::Relaxed), 6);
+}
+
+#[test]
+fn dropping_behind_and_a_rate_change_nothing_of_what_is_found() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 16, 9);
+    plant(&path, 6 * PAGE + 300, &[1, 2, 3]);
+    let mut chosen = options(2);
+    chosen.drop_behind = true;
+    chosen.max_rate = Some(1e9);
+    chosen.idle = true;
+    let (found, blocks) = scanned(&made.walk().segments, &chosen);
+    assert_eq!(blocks, 16);
+    assert_eq!(found, [("base/5/16384".to_owned(), 6, Fault::Checksum)]);
+}
+
+#[test]
+fn a_scan_that_is_stopped_calls_nothing_done_that_is_not() {
+    let made = Made::new();
+    made.relation("base/5/16384", 0, 16, 9);
+    let progress = Progress::default();
+    progress.stop.store(true, Ordering::Relaxed);
+    let mut told = 0;
+    scan(
+        &made.walk().segments,
+        &[],
+        &options(2),
+        &progress,
+        |_| told += 1,
+        || {},
+    );
+    assert_eq!(told, 0);
+}
+
+fn suspect(block: u32) -> Suspect {
+    let wrong = Wrong {
+        fault: Fault::Checksum,
+        expected: 1,
+        found: 2,
+        lsn: 0,
+    };
+    Suspect {
+        segment: 0,
+        block,
+        wrong,
+    }
+}
+
+#[test]
+fn a_suspect_that_is_sound_later_is_dismissed_and_one_that_stays_is_not() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 4, 9);
+    plant(&path, PAGE + 5000, &[0xff, 0x13]); // stays
+    plant(&path, 2 * PAGE + 5000, &[0xff, 0x13]); // is written soon
+    let segments = made.walk().segments;
+    let judge = options(1).judge;
+    let look = Look {
+        segments: &segments,
+        earlier: &[],
+        judge,
+        segment_blocks: SEGMENT_BLOCKS,
+    };
+    let gaps = [Duration::from_millis(20); 3];
+    let mut looks = 0;
+    let found = recheck(
+        (1..=4).map(suspect).collect(), // the fourth lies behind the end
+        &look,
+        &gaps,
+        &AtomicBool::new(false),
+        |_| {
+            looks += 1;
+            if looks == 3 {
+                plant(&path, 2 * PAGE, &sound_page(2, 10));
+            }
+        },
+    );
+    let blocks = |of: &[Suspect]| of.iter().map(|s| s.block).collect::<Vec<_>>();
+    assert_eq!(blocks(&found.wrong), [1]);
+    let mut dismissed = blocks(&found.dismissed);
+    dismissed.sort_unstable();
+    assert_eq!(dismissed, [2, 3, 4]);
+}

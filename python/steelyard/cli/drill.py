@@ -1,0 +1,91 @@
+"""`steelyard drill`: plants faults in clusters of its own, and shows which check notices them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
+AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
+Copies = Annotated[
+    int, typer.Option(min=1, max=200, help="Times that a fault is planted on a whole server.")
+]
+Trials = Annotated[int, typer.Option(min=1, help="Times that a fault is planted in memory.")]
+Faults = Annotated[
+    list[str] | None, typer.Option("--fault", metavar="NAME", help="Only these; all without.")
+]
+Places = Annotated[
+    list[str] | None,
+    typer.Option("--place", metavar="NAME", help="heap, index, TOAST, FSM, VM; all without."),
+]
+Recovery = Annotated[
+    int, typer.Option(min=0, help="Times for each fault of a crash, pg_xact or the log.")
+]
+Algorithms = Annotated[
+    bool, typer.Option("--algorithms", help="Compare ways to verify a page: speed and misses.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed plants the same faults.")]
+PageFile = Annotated[
+    Path | None, typer.Option("-o", "--page", metavar="FILE.html", help="Write it as one page.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("drill")(drill)
+
+
+def drill(
+    version: Version = "18",
+    account: AsUser = None,
+    copies: Copies = 20,
+    trials: Trials = 1_000_000,
+    fault: Faults = None,
+    place: Places = None,
+    recovery: Recovery = 20,
+    algorithms: Algorithms = False,
+    seed: Seed = 1,
+    page: PageFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what checksums catch and what they miss, on clusters that are made for it and removed.
+
+    Takes about half an hour; fewer --copies, --recovery and --trials take less.
+    """
+    from steelyard.cli.drilled import render, render_algorithms
+    from steelyard.integrity.drill import story
+    from steelyard.integrity.drill.faults import FAULTS
+    from steelyard.integrity.drill.ground import PLACES
+    from steelyard.report.drilled import write_page
+
+    asked = story.Asked(
+        version=version,
+        account=account,
+        copies=copies,
+        trials=trials,
+        faults=fault or FAULTS,
+        places=place or PLACES,
+        recovery=recovery,
+        consequences=3 if recovery else 0,
+        seed=seed,
+    )
+    say = _Say()
+    if algorithms:
+        ways = story.algorithms(asked, say)
+        facts = {"seed": seed, "algorithms": [way.to_json() for way in ways]}
+        words = render_algorithms(facts)
+    else:
+        facts = story.drill(asked, say).to_json()
+        words = render(facts)
+    if page is not None:
+        write_page(words, page)
+    typer.echo(json.dumps(facts) if as_json else words)
+
+
+class _Say:
+    def __call__(self, text: str) -> None:
+        typer.echo(text, err=True)

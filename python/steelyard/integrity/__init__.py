@@ -1,0 +1,1 @@
+"""What page verification buys: the scrub of a cluster, and the drill that shows what it catches."""

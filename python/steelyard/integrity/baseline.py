@@ -1,0 +1,69 @@
+"""Decides whether an earlier catalogue of LSNs says anything about the cluster of today.
+
+LSNs of another cluster, or from before a point-in-time recovery, pg_rewind or pg_resetwal, are no
+yardstick: identifier and timeline tell, and a checkpoint that lies before the catalogue's.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard._core import catalogue_origin
+from steelyard.errors import UsageError
+from steelyard.integrity.cluster_state import Layout, format_lsn
+
+if TYPE_CHECKING:
+    from steelyard._core import Origin
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A catalogue that is compared with, or only begun."""
+
+    path: Path
+    origin: Origin  # of the one that will be written
+    compare: bool
+    note: str
+
+
+def baseline(path: Path, layout: Layout) -> Baseline:
+    """What to do with the catalogue at a path. UsageError: it is none, damaged, or another's."""
+    origin: Origin = (
+        layout.system_identifier,
+        layout.timeline,
+        layout.page_bytes,
+        layout.segment_blocks,
+        layout.checkpoint,
+        int(time.time()),
+    )
+    if not path.exists():
+        return Baseline(
+            path, origin, False, f'catalogue "{path}" is begun: the next scrub compares'
+        )
+    try:
+        before = catalogue_origin(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f'could not read catalogue "{path}": {error}',
+            hint="Name another file, or remove it to begin anew.",
+        ) from error
+    if before[0] != layout.system_identifier or before[2:4] != origin[2:4]:
+        raise UsageError(
+            f'catalogue "{path}" is of another cluster: its system identifier is {before[0]}',
+            detail=f"This cluster's is {layout.system_identifier}.",
+            hint="Keep one catalogue for each cluster.",
+        )
+    if before[1] != layout.timeline:
+        why = f"the cluster went from timeline {before[1]} to {layout.timeline}"
+    elif before[4] > layout.checkpoint:
+        why = (
+            f"the whole cluster went back, from checkpoint {format_lsn(before[4])} to "
+            f"{format_lsn(layout.checkpoint)} (pg_resetwal, or an old copy of all of it)"
+        )
+    else:
+        when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(before[5]))
+        return Baseline(path, origin, True, f"compared with the catalogue of {when}")
+    return Baseline(path, origin, False, f"the catalogue is begun anew: {why}")

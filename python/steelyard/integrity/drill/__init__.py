@@ -1,0 +1,1 @@
+"""Plants faults in clusters of its own, and records which check notices them."""

@@ -1,0 +1,168 @@
+"""Shows what people fear: a damaged page on a standby, in a base backup, in a dump."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.programs import run
+from steelyard.errors import ServerError
+from steelyard.integrity.drill.checks import verify_backup
+from steelyard.integrity.drill.faults import PAGE
+from steelyard.integrity.drill.ground import QUIET, Ground, require_ours
+from steelyard.integrity.drill.questions import ask, statements
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """What became of one damaged heap page under one arm."""
+
+    arm: str
+    update: str  # of a row on the page: "refused", "done"
+    standby: str  # after the update: "healthy", "damaged", "behind"
+    backup: str  # "refused", "warned", "silent"
+    verify_backup: str  # pg_verifybackup of it: "passes", "objects", "not asked"
+    dump: str  # "fails", "differs", "the same"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain words by name."""
+        return asdict(self)
+
+
+def drill_consequences(ground: Ground, times: int, seed: int, say: Say) -> list[Consequence]:
+    """Each consequence, `times` times under checksums off and on."""
+    found = []
+    for arm in ("off", "on"):
+        draw = random.Random(f"{seed} consequences")
+        say(f"a damaged page on a standby, in a backup and in a dump, checksums {arm}")
+        found += [_once(ground, arm, draw) for _ in range(times)]
+    return found
+
+
+def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:
+    require_ours(ground.clone.directory)
+    ground.restore()
+    if arm == "off":
+        ground.clone.set_checksums(False)
+    standby = ground.clone.clone(ground.slot.path / "standby")
+    try:
+        row = _damage(ground, draw)
+        return _observe(ground, standby, arm, row)
+    finally:
+        if standby.running:
+            standby.crash()
+        standby.stop()
+        shutil.rmtree(standby.directory, ignore_errors=True)
+        ground.restore()
+
+
+def _damage(ground: Ground, draw: random.Random) -> int:
+    """Spoils letters of the first row's text in the first block of a copy; the row's id."""
+    path = ground.clone.directory / ground.files[0, "heap"]
+    content = path.read_bytes()
+    page = content[:PAGE]
+    # The last tuple bytes of the page belong to its first row: letters of its text.
+    at = PAGE - 40 - draw.randrange(60)
+    changed = page[:at] + bytes([page[at] ^ 1]) + page[at + 1 :]
+    path.write_bytes(changed + content[PAGE:])
+    return 1
+
+
+def _observe(ground: Ground, standby: Cluster, arm: str, row: int) -> Consequence:
+    place = ground.slot.path / "consequence"
+    with ground.alive({"wal_level": "replica", **_keep_log(ground)}) as alive:
+        address = alive.address
+        # A standby from before the damage, fed by this server's log from here on.
+        socket = f"host={address.host} port={address.port} user={address.user}"
+        _follow(ground, standby, socket)
+        backup, verify = _back_up(ground, alive, place)
+        dump = _dump(ground, alive)
+        try:
+            statements(
+                address,
+                ["CHECKPOINT", "UPDATE drill_0 SET tag = tag + 1 WHERE ctid = '(0,2)'"],
+            )
+            update = "done"
+        except ServerError:
+            update = "refused"
+        state = _standby_state(alive, standby)
+    shutil.rmtree(place, ignore_errors=True)
+    return Consequence(arm, update, state, backup, verify, dump)
+
+
+def _keep_log(ground: Ground) -> Settings:
+    """The standby needs the log from the clone's last checkpoint on."""
+    if ground.engine.identity.version_number >= 130000:
+        return {"wal_keep_size": "1GB"}
+    return {"wal_keep_segments": "64"}
+
+
+def _follow(ground: Ground, standby: Cluster, conninfo: str) -> None:
+    (standby.directory / "standby.signal").touch()
+    ground.engine.account.own(standby.directory / "standby.signal")
+    slot = Slot(
+        ground.slot.number, ground.slot.path / "beside", ground.slot.socket_directory,
+        ground.slot.port + 500,
+    )  # fmt: skip
+    standby.start(slot, {**QUIET, "primary_conninfo": conninfo, "hot_standby": "on"})
+
+
+def _standby_state(alive: Cluster, standby: Cluster) -> str:
+    """Waits until the standby has replayed, and compares the first copy's filler texts."""
+    (target,) = statements(alive.address, ["SELECT pg_current_wal_flush_lsn()::text"])[0]
+    question = f"SELECT pg_last_wal_replay_lsn() >= '{target}'::pg_lsn"
+    for _ in range(200):
+        if statements(standby.address, [question]) == [(True,)]:
+            break
+        statements(standby.address, ["SELECT pg_sleep(0.05)"])
+    else:
+        return "behind"
+    healthy = "SELECT count(*) FROM drill_0 WHERE filler <> repeat(md5(id::text), 4)"
+    wrong = statements(standby.address, ["SET enable_indexscan = off", healthy])
+    return "healthy" if wrong == [(0,)] else "damaged"
+
+
+def _back_up(ground: Ground, alive: Cluster, place: Path) -> tuple[str, str]:
+    bindir = Path(ground.engine.identity.bindir)
+    if not (bindir / "pg_basebackup").is_file():
+        return "no pg_basebackup", "not asked"
+    shutil.rmtree(place, ignore_errors=True)
+    ground.engine.account.make_directory(place)
+    address = alive.address
+    command = [str(bindir / "pg_basebackup"), "-h", address.host, "-p", str(address.port)]
+    command += [
+        "-U",
+        address.user,
+        "-D",
+        str(place),
+        "-X",
+        "fetch",
+        "--checkpoint=fast",
+        "-N",
+        "--no-clean",
+    ]
+    status, words = run(ground.engine.account, command)
+    said = "warned" if "checksum verification failed" in words else "silent"
+    objects = verify_backup(ground, place) if status == 0 else None
+    verify = {True: "objects", False: "passes", None: "not asked"}[objects]
+    return (f"{said}, status {status}" if status else said), verify
+
+
+def _dump(ground: Ground, alive: Cluster) -> str:
+    program = Path(ground.engine.identity.bindir) / "pg_dump"
+    if not program.is_file():
+        return "no pg_dump"
+    address = alive.address
+    command = [str(program), "-h", address.host, "-p", str(address.port), "-U", address.user]
+    status, _ = run(ground.engine.account, [*command, "-t", "drill_0", "-a", "postgres"])
+    if status:
+        return "fails"
+    return "differs" if ask(address, 0).differs(ground.truth[0]) else "the same"

@@ -1,0 +1,131 @@
+"""Makes the ground that is drilled on: a cluster with many copies of one table, all content known.
+
+A fault goes into one copy, so that one start of the server meets as many faults as there are
+copies. Of every file the drill keeps what it was before the last writes, for stale and torn pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.errors import UsageError
+from steelyard.integrity.drill.questions import Answers, ask_all, statements
+
+MARKER = "steelyard.drill"
+"""Stands in every data directory that a drill made: faults are planted nowhere else."""
+PLACES = ("heap", "index", "TOAST", "FSM", "VM")
+QUIET = {
+    "autovacuum": "off",
+    "fsync": "off",
+    "restart_after_crash": "on",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "4GB",
+    "shared_buffers": "32MB",
+    "log_min_messages": "warning",
+}
+_ROWS, _LONG_ROWS = 400, 12
+_TABLE = """
+CREATE TABLE drill_{n} (id int, tag int, filler text, long text) WITH (fillfactor = 100)
+ALTER TABLE drill_{n} ALTER long SET STORAGE EXTERNAL
+INSERT INTO drill_{n} SELECT i, i, repeat(md5((i + {n})::text), 4),
+ CASE WHEN i <= {long} THEN repeat(md5((i * 7 + {n})::text), 150) END
+ FROM generate_series(1, {rows}) i
+CREATE INDEX drill_{n}_id ON drill_{n} (id)
+VACUUM (ANALYZE) drill_{n}
+"""
+_PATHS = """
+SELECT c.relname, pg_relation_filepath(c.oid), pg_relation_filepath(c.reltoastrelid)
+FROM pg_class c WHERE c.relname LIKE 'drill_%'
+"""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A stopped cluster that is never damaged itself, a clone of it, and what is known of both."""
+
+    engine: Postgres
+    template: Cluster
+    clone: Cluster
+    slot: Slot
+    copies: int
+    files: dict[tuple[int, str], str]  # (copy, place) → path relative to the data directory
+    before: dict[str, bytes]  # path → the file as it was before the last writes
+    truth: dict[int, Answers]
+    start: int  # an LSN between the two
+
+    def now(self, path: str) -> bytes:
+        """A file as it should be."""
+        return (self.template.directory / path).read_bytes()
+
+    def restore(self) -> None:
+        """Make the clone sound again."""
+        if self.clone.running:
+            self.clone.crash()
+        self.clone.stop()
+        self.clone.restore(self.template.directory)
+
+    @contextmanager
+    def alive(self, settings: Settings | None = None) -> Iterator[Cluster]:
+        """The clone while it runs; ended without a checkpoint, which would write over faults."""
+        self.clone.start(self.slot, {**QUIET, **(settings or {})})
+        try:
+            yield self.clone
+        finally:
+            if self.clone.running:
+                self.clone.crash()
+
+
+def make_ground(engine: Postgres, slot: Slot, copies: int) -> Ground:
+    """A new cluster with content in two states, the earlier of them remembered."""
+    template = engine.create(slot.path / "ground", checksums=True)
+    (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
+    template.start(slot, QUIET)
+    for number in range(copies):
+        text = _TABLE.format(n=number, rows=_ROWS, long=_LONG_ROWS).replace("\n ", " ")
+        statements(template.address, text.strip().splitlines())
+    files = _files(template)
+    template.stop()
+    before = {path: (template.directory / path).read_bytes() for path in files.values()}
+    template.start(slot, QUIET)
+    changes = [
+        f"UPDATE drill_{n} SET tag = tag + 1, long = reverse(long) WHERE mod(id, 3) = 0"
+        for n in range(copies)
+    ]
+    (start,) = statements(template.address, ["SELECT pg_current_wal_insert_lsn() - '0/0'"])[0]
+    statements(template.address, changes)
+    template.stop()
+    clone = template.clone(slot.path / "drilled")
+    ground = Ground(engine, template, clone, slot, copies, files, before, {}, int(start))
+    with ground.alive() as alive:
+        truth = ask_all(alive.address, range(copies))
+    ground.restore()
+    return Ground(engine, template, clone, slot, copies, files, before, truth, int(start))
+
+
+def _files(cluster: Cluster) -> dict[tuple[int, str], str]:
+    found: dict[tuple[int, str], str] = {}
+    for name, path, toast in statements(cluster.address, [_PATHS]):
+        number = int(name.split("_")[1])
+        if name.endswith("_id"):
+            found[number, "index"] = path
+            continue
+        found |= {(number, "heap"): path, (number, "TOAST"): toast}
+        found |= {(number, "FSM"): f"{path}_fsm", (number, "VM"): f"{path}_vm"}
+    return found
+
+
+def require_ours(directory: Path) -> None:
+    """UsageError unless a drill made this data directory."""
+    if not (directory / MARKER).is_file():
+        raise UsageError(
+            f'cannot damage "{directory}": it was not made by a drill',
+            hint="A drill makes its own clusters; there is no way to point it at another.",
+        )

@@ -1,0 +1,141 @@
+"""Drills pages in memory, a million times a fault: the rates that no server start could measure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard._core import drill_names, fault_trials, scheme_cost, scheme_trials
+from steelyard.integrity.drill.faults import PAGE
+from steelyard.integrity.drill.ground import Ground
+from steelyard.integrity.drill.rate import Rate
+
+Say = Callable[[str], None]
+Pair = tuple[bytes, bytes, int, int]
+CACHED_BYTES = 256 * 1024
+"""Fits into a second-level cache."""
+STREAMED_BYTES = 256 * 1024 * 1024
+_MOST_PAIRS = 400
+
+
+def page_pairs(ground: Ground, places: Sequence[str] = ("heap", "index", "TOAST")) -> list[Pair]:
+    """Real pages with what they were before their last writes; both differ."""
+    pairs: list[Pair] = []
+    for number in range(ground.copies):
+        for place in places:
+            path = ground.files[number, place]
+            now, before = ground.now(path), ground.before[path]
+            relation = int(path.rpartition("/")[2])
+            for at in range(0, min(len(now), len(before)), PAGE):
+                page, old = now[at : at + PAGE], before[at : at + PAGE]
+                if page != old and page[14:16] != b"\0\0" and old[14:16] != b"\0\0":
+                    # As in a large table: distances below 65,536 lead forwards and back.
+                    pairs.append((page, old, relation, 70_000 + at // PAGE))
+    return pairs[:_MOST_PAIRS]
+
+
+def drill_pages(
+    pairs: list[Pair], start: int, trials: int, seed: int, say: Say
+) -> dict[str, dict[str, Rate]]:
+    """Rates by fault and check."""
+    faults, checks, _, _ = drill_names()
+    threads = len(os.sched_getaffinity(0))
+    found: dict[str, dict[str, Rate]] = {}
+    for number, fault in enumerate(faults):
+        say(f"{fault}, {trials} times in memory")
+        missed, times = fault_trials(fault, pairs, start, trials, seed + number, threads)
+        found[fault] = {
+            check: Rate(times - count, times) for check, count in zip(checks, missed, strict=True)
+        }
+    return found
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What one way to verify costs a core."""
+
+    gigabytes_per_s: float
+    ticks_per_page: float  # of the time stamp counter; 0 where there is none
+
+
+@dataclass(frozen=True)
+class Verification:
+    """One way to verify pages: what it costs and what it misses."""
+
+    algorithm: str
+    identity: str
+    speeds: dict[str, Speed]  # "write cached", "read cached", "write streaming", "read streaming"
+    rates: dict[str, Rate]  # by fault
+
+    def to_json(self) -> dict[str, Any]:
+        """As `drill --algorithms --json` gives it."""
+        speeds = {
+            name: {"gigabytes_per_s": s.gigabytes_per_s, "ticks_per_page": s.ticks_per_page}
+            for name, s in self.speeds.items()
+        }
+        rates = {fault: rate.to_json() for fault, rate in self.rates.items()}
+        return {
+            "algorithm": self.algorithm,
+            "identity": self.identity,
+            "speeds": speeds,
+            "faults": rates,
+        }
+
+
+def compare_algorithms(
+    pairs: list[Pair], trials: int, seed: int, rounds: int, say: Say
+) -> list[Verification]:
+    """Every algorithm with every identity that makes a difference to it."""
+    faults, _, algorithms, identities = drill_names()
+    ways = [
+        (algorithm, identity)
+        for algorithm in algorithms
+        for identity in identities
+        if identity == identities[0] or algorithm not in algorithms[:2]
+    ]
+    say("speeds")
+    speeds = _speeds(ways, rounds)
+    found = []
+    for number, (algorithm, identity) in enumerate(ways):
+        say(f"{algorithm}, identity: {identity}, {trials} times a fault")
+        rates = {}
+        for at, fault in enumerate(faults[:-1]):  # the last is of PostgreSQL's header alone
+            missed, times = scheme_trials(
+                fault, algorithm, identity, pairs, trials, seed + 100 * number + at, _threads()
+            )
+            rates[fault] = Rate(times - missed, times)
+        found.append(Verification(algorithm, identity, speeds[algorithm, identity], rates))
+    return found
+
+
+def _threads() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _speeds(ways: list[tuple[str, str]], rounds: int) -> dict[tuple[str, str], dict[str, Speed]]:
+    """The best of some rounds; every round takes all ways in turn, so that none has a quiet one."""
+    best: dict[tuple[str, str], dict[str, Speed]] = {way: {} for way in ways}
+    for _ in range(rounds):
+        for algorithm, identity in ways:
+            for mode, size, times in _sizes(rounds):
+                for work in ("write", "read"):
+                    taken = scheme_cost(algorithm, identity, work, size, times)
+                    speed = _speed(*taken)
+                    name = f"{work} {mode}"
+                    before = best[algorithm, identity].get(name)
+                    if before is None or speed.gigabytes_per_s > before.gigabytes_per_s:
+                        best[algorithm, identity][name] = speed
+    return best
+
+
+def _sizes(rounds: int) -> tuple[tuple[str, int, int], ...]:
+    """(mode, bytes, how often they are gone through); one round is for a quick look."""
+    if rounds > 1:
+        return ("cached", CACHED_BYTES, 64), ("streaming", STREAMED_BYTES, 1)
+    return ("cached", CACHED_BYTES, 8), ("streaming", STREAMED_BYTES // 32, 1)
+
+
+def _speed(size: int, nanoseconds: int, ticks: int) -> Speed:
+    return Speed(size / max(nanoseconds, 1) * 1e9 / (1 << 30), ticks / (size / PAGE))

@@ -1,0 +1,200 @@
+"""Drills what crash recovery reads: torn pages, the write-ahead log, and commit status.
+
+A torn page is what a power failure leaves of a write that was under way. With full_page_writes the
+first change after a checkpoint logs the whole page, and recovery writes it anew.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from steelyard._core import read_control
+from steelyard.engines.engine import Settings
+from steelyard.errors import ServerError
+from steelyard.integrity.drill import checks
+from steelyard.integrity.drill.faults import PAGE, SECTOR
+from steelyard.integrity.drill.ground import QUIET, Ground, require_ours
+from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
+from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
+from steelyard.integrity.drill.rate import Rate
+
+Say = Callable[[str], None]
+XACT_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page")
+WAL_FAULTS = ("one bit", "zeroed sector")
+TORN = {"torn page, 512 B": SECTOR, "torn page, 4 kB": PAGE // 2}
+_WAL_NAME = re.compile("[0-9A-F]{24}")
+_CHANGE = "UPDATE drill_{n} SET tag = tag + 1000 WHERE id % 5 = 1"
+
+
+def drill_recovery(ground: Ground, times: int, seed: int, say: Say) -> Matrix:
+    """Torn pages, commit status and log, each `times` times under checksums off and on."""
+    matrix = Matrix()
+    for arm in ("off", "on"):
+        for full_page_writes in ("on", "off"):
+            for fault, size in TORN.items():
+                place = f"crash, full_page_writes {full_page_writes}"
+                say(f"{fault} at a crash, full_page_writes {full_page_writes}, checksums {arm}")
+                settings = {"full_page_writes": full_page_writes}
+                draw = random.Random(f"{seed} {fault} {place}")
+                for _ in range(times):
+                    _tear_once(ground, (fault, place, arm), size, settings, draw, matrix)
+        for fault in WAL_FAULTS:
+            say(f"{fault} in the log that recovery reads, checksums {arm}")
+            draw = random.Random(f"{seed} {fault} wal")
+            for _ in range(times):
+                _break_log_once(ground, (fault, "WAL", arm), draw, matrix)
+        for fault in XACT_FAULTS:
+            say(f"{fault} in pg_xact, checksums {arm}")
+            draw = random.Random(f"{seed} {fault} xact")
+            for _ in range(times):
+                _break_commits_once(ground, (fault, "pg_xact", arm), draw, matrix)
+    return matrix
+
+
+def _crashed(ground: Ground, arm: str, settings: Settings) -> tuple[int, Answers]:
+    """Leaves the clone killed after a change that only the log has; the copy, and the truth."""
+    require_ours(ground.clone.directory)
+    ground.restore()
+    if arm == "off":
+        ground.clone.set_checksums(False)
+    number = 0
+    with ground.alive(settings) as alive:
+        statements(alive.address, ["CHECKPOINT", _CHANGE.format(n=number)])
+        truth = ask(alive.address, number)
+    return number, truth
+
+
+def _tear_once(
+    ground: Ground,
+    case: tuple[str, str, str],
+    size: int,
+    settings: Settings,
+    draw: random.Random,
+    matrix: Matrix,
+) -> None:
+    fault, place, arm = case
+    number, truth = _crashed(ground, arm, settings)
+    path = ground.clone.directory / ground.files[number, "heap"]
+    kept = _kept(ground.clone.directory)
+    old = path.read_bytes()
+    # What the pages would have been: recover, stop cleanly, read them, and put the crash back.
+    ground.clone.start(ground.slot, {**QUIET, **settings})
+    ground.clone.stop()
+    new = path.read_bytes()
+    _put_back(ground, kept)
+    changed = [at for at in range(0, len(old), PAGE) if old[at : at + PAGE] != new[at : at + PAGE]]
+    at = draw.choice(changed)
+    cut = size if size == PAGE // 2 else SECTOR * draw.randrange(1, PAGE // SECTOR)
+    halves = (new[at : at + cut], old[at + cut : at + PAGE])
+    if draw.random() < 0.5:
+        halves = (old[at : at + cut], new[at + cut : at + PAGE])
+    torn = b"".join(halves)
+    if torn in (old[at : at + PAGE], new[at : at + PAGE]):
+        return
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(torn)
+    matrix.add(fault, place, arm, "scrub", Rate(len(checks.by_scrub(ground)), 1))
+    _observe(ground, case, {**QUIET, **settings}, number, truth, matrix)
+
+
+def _break_log_once(
+    ground: Ground, case: tuple[str, str, str], draw: random.Random, matrix: Matrix
+) -> None:
+    fault, _, arm = case
+    number, truth = _crashed(ground, arm, {})
+    directory = ground.clone.directory
+    control = read_control(directory / "global/pg_control")
+    segment_bytes = control["wal_segment_size"]
+    names = (p for p in (directory / "pg_wal").iterdir() if _WAL_NAME.fullmatch(p.name))
+    redo = control["redo"] // segment_bytes
+    segment = next(p for p in sorted(names) if int(p.name[8:16], 16) * (1 << 32)
+                   + int(p.name[16:], 16) * segment_bytes == redo * segment_bytes)  # fmt: skip
+    content = bytearray(segment.read_bytes())
+    end = len(content.rstrip(b"\0"))
+    first = control["redo"] % segment_bytes
+    at = draw.randrange(min(first, end - 1), end)
+    if fault == "one bit":
+        content[at] ^= 1 << draw.randrange(8)
+    else:
+        sector = at // SECTOR * SECTOR
+        content[sector : sector + SECTOR] = bytes(SECTOR)
+    segment.write_bytes(content)
+    _observe(ground, case, QUIET, number, truth, matrix)
+
+
+def _break_commits_once(
+    ground: Ground, case: tuple[str, str, str], draw: random.Random, matrix: Matrix
+) -> None:
+    fault, _, arm = case
+    require_ours(ground.clone.directory)
+    ground.restore()
+    if arm == "off":
+        ground.clone.set_checksums(False)
+    file = ground.clone.directory / "pg_xact" / "0000"
+    content = bytearray(file.read_bytes())
+    end = len(content.rstrip(b"\0"))
+    # Transactions that touched the tables are the latest: two bits each (access/transam/clog.c).
+    at = draw.randrange(max(0, end - 8), end)
+    if fault == "one bit":
+        content[at] ^= 1 << draw.randrange(8)
+    elif fault == "run of bits":
+        content[at] ^= draw.randrange(1, 256)
+    elif fault == "zeroed sector":
+        sector = at // SECTOR * SECTOR
+        content[sector : sector + SECTOR] = bytes(SECTOR)
+    else:
+        content[: max(end, 1)] = bytes(max(end, 1))
+    file.write_bytes(content)
+    matrix.add(*case, "scrub", Rate(len(checks.by_scrub(ground)), 1))
+    _observe(ground, case, QUIET, None, None, matrix)
+
+
+def _observe(
+    ground: Ground,
+    case: tuple[str, str, str],
+    settings: Settings,
+    number: int | None,
+    truth: Answers | None,
+    matrix: Matrix,
+) -> None:
+    """Starts the damaged clone and asks; a server that refuses to start has noticed."""
+    truths = ground.truth if number is None or truth is None else {number: truth}
+    erred = wrong = False
+    try:
+        ground.clone.start(ground.slot, settings)
+        answers = ask_all(ground.clone.address, truths)
+        erred = any(answer.errors for answer in answers.values())
+        wrong = any(answer.differs(truths[n]) for n, answer in answers.items())
+    except ServerError:
+        erred = True
+    finally:
+        ground.restore()
+    counts = {
+        QUERY_ERROR: erred,
+        WRONG_ANSWER: wrong and not erred,
+        NOBODY: not erred and not wrong,
+    }
+    for check, noticed in {**counts, "a standby's comparison": erred or wrong}.items():
+        matrix.add(*case, check, Rate(int(noticed), 1))
+
+
+def _kept(directory: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in _files(directory)}
+
+
+def _put_back(ground: Ground, kept: dict[Path, bytes]) -> None:
+    for path in list(_files(ground.clone.directory)):
+        if path not in kept:
+            path.unlink()
+    for path, content in kept.items():
+        if not path.is_file() or path.read_bytes() != content:
+            path.write_bytes(content)
+            ground.engine.account.own(path)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    return (path for path in directory.rglob("*") if path.is_file() and path.name != "server.log")

@@ -1,0 +1,154 @@
+"""Says what turning checksums on would take: time, ways, and what they cost afterwards."""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard._core import Segment, scan_segments, walk_cluster
+from steelyard.engines.cache import cache_root
+from steelyard.engines.postgres.control import CONTROL_FILE
+from steelyard.errors import UsageError
+from steelyard.integrity.cluster_state import ClusterState, Life, look_at
+from steelyard.integrity.drill.cost import Cost, last_cost
+
+SAMPLE_BYTES = 1 << 30
+WRITTEN_BYTES = 128 << 20
+_CHUNK = 1 << 20
+# catalog/pg_control.h: wal_level and wal_log_hints stand here in 12 to 18.
+_HINTS = struct.Struct("=iB")
+_HINTS_AT = 172
+
+
+@dataclass(frozen=True)
+class Enabling:
+    """What `pg_checksums --enable` would take on a cluster, from rates measured here."""
+
+    path: str
+    state: ClusterState
+    files: int
+    bytes: int
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    same_disk: bool  # whether writing was measured on the disk of the data directory
+    hints_logged: bool  # wal_log_hints: the write-ahead log holds hint bits already
+    cost: Cost | None
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Least and most: reading and writing side by side, or one after the other."""
+        read = self.bytes / self.read_bytes_per_s
+        written = self.bytes / self.write_bytes_per_s
+        return max(read, written), read + written
+
+    def to_json(self) -> dict[str, Any]:
+        """As `checksums --json` gives it."""
+        least, most = self.seconds
+        return {
+            "path": self.path,
+            "version": str(self.state.layout.major),
+            "life": self.state.life.value,
+            "checksums": self.state.layout.checksums,
+            "files": self.files,
+            "bytes": self.bytes,
+            "read_bytes_per_s": round(self.read_bytes_per_s),
+            "write_bytes_per_s": round(self.write_bytes_per_s),
+            "same_disk": self.same_disk,
+            "downtime_seconds_least": round(least, 1),
+            "downtime_seconds_most": round(most, 1),
+            "hint_bits_logged_already": self.hints_logged,
+            "wal_bytes_per_checkpoint_at_most": 0 if self.hints_logged else self.bytes,
+            "cost": self.cost.to_json() if self.cost else None,
+        }
+
+
+def enabling(path: Path, records: Path = Path("records"), place: Path | None = None) -> Enabling:
+    """Measure and add up. `place`: where writing is measured; by default the cache root.
+
+    UsageError: it is no data directory of 12 to 18.
+    """
+    state = look_at(path)
+    try:
+        segments, _ = walk_cluster(path, state.layout.tablespace_version)
+    except OSError as error:
+        raise UsageError(f'could not read data directory "{path}": {error}') from error
+    place = place or _existing(cache_root())
+    return Enabling(
+        path=str(path),
+        state=state,
+        files=len(segments),
+        bytes=sum(segment.bytes for segment in segments),
+        read_bytes_per_s=_read_rate(segments, state),
+        write_bytes_per_s=_write_rate(place),
+        same_disk=place.stat().st_dev == path.stat().st_dev,
+        hints_logged=_hints_logged(path),
+        cost=last_cost(records),
+    )
+
+
+def _existing(path: Path) -> Path:
+    while not path.is_dir():
+        path = path.parent
+    return path if os.access(path, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _hints_logged(path: Path) -> bool:
+    with (path / CONTROL_FILE).open("rb") as file:
+        file.seek(_HINTS_AT)
+        _, logged = _HINTS.unpack(file.read(_HINTS.size))
+    return bool(logged)
+
+
+def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
+    """Bytes a second of reading and summing by one thread, on the largest files, 1 GB of them."""
+    sample: list[Segment] = []
+    left = SAMPLE_BYTES
+    for segment in sorted(segments, key=lambda s: -s.bytes):
+        if left <= 0:
+            break
+        sample.append(segment)
+        left -= segment.bytes
+    began = time.monotonic()
+    scanned = scan_segments(
+        sample,
+        {
+            "page_bytes": state.layout.page_bytes,
+            "segment_blocks": state.layout.segment_blocks,
+            "checksums": True,  # pages that have none are wrong, which is not asked here
+            "threads": 1,
+            "max_rate": None,
+            "drop_behind": True,
+            "idle": state.life is Life.RUNNING,
+            "kernel": None,
+            "gaps_s": [],
+            "catalogue": None,
+            "origin": None,
+            "compare": False,
+        },
+        lambda *_: None,
+    )
+    return max(1.0, scanned["bytes"] / max(time.monotonic() - began, 1e-6))
+
+
+def _write_rate(place: Path) -> float:
+    """Bytes a second of writing a file of 128 MB and syncing it; the file is removed."""
+    chunk = os.urandom(_CHUNK)
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            began = time.monotonic()
+            for _ in range(WRITTEN_BYTES // _CHUNK):
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+            return WRITTEN_BYTES / (time.monotonic() - began)
+    except OSError as error:
+        raise UsageError(
+            f'could not measure writing in "{place}": {error.strerror}',
+            hint="Name another directory by --measure-in, on the disk of the data directory.",
+        ) from error

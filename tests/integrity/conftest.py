@@ -1,0 +1,171 @@
+"""Gives the tests of integrity a small cluster of each bundled version, with known content."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from steelyard.engines.account import choose_account
+from steelyard.engines.cache import open_cache
+from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.programs import run as run_program
+from steelyard.engines.registry import Run, open_run
+
+VERSIONS = ("18", "16")
+CONTENT = """
+CREATE TABLE plain (id int PRIMARY KEY, filler text);
+INSERT INTO plain SELECT i, repeat(md5(i::text), 6) FROM generate_series(1, 4000) i;
+CREATE TABLE wide (id int PRIMARY KEY, long text);
+ALTER TABLE wide ALTER long SET STORAGE EXTERNAL;
+INSERT INTO wide SELECT i, repeat(md5(i::text), 300) FROM generate_series(1, 60) i;
+CREATE UNLOGGED TABLE passing (id int PRIMARY KEY);
+INSERT INTO passing SELECT generate_series(1, 1000);
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An engine with a loaded cluster that is never changed, and a clone of it."""
+
+    engine: Postgres
+    template: Cluster
+    clone: Cluster
+    slot: Slot
+
+    def program(self, name: str, *arguments: str) -> tuple[int, str]:
+        """Status and words of one of the build's programs."""
+        command = [f"{self.engine.identity.bindir}/{name}", *arguments]
+        return run_program(self.engine.account, command)
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[Run]:
+    home = Path(tempfile.mkdtemp(prefix="sytest"))
+    home.chmod(0o711)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(home / "cache"))
+        opened = open_run(open_cache(), choose_account())
+    with opened:
+        yield opened
+    shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def made(request: pytest.FixtureRequest, run: Run) -> Made:
+    """A loaded, cleanly stopped cluster of each bundled version and a clone."""
+    slot = run.slot(int(request.param))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
+        engine = find_postgres(request.param)
+    template = engine.create(slot.path / "template", checksums=True)
+    template.start(slot, {"fsync": "off"})
+    execute(template, *CONTENT.strip().split(";\n"), "VACUUM (FREEZE, ANALYZE) plain")
+    template.stop()
+    return Made(engine, template, template.clone(slot.path / "clone"), slot)
+
+
+@pytest.fixture
+def cluster(made: Made) -> Iterator[Cluster]:
+    """A stopped clone; whatever the test does to it is undone."""
+    yield made.clone
+    if made.clone.running:
+        made.clone.crash()
+    made.clone.stop()
+    made.clone.restore(made.template.directory)
+
+
+@contextmanager
+def running(made: Made, settings: Settings | None = None) -> Iterator[Cluster]:
+    """The clone while it runs."""
+    made.clone.start(made.slot, {"fsync": "off", "autovacuum": "off", **(settings or {})})
+    try:
+        yield made.clone
+    finally:
+        if made.clone.running:
+            made.clone.stop()
+
+
+def execute(cluster: Cluster, *statements: str) -> list[tuple[Any, ...]]:
+    """Rows of the last of these statements."""
+    rows: list[tuple[Any, ...]] = []
+    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+        for statement in statements:
+            cursor = session.execute(statement.encode())
+            rows = cursor.fetchall() if cursor.description else []
+    return rows
+
+
+@pytest.fixture
+def file_of(made: Made) -> Callable[..., Path]:
+    """The file of a relation in the clone; asked once of the template's catalogue."""
+
+    def found(name: str, fork: str = "main") -> Path:
+        suffix = "" if fork == "main" else f"_{fork}"
+        return made.clone.directory / (paths(made)[name] + suffix)
+
+    return found
+
+
+_PATHS: dict[str, dict[str, str]] = {}
+_TOAST = "wide_toast"
+
+
+def paths(made: Made) -> dict[str, str]:
+    """Relative paths of the relations, by name."""
+    version = made.engine.identity.version
+    if version not in _PATHS:
+        with running(made):
+            rows = execute(
+                made.clone,
+                "SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relname IN "
+                "('plain', 'plain_pkey', 'wide', 'passing', 'pg_database')",
+            )
+            toast = execute(
+                made.clone,
+                "SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE relname = 'wide'",
+            )
+        _PATHS[version] = {**dict(rows), _TOAST: toast[0][0]}
+        made.clone.restore(made.template.directory)
+    return _PATHS[version]
+
+
+def plant(path: Path, at: int, content: bytes) -> None:
+    """Overwrite bytes of a file."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(content)
+
+
+def page_of(path: Path, block: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(block * 8192)
+        return file.read(8192)
+
+
+def tree_marks(directory: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of change of every file: what a reader must not move."""
+    marks = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            status = os.lstat(os.path.join(folder, name))
+            marks[os.path.join(folder, name)] = (status.st_size, status.st_mtime_ns)
+    return marks
+
+
+def free_of_servers(directory: Path) -> bool:
+    """Whether no process works in a directory."""
+    listed = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True)
+    return str(directory) not in listed.stdout

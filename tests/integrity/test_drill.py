@@ -1,0 +1,203 @@
+"""What a drill plants is what it reports: damaged, noticed by those who can, and healed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from steelyard.cli.drilled import render, render_algorithms, sentence
+from steelyard.errors import UsageError
+from steelyard.integrity.drill import story
+from steelyard.integrity.drill.cases import drill_files, plant_everywhere
+from steelyard.integrity.drill.consequences import drill_consequences
+from steelyard.integrity.drill.cost import last_cost
+from steelyard.integrity.drill.ground import Ground, make_ground, require_ours
+from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
+from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, page_pairs
+from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.recovery import drill_recovery
+from steelyard.report.drilled import write_page
+
+COPIES = 2
+
+
+def quiet(_: str) -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture(scope="module", params=["16", pytest.param("18", marks=pytest.mark.long)])
+def ground(request: pytest.FixtureRequest, run: object) -> Ground:
+    """A ground of a bundled version."""
+    from steelyard.engines.find import find_postgres
+    from steelyard.engines.registry import Run
+
+    assert isinstance(run, Run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
+        engine = find_postgres(request.param)
+    return make_ground(engine, run.slot(60 + int(request.param)), COPIES)
+
+
+@pytest.mark.postgres
+def test_damage_is_detected_by_those_who_can_and_healed(ground: Ground) -> None:
+    matrix = drill_files(ground, ["misdirected write", "lost write"], ["heap"], 1, quiet)
+
+    def noticed(check: str, fault: str, arm: str) -> int:
+        rate = matrix.rate(check, fault=fault, arm=arm)
+        assert rate.times == COPIES, (check, fault, arm)
+        return rate.noticed
+
+    assert noticed(QUERY_ERROR, "misdirected write", "on") == COPIES
+    assert noticed("page checksum", "misdirected write", "on") == COPIES
+    assert noticed("pg_checksums", "misdirected write", "on") == COPIES
+    assert noticed("pg_basebackup", "misdirected write", "on") == COPIES
+    if matrix.rate("pg_verifybackup").times:  # the one in the bundle of 18.4 crashes
+        assert matrix.rate("pg_verifybackup").noticed == 0
+    assert noticed("scrub", "misdirected write", "ignore") == COPIES
+    # A page of another time: right to every check of pages, wrong to whoever knows the answer.
+    for check in ("page checksum", "pg_checksums", "pg_basebackup", "scrub"):
+        assert noticed(check, "lost write", "on") == 0
+    assert noticed("catalogue", "lost write", "on") == COPIES
+    assert noticed(QUERY_ERROR, "lost write", "off") + noticed(
+        WRONG_ANSWER, "lost write", "off"
+    ) == noticed("a standby's comparison", "lost write", "off")
+    assert ground.clone.directory.is_dir()
+    for number, place in ground.files:
+        path = ground.files[number, place]
+        assert (ground.clone.directory / path).read_bytes() == ground.now(path), "healed"
+
+
+@pytest.mark.postgres
+def test_the_same_seed_plants_the_same_damage(ground: Ground) -> None:
+    import random
+
+    def planted(seed: int) -> list[bytes]:
+        try:
+            plant_everywhere(ground, "run of bits", "index", random.Random(seed))
+            paths = (ground.files[number, "index"] for number in range(COPIES))
+            return [(ground.clone.directory / path).read_bytes() for path in paths]
+        finally:
+            ground.restore()
+
+    assert planted(3) == planted(3)
+    assert planted(3) != planted(4)
+
+
+@pytest.mark.postgres
+@pytest.mark.long
+def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without(
+    ground: Ground,
+) -> None:
+    matrix = drill_recovery(ground, 1, 1, quiet)
+    healed = matrix.rate(NOBODY, place="crash, full_page_writes on")
+    assert healed == Rate(healed.times, healed.times)
+    assert healed.times >= 3
+    seen = matrix.rate(QUERY_ERROR, place="crash, full_page_writes off", arm="on")
+    assert seen.noticed == seen.times
+    # The log has a CRC of its own: recovery ends there, and what came after is silently gone.
+    lost = matrix.rate("a standby's comparison", place="WAL")
+    assert lost.times == 4
+
+
+@pytest.mark.postgres
+@pytest.mark.long
+def test_without_checksums_damage_travels_to_standby_backup_and_dump(ground: Ground) -> None:
+    found = {each.arm: each for each in drill_consequences(ground, 1, 1, quiet)}
+    assert found["off"].update == "done"
+    assert found["off"].standby == "damaged"
+    assert found["off"].backup == "silent"
+    assert found["off"].verify_backup in ("passes", "not asked")
+    assert found["off"].dump == "differs"
+    assert found["on"].update == "refused"
+    assert found["on"].standby == "healthy"
+    assert found["on"].backup.startswith("warned")
+    assert found["on"].dump == "fails"
+
+
+@pytest.mark.postgres
+def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Ground) -> None:
+    pairs = page_pairs(ground)
+    assert len(pairs) > 10
+    pages = drill_pages(pairs, ground.start, 2000, 1, quiet)
+    assert pages["garbage"]["page checksum"].noticed == 2000
+    assert pages["lost write"]["page checksum"].noticed == 0
+    assert pages["pd_upper zeroed"]["pg_checksums"].noticed == 0
+    assert pages["pd_upper zeroed"]["scrub"].noticed == pages["pd_upper zeroed"]["scrub"].times
+    ways = compare_algorithms(pairs[:20], 100, 1, 1, quiet)
+    assert {way.algorithm for way in ways} >= {"none", "torn-page bits", "PostgreSQL", "XXH3-64"}
+    assert all(speed.gigabytes_per_s > 0 for way in ways for speed in way.speeds.values())
+    words = render_algorithms({"algorithms": [way.to_json() for way in ways]})
+    assert "torn-page bits, none" in words
+    assert "from another relation" in words
+
+
+def test_a_directory_that_no_drill_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "PG_VERSION").write_text("18\n")
+    with pytest.raises(UsageError, match="was not made by a drill"):
+        require_ours(tmp_path)
+
+
+def test_a_fault_or_place_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown fault"):
+        story.drill(story.Asked(faults=["rust"]), quiet)
+    with pytest.raises(UsageError, match="unknown place"):
+        story.drill(story.Asked(places=["attic"]), quiet)
+
+
+def test_a_rate_has_its_exact_interval() -> None:
+    assert Rate(0, 20).interval() == pytest.approx((0.0, 0.1684), abs=1e-4)
+    assert Rate(20, 20).interval() == pytest.approx((0.8316, 1.0), abs=1e-4)
+    assert Rate(0, 0).interval() == (0.0, 1.0)
+    assert Rate(1, 2) + Rate(3, 4) == Rate(4, 6)
+
+
+def _facts() -> dict[str, object]:
+    matrix = Matrix()
+    matrix.add("one bit", "heap", "on", QUERY_ERROR, Rate(19, 20))
+    matrix.add("stale file", "heap", "off", WRONG_ANSWER, Rate(20, 20))
+    pages = {
+        "one bit": {"page checksum": Rate(999_985, 1_000_000)},
+        "lost write": {"page checksum": Rate(0, 1_000_000)},
+    }
+    return story.Drill("18.4", 1, 20, 60.0, True, pages, matrix, Matrix(), [], None).to_json()
+
+
+def test_the_sentence_says_what_is_caught_missed_and_paid(tmp_path: Path) -> None:
+    facts = _facts()
+    said = sentence(facts)
+    assert said.startswith("For a cost that was not weighed here yet")
+    assert "you catch one bit; you still miss lost write (100 % of them), stale file." in said
+    words = render(facts)
+    assert "15 [8.4, 24.7]" in words, "undetected of a million, with its interval"
+    page = tmp_path / "page.html"
+    write_page(words, page)
+    text = page.read_text()
+    assert "<p>For a cost" in text
+    assert "http" not in text
+
+
+@pytest.mark.parametrize(("control", "percent"), [("on", -3.85), ("off", 4.0)])
+def test_the_cost_is_that_of_the_last_weighing_whichever_arm_is_the_control(
+    tmp_path: Path, control: str, percent: float
+) -> None:
+    arm = "off" if control == "on" else "on"
+    for time, value in (("20261120T000000Z", 9.0), ("20261121T000000Z", 4.0)):
+        record = tmp_path / "checksums" / time
+        record.mkdir(parents=True)
+        (record / "study.toml").write_text(
+            f'[control]\nname = "{control}"\nchecksums = {str(control == "on").lower()}\n'
+            f'[arm]\nname = "{arm}"\nchecksums = {str(arm == "on").lower()}\n'
+            '[workload]\nname = "pgbench"\nscripts = { "select-only" = 1 }\n'
+        )
+        contrast = {"arm": arm, "control": control, "metric": "throughput", "verdict": "faster"}
+        contrast |= {"estimate_percent": value, "low_percent": 3.0, "high_percent": 5.0}
+        (record / "verdict.json").write_text(json.dumps({"contrasts": [contrast]}))
+    (tmp_path / "checksums" / "latest").symlink_to("20261120T000000Z")
+    cost = last_cost(tmp_path)
+    assert cost is not None
+    assert cost.percent == pytest.approx(percent, abs=0.01)
+    assert cost.low_percent < cost.percent < cost.high_percent
+    assert cost.workload == "pgbench select-only"
+    assert last_cost(tmp_path / "none") is None

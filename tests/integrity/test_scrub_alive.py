@@ -1,0 +1,192 @@
+"""Beside a running server, after a crash and in base backups, torn pages are not called damage."""
+
+from __future__ import annotations
+
+import tarfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from integrity.conftest import Made, execute, page_of, plant, running
+from steelyard.engines.postgres.cluster import Cluster
+from steelyard.integrity.cluster_state import Life
+from steelyard.integrity.outcome import Outcome
+from steelyard.integrity.scrub import Asked, scrub
+
+pytestmark = pytest.mark.postgres
+
+FileOf = Callable[..., Path]
+PAGE = 8192
+QUICK = (0.2, 0.2, 0.4)
+
+
+def scrubbed(path: Path, **asked: object) -> Outcome:
+    return scrub(Asked(path, **asked), lambda *_: None)  # type: ignore[arg-type]
+
+
+def test_damage_under_a_running_server_is_found_and_named(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    plain, index = file_of("plain"), file_of("plain_pkey")
+    with running(made):
+        plant(plain, 3 * PAGE + 5000, b"\xff\x00\xff")
+        plant(index, 2 * PAGE + 5000, b"\xff\x00\xff")
+        outcome = scrubbed(
+            cluster.directory, gaps_s=QUICK, server=cluster.address.conninfo(), max_rate=0.0
+        )
+    assert outcome.life is Life.RUNNING
+    named = {f.owner.relation: f for f in outcome.bad if f.owner}
+    assert set(named) == {"public.plain", "public.plain_pkey"}
+    assert named["public.plain_pkey"].owner.of == "public.plain"  # type: ignore[union-attr]
+    facts = named["public.plain"].to_json()
+    assert facts["sql"].startswith("SELECT ctid, * FROM public.plain WHERE ctid >= '(3,0)'")
+    assert "REINDEX" in named["public.plain_pkey"].to_json()["advice"]
+
+
+def test_a_page_that_is_whole_at_a_later_look_is_no_damage(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    plain = file_of("plain")
+    sound = page_of(plain, 3)
+    with running(made):
+        plant(plain, 3 * PAGE, sound[:4096] + bytes(4096))
+        heal = threading.Timer(0.6, plant, (plain, 3 * PAGE, sound))
+        heal.start()
+        outcome = scrubbed(cluster.directory, gaps_s=(0.3, 0.6, 0.3), max_rate=0.0)
+        heal.join()
+    assert (outcome.bad_blocks, outcome.transient) == (0, 1)
+
+
+def load(cluster: Cluster, until: float, wrong: list[str]) -> None:
+    """Updates as fast as it goes, with forced checkpoints: pages are always being written."""
+    number = 0
+    try:
+        with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+            while time.monotonic() < until:
+                number += 1
+                session.execute(
+                    "UPDATE plain SET filler = repeat(md5(random()::text), 6) "
+                    "WHERE mod(id, 50) = %s",
+                    (number % 50,),
+                )
+                if number % 20 == 0:
+                    session.execute("CHECKPOINT")
+                if number % 90 == 0:
+                    session.execute("VACUUM plain")
+    except psycopg.Error as error:
+        wrong.append(str(error))
+
+
+def under_load(made: Made, seconds: float, gaps_s: tuple[float, ...]) -> list[Outcome]:
+    """Scrubs, one after the other, of a cluster that writes all the time."""
+    outcomes, wrong = [], []
+    with running(made, {"shared_buffers": "1MB", "bgwriter_delay": "10ms"}) as cluster:
+        until = time.monotonic() + seconds
+        writer = threading.Thread(target=load, args=(cluster, until, wrong))
+        writer.start()
+        while time.monotonic() < until:
+            outcomes.append(scrubbed(cluster.directory, gaps_s=gaps_s, max_rate=0.0, threads=2))
+        writer.join()
+    assert not wrong
+    return outcomes
+
+
+def test_a_server_that_writes_all_the_time_raises_no_alarm(made: Made, cluster: Cluster) -> None:
+    outcomes = under_load(made, 3.0, (0.2, 0.2, 0.5))
+    assert outcomes
+    assert [o.bad for o in outcomes if o.bad_blocks] == []
+
+
+@pytest.mark.long
+def test_ten_minutes_of_full_load_raise_no_alarm_and_planted_damage_is_found(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    outcomes = under_load(made, 600.0, (1.0, 2.0, 5.0))
+    assert [o.bad for o in outcomes if o.bad_blocks] == []
+    # Once it is on disk and evicted, damage under the same load is found.
+    with running(made, {"shared_buffers": "1MB"}) as alive:
+        wide = file_of("wide_toast")
+        execute(alive, "CHECKPOINT", "SELECT count(*) FROM plain")
+        plant(wide, 2 * PAGE + 5000, b"\xff\x00\xff")
+        until = time.monotonic() + 15
+        wrong: list[str] = []
+        writer = threading.Thread(target=load, args=(alive, until, wrong))
+        writer.start()
+        outcome = scrubbed(alive.directory)
+        writer.join()
+    assert [(f.path.endswith(wide.name), f.block) for f in outcome.bad] == [(True, 2)]
+
+
+def test_a_torn_page_of_a_crashed_cluster_waits_for_replay_and_is_healed_by_it(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    plain = file_of("plain")
+    with running(made) as alive:
+        before = page_of(plain, 3)
+        execute(alive, "CHECKPOINT", "UPDATE plain SET filler = repeat('x', 192) WHERE id < 200")
+        execute(alive, "CHECKPOINT")
+        execute(alive, "UPDATE plain SET filler = repeat('y', 192) WHERE id < 200")
+        alive.crash()
+    # Of the write of the new page only the first half arrived; the log holds all of it.
+    state = scrubbed(cluster.directory, gaps_s=QUICK)
+    assert state.life is Life.CRASHED
+    newest = bytearray(page_of(plain, 3))
+    lsn = state.layout.redo + 8
+    newest[0:8] = (lsn >> 32).to_bytes(4, "little") + (lsn & 0xFFFFFFFF).to_bytes(4, "little")
+    plant(plain, 3 * PAGE, bytes(newest[:4096]) + before[4096:])
+    torn = scrubbed(cluster.directory, gaps_s=QUICK)
+    assert [f.block for f in torn.needs_replay] == [3]
+    assert (torn.bad_blocks, torn.exit_status) == (0, 0)
+    with running(made):
+        pass
+    healed = scrubbed(cluster.directory)
+    assert (healed.life, healed.bad_blocks, healed.needs_replay) == (Life.STOPPED, 0, ())
+
+
+def test_an_lsn_that_no_log_reaches_is_damage_also_after_a_crash(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    with running(made) as alive:
+        alive.crash()
+    plant(file_of("plain"), 3 * PAGE, b"\xff\xff\xff\x7f")
+    outcome = scrubbed(cluster.directory, gaps_s=QUICK)
+    assert ([f.block for f in outcome.bad], outcome.needs_replay) == ([3], ())
+
+
+@pytest.mark.parametrize("form", ["plain", "tar", "tar.gz"])
+def test_base_backups_are_read_as_directory_and_as_archives(
+    made: Made, cluster: Cluster, file_of: FileOf, form: str
+) -> None:
+    place = made.slot.path / f"backup-{form}"
+    made.engine.account.make_directory(place)
+    plain = file_of("plain")
+    with running(made) as alive:
+        address = alive.address
+        arguments = ["--host", address.host, "--port", str(address.port), "--username=postgres"]
+        how = ["--format=plain"] if form == "plain" else ["--format=tar"]
+        how += ["--gzip"] if form == "tar.gz" else []
+        status, words = made.program(
+            "pg_basebackup", *arguments, "-D", str(place), *how, "--checkpoint=fast"
+        )
+        assert status == 0, words
+    sound = scrubbed(place, backup=True)
+    assert sound.life is Life.BACKUP
+    assert (sound.bad_blocks, sound.needs_replay) == (0, ())
+    assert sound.blocks > 900
+    if form == "tar.gz":
+        return
+    name = str(plain.relative_to(cluster.directory))
+    if form == "plain":
+        plant(place / name, 3 * PAGE + 5000, b"\xff\x00\xff")
+        plant(place / name, 4 * PAGE + 4, b"\xff\xff\xff\x00")  # an LSN beyond the backup's log
+    else:
+        with tarfile.open(place / "base.tar") as archive:
+            at = archive.getmember(name).offset_data
+        plant(place / "base.tar", at + 3 * PAGE + 5000, b"\xff\x00\xff")
+        plant(place / "base.tar", at + 4 * PAGE + 4, b"\xff\xff\xff\x00")
+    found = scrubbed(place, backup=True)
+    assert [(f.path, f.block) for f in found.bad] == [(name, 3), (name, 4)]
