@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict
+from typing import Self, TypedDict
 
 def build_profile() -> str:
     """How the extension was built: `"release"` or `"debug"`."""
@@ -164,8 +164,34 @@ def scheme_cost(
 COPY_HEADER: bytes
 COPY_TRAILER: bytes
 
-def pgbench_rows(table: str, scale: int, first: int, count: int) -> bytes:
-    """Rows `first` .. `first + count` (from 0) of a pgbench table as tuples of binary COPY."""
+class RowStream:
+    """The rows of a table in chunks of binary COPY, made ahead by threads: the same bytes always.
+
+    ValueError: no such generator, table or scale.
+    """
+
+    rows: int
+    """Rows of the whole table."""
+    def __init__(
+        self,
+        generator: str,
+        table: str,
+        scale: int,
+        options: dict[str, str],
+        seed: int,
+        threads: int = 1,
+    ) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def sent(self) -> int:
+        """Rows given out so far."""
+    @property
+    def control_sum(self) -> int:
+        """The sum of every integer field given out so far, NULL as 0, wrapped to 64 bits."""
+    @property
+    def digest(self) -> str:
+        """A hash of the bytes given out so far, as 16 hexadecimal digits."""
 
 # script
 

@@ -187,3 +187,13 @@ def test_carry_over_is_unknown_where_an_arm_never_followed_itself() -> None:
         [slice_of(b, 0, 1000) for b in range(9)], [slice_of(b, 1, 1000) for b in range(9)]
     )
     assert math.isnan(carry_over(totals.arms, "off", "on"))
+
+
+def test_the_geometric_mean_weighs_every_block_alike_and_keeps_what_was_given_up() -> None:
+    on = [slice_of(0, 0, 1, 1_000_000), slice_of(1, 1, 1, 900_000_000)]
+    off = [slice_of(0, 1, 1, 2_000_000), slice_of(1, 0, 1, 900_000_000)]
+    slower = read_epoch(epoch_of(on, off), "off", "on", "geometric_mean")
+    assert slower.d == pytest.approx(math.log(2) / 2), "a short query counts as a long one does"
+    given_up = [off[0], slice_of(1, 0, 0, 3_600_000_000)]
+    limited = read_epoch(epoch_of(on, given_up), "off", "on", "geometric_mean")
+    assert limited.d == pytest.approx((math.log(2) + math.log(4)) / 2), "with its limit"

@@ -58,6 +58,7 @@ class ScriptedDriver:
         for request in slices:
             arm = self.plan.arms[request.arm]
             count, length_ns = request.count, request.length_ns
+            count = arm.clients * request.each if request.each else count
             yield self._slice(arm, length_ns or round((count or 0) / self._speed(arm) * 1e9))
 
     def close(self) -> None:
@@ -228,6 +229,12 @@ class ScriptedWorld:
     ) -> Sequence[str]:
         names = [arm for arm, stands in self.standing.items() if stands is instance]
         return self.broken.get(names[0], []) if names else []
+
+    def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
+        return {"orders": 6.0 * self.slices}
+
+    def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
+        return {"first_touch": {"wal_bytes": 80_000.0}}
 
     def write_back(self) -> None:
         self.written_back += 1

@@ -355,3 +355,18 @@ def test_how_long_it_took_holds_the_pilot_and_how_long_epochs_took_does_not(
 ) -> None:
     verdict = weigh_in(world)
     assert 0 < verdict["measured_seconds"] < verdict["seconds"] < verdict["whole_seconds"] - 1
+
+
+def test_slices_of_so_many_executions_are_laid_out_as_the_study_says(
+    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    counted = {"each": 50, "blocks": 3, "warmup": 2}
+    study = study_of(budget={"measuring": "30s", "counted": counted})
+    verdict = weigh_in(world, study)
+    slices = lines(tmp_path, "slices.jsonl")
+    epochs = [line for line in slices if line["epoch"] == 0]
+    assert [line["kind"] for line in epochs] == ["warmup"] * 4 + ["measured"] * 6
+    assert all(100 <= line["transactions"] <= 300 for line in epochs), "50 of each of 4 clients"
+    assert verdict["contrasts"][0]["epochs"] == 10
+    assert verdict["work"][0]["metric"] == "orders_per_minute"
+    assert verdict["probes"][0]["median"] == 80_000

@@ -14,7 +14,8 @@ from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.checks import check
-from steelyard.workloads.load import connected, load
+from steelyard.workloads.database import connected
+from steelyard.workloads.load import load
 from steelyard.workloads.scripts import resolve_scripts
 from steelyard.workloads.workload import DATABASE, Workload
 

@@ -13,7 +13,7 @@ from steelyard.engines.engine import Address
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run
-from steelyard.workloads.load import connected
+from steelyard.workloads.database import connected
 
 Call = Callable[..., str]
 
@@ -184,3 +184,8 @@ def test_built_in_scripts_are_pgbenchs(engine18: Postgres, call: Call) -> None:
         ours = builtin_script(name)
         assert ours is not None
         assert ours.strip() == shown.strip()
+
+
+def test_answers_that_nobody_gave_are_one() -> None:
+    text = "SELECT a, b FROM t \\gset got_\n\\if :got_a > 0\nSELECT :got_b;\n\\endif\n"
+    assert script_statements("mine", text, {})[-1] == "SELECT 1;"

@@ -80,6 +80,24 @@ def test_a_load_that_fails_leaves_no_template_and_no_server(
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("stage", ["load: ", "make keys", "check"])
+def test_an_interrupted_load_leaves_no_template_and_no_server(
+    stage: str, engine18: Postgres, pgbench: Workload
+) -> None:
+    def interrupted(said: str) -> None:
+        if said.startswith(stage):
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("steelyard.workloads.pace._EVERY_S", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            template(engine18, pgbench, 7, interrupted)
+    cache = open_cache()
+    assert not (cache.templates / template_key(engine18.identity, pgbench, 7)).exists()
+    assert [path for path in cache.runs.iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.postgres
 def test_a_template_that_is_not_whole_is_made_anew(engine18: Postgres, pgbench: Workload) -> None:
     data = template(engine18, pgbench, 4)
     (data.parent / "template.json").write_text("{")

@@ -1,37 +1,83 @@
-//! `crates/datagen` for Python: rows as tuples of COPY's binary format.
+//! `crates/datagen` for Python: the rows of a table, as tuples of COPY's binary format.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steelyard_datagen::pgbench::{rows, Table, MAX_SCALE};
-use steelyard_datagen::{HEADER, TRAILER};
+use steelyard_datagen::{find, Parameters, Stream, HEADER, TRAILER};
 
-/// Tuples `first .. first + count` of a pgbench table, as `pgbench -i` fills it: no header, no
-/// trailer, none past the end of the table. ValueError: no such table or scale.
-#[pyfunction]
-fn pgbench_rows<'py>(
-    py: Python<'py>,
-    table: &str,
-    scale: i64,
-    first: i64,
-    count: i64,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let Some(found) = Table::find(table) else {
-        return Err(PyValueError::new_err(format!(
-            "no rows are generated for table \"{table}\""
-        )));
-    };
-    if !(1..=MAX_SCALE).contains(&scale) {
-        return Err(PyValueError::new_err(format!(
-            "scale must be 1 to {MAX_SCALE}, not {scale}"
-        )));
+/// The rows of one table in chunks of bytes, made ahead by `threads`; no header and no trailer.
+/// ValueError: there is no such generator, table or scale.
+#[pyclass(module = "steelyard._core")]
+struct RowStream {
+    stream: Mutex<Stream>,
+    #[pyo3(get)]
+    rows: u64,
+}
+
+#[pymethods]
+impl RowStream {
+    #[new]
+    #[pyo3(signature = (generator, table, scale, options, seed, threads = 1))]
+    fn new(
+        generator: &str,
+        table: &str,
+        scale: i64,
+        options: BTreeMap<String, String>,
+        seed: u64,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let given = Parameters {
+            scale,
+            seed,
+            options,
+        };
+        let source = find(generator, table, &given).map_err(PyValueError::new_err)?;
+        let rows = source.rows();
+        Ok(Self {
+            stream: Mutex::new(Stream::new(source, threads)),
+            rows,
+        })
     }
-    let tuples = py.detach(|| rows(found, scale, first, count));
-    Ok(PyBytes::new(py, &tuples))
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let chunk = py.detach(|| self.held().next())?;
+        Some(PyBytes::new(py, &chunk))
+    }
+
+    /// Rows given out so far.
+    #[getter]
+    fn sent(&self) -> u64 {
+        self.held().rows
+    }
+
+    /// The sum of every integer field given out so far, NULL as 0.
+    #[getter]
+    fn control_sum(&self) -> i64 {
+        self.held().control_sum
+    }
+
+    /// A hash of the bytes given out so far, as 16 hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        format!("{:016x}", self.held().digest)
+    }
+}
+
+impl RowStream {
+    fn held(&self) -> MutexGuard<'_, Stream> {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(pgbench_rows, module)?)?;
+    module.add_class::<RowStream>()?;
     module.add("COPY_HEADER", PyBytes::new(module.py(), HEADER))?;
     module.add("COPY_TRAILER", PyBytes::new(module.py(), TRAILER))
 }

@@ -27,9 +27,10 @@ fn builtin_script(name: &str) -> Option<&'static str> {
 }
 
 /// The statements of `count` executions of a script, each with its variables filled in, as the
-/// simple mode sends them to a client whose generator has this seed; no answer sets a variable, and
-/// nobody sleeps. ValueError: the script is wrong (file, line, column, reason, and a caret), or an
-/// expression has no result.
+/// simple mode sends them to a client whose generator has this seed. There is no server: an answer
+/// makes 1 of every variable that it may set and that has no value yet, and nobody sleeps.
+/// ValueError: the script is wrong (file, line, column, reason, and a caret), or an expression has
+/// no result.
 #[pyfunction]
 #[pyo3(signature = (name, text, variables, seed=0, count=1))]
 fn script_statements(
@@ -49,7 +50,7 @@ fn script_statements(
     let mut random = Random::new(seed);
     let mut statements = Vec::new();
     for _ in 0..count {
-        execute(&script, &mut scope, &mut random, &mut statements)
+        execute(&script, &symbols, &mut scope, &mut random, &mut statements)
             .map_err(|(at, error)| PyValueError::new_err(script.error(at, error).to_string()))?;
     }
     Ok(statements)
@@ -58,6 +59,7 @@ fn script_statements(
 /// One transaction; Err: which command has no result, and why.
 fn execute(
     script: &Script,
+    symbols: &Symbols,
     scope: &mut Scope,
     random: &mut Random,
     statements: &mut Vec<String>,
@@ -79,12 +81,26 @@ fn execute(
             Command::Sleep(sleep) => {
                 sleep.nanoseconds(scope).map_err(refused)?;
             }
-            Command::Sql(sql) => statements.push(filled(sql, scope)),
+            Command::Sql(sql) => {
+                statements.push(filled(sql, scope));
+                answer(sql, symbols, scope);
+            }
             Command::StartPipeline | Command::SyncPipeline | Command::EndPipeline => {}
         }
         at = next;
     }
     Ok(())
+}
+
+/// What `\gset` or `\aset` keeps of an answer that nobody gave.
+fn answer(sql: &Sql, symbols: &Symbols, scope: &mut Scope) {
+    let Some(store) = &sql.store else { return };
+    for (slot, value) in scope.values.iter_mut().enumerate() {
+        let named = symbols.name(slot).unwrap_or_default();
+        if matches!(value, Value::Undefined) && named.starts_with(&store.prefix) {
+            *value = Value::Int(1);
+        }
+    }
 }
 
 fn filled(sql: &Sql, scope: &Scope) -> String {

@@ -1,6 +1,15 @@
 //! Row generators, one file a table or workload. Rows come as tuples of COPY's binary format.
 
 mod copy;
+mod payments;
 pub mod pgbench;
+mod random;
+mod readings;
+mod source;
+mod stream;
+mod tproc_c;
+mod tproc_h;
 
-pub use copy::{HEADER, TRAILER};
+pub use copy::{Tuples, HEADER, TRAILER};
+pub use source::{find, Parameters, Source};
+pub use stream::Stream;

@@ -1,45 +1,50 @@
-//! Rows are where they should be, whatever the chunks. Equality with `pgbench -i`: tests/workloads.
+//! Rows are where they should be. Equality with `pgbench -i`: tests/workloads.
 
-use steelyard_datagen::pgbench::{rows, Table, MAX_SCALE};
+use steelyard_datagen::pgbench::MAX_SCALE;
+use steelyard_datagen::{find, Parameters, Tuples};
 
-#[test]
-fn chunks_put_together_are_the_whole_table() {
-    for table in [Table::Accounts, Table::Branches, Table::Tellers] {
-        let whole = rows(table, 2, 0, i64::MAX);
-        let step = table.rows(2) / 3 + 1;
-        let chunks: Vec<u8> = (0..4)
-            .flat_map(|at| rows(table, 2, at * step, step))
-            .collect();
-        assert!(!whole.is_empty() && whole == chunks, "{table:?}");
-    }
+fn rows(table: &str, scale: i64, from: u64, to: u64) -> Tuples {
+    let given = Parameters {
+        scale,
+        ..Parameters::default()
+    };
+    let mut out = Tuples::default();
+    find("pgbench", table, &given)
+        .expect("a source")
+        .write(from..to, &mut out);
+    out
 }
 
 #[test]
 fn the_last_account_belongs_to_the_last_branch() {
-    let row = rows(Table::Accounts, 3, 299_999, 10);
+    let row = rows("pgbench_accounts", 3, 299_999, 300_000);
     let mut expected = vec![0, 4];
     for number in [300_000i32, 3, 0] {
         expected.extend_from_slice(&4i32.to_be_bytes());
         expected.extend_from_slice(&number.to_be_bytes());
     }
     expected.extend_from_slice(&0i32.to_be_bytes());
-    assert_eq!(row, expected);
+    assert_eq!(row.bytes, expected);
+    assert_eq!((row.rows, row.control_sum), (1, 300_003));
 }
 
 #[test]
 fn the_last_account_of_the_largest_scale_is_an_int4() {
-    let last = Table::Accounts.rows(MAX_SCALE) - 1;
-    let row = rows(Table::Accounts, MAX_SCALE, last, 1);
-    assert_eq!(row[6..10], (last as i32 + 1).to_be_bytes());
-    assert!(last < i64::from(i32::MAX));
+    let last = MAX_SCALE as u64 * 100_000;
+    let row = rows("pgbench_accounts", MAX_SCALE, last - 1, last);
+    assert_eq!(row.bytes[6..10], (last as i32).to_be_bytes());
+    assert!(last < i32::MAX as u64);
 }
 
 #[test]
-fn nothing_lies_outside_a_table() {
-    assert!(rows(Table::Branches, 5, 5, 10).is_empty());
-    assert_eq!(
-        rows(Table::Branches, 5, -3, 4),
-        rows(Table::Branches, 5, 0, 1)
-    );
-    assert!(rows(Table::Branches, 5, 0, -1).is_empty());
+fn a_scale_or_a_table_that_does_not_exist_is_refused() {
+    let given = |scale| Parameters {
+        scale,
+        ..Parameters::default()
+    };
+    for scale in [0, -1, MAX_SCALE + 1] {
+        assert!(find("pgbench", "pgbench_tellers", &given(scale)).is_err());
+    }
+    assert!(find("pgbench", "pgbench_history", &given(1)).is_err());
+    assert!(find("nobody", "pgbench_tellers", &given(1)).is_err());
 }

@@ -59,6 +59,8 @@ pub struct Client {
     pub begin_ns: u64,
     /// How much later it began than it should have.
     pub lag_ns: u64,
+    /// Transactions that it has begun on this connection or another.
+    pub begun: usize,
     /// Executions that it may still begin in this slice.
     pub quota: u64,
     /// Tries of the transaction under way.
@@ -95,6 +97,7 @@ impl Client {
             script: 0,
             begin_ns: 0,
             lag_ns: 0,
+            begun: 0,
             quota: u64::MAX,
             tries: 1,
             failure: Failure::Other,
@@ -160,7 +163,9 @@ impl Client {
         self.begin_ns = now_ns;
         self.tries = 1;
         self.repeating = false;
-        self.script = self.streams.choose(&programs.cumulative);
+        let in_turn = programs.in_turn(self.number, self.begun);
+        self.script = in_turn.unwrap_or_else(|| self.streams.choose(&programs.cumulative));
+        self.begun += 1;
         let (twice, stall) = self.streams.draw(&arm.weight);
         self.repeat = twice;
         self.start_over();

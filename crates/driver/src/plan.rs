@@ -46,6 +46,10 @@ pub struct Plan {
     #[serde(default)]
     pub log: Option<LogPlan>,
     pub scripts: Vec<ScriptPlan>,
+    /// Scripts by number in the order in which a client goes through them, over and over: client k
+    /// takes list k mod n. None: each transaction draws its script by weight.
+    #[serde(default)]
+    pub orders: Vec<Vec<usize>>,
     #[serde(default)]
     pub variables: Map<String, Json>,
     pub arms: Vec<ArmPlan>,

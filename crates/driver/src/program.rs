@@ -14,6 +14,8 @@ pub struct Programs {
     pub scripts: Vec<Program>,
     /// Running sums of the scripts' weights.
     pub cumulative: Vec<u64>,
+    /// The scripts that a client goes through in turn; none: they are drawn.
+    pub orders: Vec<Vec<usize>>,
     /// SQL commands of all scripts: each is prepared once a connection.
     pub statements: usize,
     pub symbols: Symbols,
@@ -57,6 +59,16 @@ pub enum Operation {
 }
 
 impl Programs {
+    /// The script that a client takes for its n-th transaction, where scripts are taken in turn.
+    #[inline]
+    pub fn in_turn(&self, client: usize, n: usize) -> Option<usize> {
+        if self.orders.is_empty() {
+            return None;
+        }
+        let order = &self.orders[client % self.orders.len()];
+        Some(order[n % order.len()])
+    }
+
     /// Parses and encodes the scripts of a plan.
     pub fn compile(plan: &Plan) -> Result<Programs, DriveError> {
         let mut symbols = Symbols::of_scripts(plan.scripts.iter().map(|one| one.text.as_str()));
@@ -77,6 +89,14 @@ impl Programs {
         if sum == 0 {
             return Err(DriveError::new("no script to drive: every weight is 0"));
         }
+        let scripts_known = |order: &Vec<usize>| {
+            !order.is_empty() && order.iter().all(|&number| number < scripts.len())
+        };
+        if !plan.orders.iter().all(scripts_known) {
+            return Err(DriveError::new(
+                "cannot take scripts in turn: an order is empty, or a script is not there",
+            ));
+        }
         let is_given = plan.variables.contains_key("client_id");
         let client_id = symbols.find("client_id").filter(|_| !is_given);
         let mut scope = vec![Value::Undefined; symbols.len()];
@@ -88,6 +108,7 @@ impl Programs {
         Ok(Programs {
             scripts,
             cumulative,
+            orders: plan.orders.clone(),
             statements,
             symbols,
             max_tries: plan.max_tries,

@@ -32,7 +32,10 @@ impl ScriptError {
             line: text[..start].matches('\n').count() + 1,
             column: text[start..offset].chars().count() + 1,
             message: message.into(),
-            source: text[start..end].trim_end_matches('\r').to_owned(),
+            source: text[start..end]
+                .strip_suffix('\r')
+                .unwrap_or(&text[start..end])
+                .to_owned(),
         }
     }
 }

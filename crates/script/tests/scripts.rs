@@ -374,3 +374,24 @@ fn nesting_and_length_are_bounded() {
         .expect_err("many")
         .contains("too many variables"));
 }
+
+#[test]
+fn a_place_lies_in_its_line_however_the_line_ends() {
+    for text in [
+        "--\r\r\r\ra~s[\r\r\r\r",
+        "\\set y 1 +\r\n",
+        "\\set y 1 +\r\r\r",
+    ] {
+        for script in [text.to_owned(), format!("\\set a {text}\nSELECT :a;\n")] {
+            if let Err(error) = parse("s.sql", &script, &mut Symbols::new(), &[]) {
+                assert!(
+                    error.column <= error.source.chars().count() + 2,
+                    "{error:?}"
+                );
+            }
+        }
+    }
+    assert!(compile("\\set y 1 +\r\n")
+        .unwrap_err()
+        .contains("\n\\set y 1 +\n"));
+}

@@ -22,6 +22,7 @@ from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
 TRIMMED_SHARE = 0.10
 """Cut from either end of the sorted block log ratios for the typical slice."""
 COMPLETE = "complete"
+GEOMETRIC_MEAN = "geometric_mean"
 BLAMING = ("crashed: ", "could not start: ")
 """Outcomes of an epoch that name arms, separated by commas, which could not start or survive."""
 
@@ -70,7 +71,10 @@ def read_epoch(
     control: str,
     metric: str,
 ) -> EpochReading:
-    """The reading of one epoch for one contrast; `metric` is "throughput" or "latency_mean"."""
+    """The reading of one epoch for one contrast.
+
+    `metric` is "throughput", "latency_mean" or "geometric_mean".
+    """
     both = {name: totals.arms[name] for name in (control, arm)}
     ratios = block_log_ratios(both[arm], both[control], metric)
     return EpochReading(
@@ -122,12 +126,29 @@ def _log_ratio(arm: ArmTotals, control: ArmTotals, works: list[bool], metric: st
     """An arm without work has throughput 0 and infinite latency; without both, no ratio."""
     if works == [False, False]:
         return math.nan
+    if metric == GEOMETRIC_MEAN:
+        return _geometric_log_ratio(arm, control)
     if works == [True, True]:
         if metric == "throughput":
             return math.log(arm.throughput) - math.log(control.throughput)
         return math.log(arm.latency_mean_ns) - math.log(control.latency_mean_ns)
     control_works = works[1]
     return -math.inf if control_works == (metric == "throughput") else math.inf
+
+
+def _geometric_log_ratio(arm: ArmTotals, control: ArmTotals) -> float:
+    """ln of the ratio of geometric means: the mean of the log ratios of the times of the blocks.
+
+    A query that failed or was given up counts with the time that it took until then: a timeout
+    counts as its limit and is never dropped. NaN where no block has both arms.
+    """
+    of_control = {one.block: one for one in control.slices}
+    ratios = [
+        math.log(max(one.busy_ns, 1)) - math.log(max(of_control[one.block].busy_ns, 1))
+        for one in arm.slices
+        if one.block in of_control
+    ]
+    return float(np.mean(ratios)) if ratios else math.nan
 
 
 def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[float]:
@@ -144,6 +165,8 @@ def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[fl
 
 def log_metric(one: SliceTotals, clients: int, metric: str) -> float:
     """ln of a slice's throughput (transactions per ns) or mean latency (ns); it completed some."""
+    if metric == GEOMETRIC_MEAN:
+        return math.log(max(one.busy_ns, 1))
     if metric == "throughput":
         return math.log(clients * one.transactions / max(one.busy_ns, 1))
     return math.log(max(one.latency_sum_ns, 1) / one.transactions)

@@ -50,7 +50,7 @@ class Terms:
     margin: float = 0.01
     """δ as a fraction: a change smaller than this does not matter to the asker."""
     metric: str = "throughput"
-    """"throughput" (more is faster) or "latency_mean" (less is faster)."""
+    """"throughput" (more is faster), "latency_mean" or "geometric_mean" (less is faster)."""
     alphas: tuple[float, float] = ALPHAS
     open_ended: bool = False
     first_verdict: bool = False

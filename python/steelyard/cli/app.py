@@ -57,6 +57,7 @@ COMMANDS = (
     "drill",
     "checksums",
     "engines",
+    "workloads",
     "studies",
     "report",
 )

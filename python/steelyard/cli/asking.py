@@ -20,10 +20,10 @@ def changes_of(
     workload: Path | None,
     files: Sequence[str] | None,
 ) -> list[str]:
-    """The options of a command as overrides of its study, `--set` first."""
-    changes = list(overrides or ())
+    """The options of a command as overrides of its study: another workload first, then `--set`."""
+    changes = [f"workload={workload}"] if workload else []
+    changes += list(overrides or ())
     changes += [f"budget.measuring={budget}"] if budget else []
-    changes += [f"workload.name={json.dumps(str(workload))}"] if workload else []
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
 

@@ -14,6 +14,7 @@ from steelyard.cli.asking import changes_of, repeating_command, resumed_study, t
 from steelyard.errors import UsageError
 from steelyard.study.calibration import lay_out, parse_weight
 from steelyard.study.read import read_study
+from steelyard.workloads.choice import completed
 
 STUDY = "calibrate"
 
@@ -57,7 +58,7 @@ def calibrate(
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:
-        asked = read_study(STUDY, changes)
+        asked = completed(read_study(STUDY, changes))
     else:
         asked = resumed_study(resume, changed=bool(changes or shares))
         if new_ledger:

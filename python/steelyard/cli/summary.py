@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.cli.beam import beam_lines
 from steelyard.report.builds import default_lines, loads_line
 from steelyard.report.tables import amount, cause_rows
-from steelyard.report.words import MARKS, course, finite, sentence, told, truth_words
+from steelyard.report.words import MARKS, course, finite, reading, sentence, told, truth_words
 from steelyard.units import NS_PER_S, format_duration
 
 Facts = Mapping[str, Any]
@@ -52,7 +52,33 @@ def _causes(verdict: Facts, width: int) -> list[str]:
     for arm in dict.fromkeys(str(c.get("arm") or contrasts[0].get("arm")) for c in causes):
         about = [c for c in causes if str(c.get("arm") or contrasts[0].get("arm")) == arm]
         lines += _cause_table(str(contrasts[0].get("control")), arm, cause_rows(about), width)
-    return lines + _pages(verdict.get("pages"), width)
+    return (
+        lines
+        + _queries(verdict, width)
+        + _work(verdict, width)
+        + _pages(verdict.get("pages"), width)
+    )
+
+
+def _queries(verdict: Facts, width: int) -> list[str]:
+    """A row a query, where each was a slice of its own."""
+    told: list[str] = []
+    for row in verdict.get("queries") or []:
+        values = [amount(row.get(f"{who}_ms"), "ms") for who in ("control", "arm")]
+        lost = sum(int(row.get(f"{who}_unfinished") or 0) for who in ("control", "arm"))
+        more = f" ({lost} not finished: counted with their time until then)" if lost else ""
+        told.append(f"{row.get('query')}  {values[0]:>10}  {values[1]:>10}  {reading(row)}{more}")
+    return [line for one in told for line in wrapped(one, width, "")]
+
+
+def _work(verdict: Facts, width: int) -> list[str]:
+    """What the workload counts of its own work, as NOPM is."""
+    lines: list[str] = []
+    for row in verdict.get("work") or []:
+        name = str(row.get("metric", "")).removesuffix("_per_minute").replace("_", " ")
+        values = [f"{amount(row.get(f'{who}_value'))} {row.get(who)}" for who in ("control", "arm")]
+        lines += wrapped(f"{name} a minute: {', '.join(values)}; {reading(row)}", width, "")
+    return lines
 
 
 def _cause_table(

@@ -15,6 +15,7 @@ from steelyard.cli.builds import ArmBuild, ControlBuild, build_changes
 from steelyard.errors import UsageError
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
+from steelyard.workloads.choice import completed
 
 FAILED = 1
 
@@ -93,4 +94,4 @@ def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
         )
-    return read_study(name, changes)
+    return completed(read_study(name, changes))

@@ -70,6 +70,8 @@ class DrivePlan:
 
     arms: tuple[DriveArm, ...]
     scripts: tuple[DriveScript, ...]
+    orders: tuple[tuple[int, ...], ...] = ()
+    """Scripts by number, in the order in which client k goes through list k mod n; none: drawn."""
     threads: int = 1
     processors: tuple[int, ...] | None = None
     seed: int = 0
@@ -95,6 +97,7 @@ class DrivePlan:
             "mode": self.mode,
             "drain_cap_ns": self.drain_cap_ns,
             "scripts": [asdict(script) for script in self.scripts],
+            "orders": [list(order) for order in self.orders],
             "variables": dict(self.variables),
             "arms": [asdict(arm) for arm in self.arms],
             "max_tries": self.max_tries,

@@ -24,6 +24,7 @@ class SliceTotals:
     busy_ns: int  # summed over clients, debt included
     latency_sum_ns: int
     failed: int = 0
+    script: str | None = None  # the only one of the slice, where each is a slice of its own
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ArmTotals:
     slices: tuple[SliceTotals, ...] = ()
     latencies: Mapping[str, str] = field(default_factory=dict)
     """Script name → histogram over its slices (HdrHistogram V2 deflate, base64, ns)."""
+    statements: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """`script:line words` → executions and the sum of their times in ns, where they are timed."""
 
     @property
     def throughput(self) -> float:
@@ -82,5 +85,9 @@ class EpochTotals:
     """Arm → transactions of the whole epoch, warm-up included: what `counters` is divided by."""
     cpu_ns: Mapping[str, int] = field(default_factory=dict)
     """Arm → processor time of its process tree over the measured slices, dropped ones included."""
+    work_per_minute: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Arm → what its workload counts → how much of it a minute under load, warm-up included."""
+    probes: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """Arm → probe → what its one execution counted."""
     transactions_measured: Mapping[str, int] = field(default_factory=dict)
     """Arm → transactions of the measured slices, dropped ones included: what used `cpu_ns`."""

@@ -60,6 +60,7 @@ def arm_totals(arm: str, slot: int, lines: Iterable[Json]) -> ArmTotals:
         errors=dict(errors),
         slices=tuple(_slice_totals(line) for line in measured),
         latencies={name: histogram_merge(parts) for name, parts in latencies.items()},
+        statements=_statements(measured),
     )
 
 
@@ -81,6 +82,8 @@ def epoch_totals(epoch_line: Json, slice_lines: Iterable[Json]) -> EpochTotals:
         counters={arm: dict(d.get("counters", {})) for arm, d in details.items()},
         transactions_all={arm: d.get("all_transactions", 0) for arm, d in details.items()},
         cpu_ns={arm: d.get("cpu_ns", 0) for arm, d in details.items()},
+        work_per_minute={arm: dict(d.get("work_per_minute", {})) for arm, d in details.items()},
+        probes={arm: dict(d.get("probes", {})) for arm, d in details.items()},
         transactions_measured={arm: d.get("transactions", 0) for arm, d in details.items()},
     )
 
@@ -97,6 +100,17 @@ def epochs_of(slices: Iterable[Json], telemetry: Iterable[Json]) -> list[EpochTo
     return [epoch_totals(finished[epoch], by_epoch[epoch]) for epoch in sorted(finished)]
 
 
+def _statements(lines: Iterable[Json]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for line in lines:
+        for script in line.get("scripts", ()):
+            for timed in script.get("commands", ()):
+                name = f"{script['name']}:{timed['line']} {timed['text']}"
+                executions, sum_ns = found.get(name, (0, 0))
+                found[name] = (executions + timed["executions"], sum_ns + timed["sum_ns"])
+    return found
+
+
 def _sum(lines: Iterable[Json], key: str) -> int:
     return sum(int(line.get(key, 0)) for line in lines)
 
@@ -109,4 +123,5 @@ def _slice_totals(line: Json) -> SliceTotals:
         busy_ns=slice_busy_ns(line),
         latency_sum_ns=line["latency_sum_ns"],
         failed=line.get("failed", 0),
+        script=line.get("script"),
     )

@@ -67,6 +67,64 @@ def latency_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
     ]
 
 
+def work_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
+    """What the workload counts of its own work, a minute, with its contrast."""
+    return [
+        {
+            "metric": str(row.get("metric", "")).removesuffix("_per_minute").replace("_", " "),
+            "control": amount(row.get("control_value")),
+            "arm": amount(row.get("arm_value")),
+            "reading": reading(row),
+            "note": "",
+        }
+        for row in rows
+    ]
+
+
+def script_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
+    """Each percentile of each script with both arms' latency and the effect on it."""
+    every = list(rows)
+    told = latency_rows(every)
+    return [
+        {"metric": f"{row.get('script')}, {one['quantile']}", **one, "note": ""}
+        for row, one in zip(every, told, strict=True)
+    ]
+
+
+def query_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
+    """The time of each query in both arms, with its contrast and what was not finished."""
+    return [
+        {
+            "metric": str(row.get("query", "")),
+            "control": amount(row.get("control_ms"), "ms"),
+            "arm": amount(row.get("arm_ms"), "ms"),
+            "reading": reading(row),
+            "note": _unfinished(row),
+        }
+        for row in rows
+    ]
+
+
+def _unfinished(row: Facts) -> str:
+    counts = [(row.get(f"{who}_unfinished") or 0, row.get(who)) for who in ("control", "arm")]
+    told = [f"{count} in {arm}" for count, arm in counts if count]
+    return f"not finished: {', '.join(told)}; counted with their time until then" if told else ""
+
+
+def statement_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
+    """The mean time of each statement in both arms, with its contrast."""
+    return [
+        {
+            "metric": str(row.get("statement", "")),
+            "control": _microseconds(row.get("control_us")),
+            "arm": _microseconds(row.get("arm_us")),
+            "reading": reading(row),
+            "note": "",
+        }
+        for row in rows
+    ]
+
+
 def epoch_rows(contrast: Facts) -> list[dict[str, str]]:
     """Each epoch with where the arms stood, who went first, and what was read."""
     arm, control = str(contrast.get("arm")), str(contrast.get("control"))

@@ -16,6 +16,7 @@ MARKS = {"slower": "▼", "faster": "▲", "equivalent": "=", "inconclusive": "?
 QUANTITIES = {
     "throughput": "throughput",
     "latency_mean": "mean latency",
+    "geometric_mean": "geometric mean time",
     "cpu_us": "server CPU",
     "wal_bytes": "WAL",
 }

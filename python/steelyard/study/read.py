@@ -86,6 +86,9 @@ def _override(table: Table, override: str, file: Path) -> None:
         if not isinstance(inner, dict):
             raise StudyError(f'{file.name}: "{part}" in override "{override}" is not a table')
         target = inner
+    if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
+        table["workload"] = {"name": text}
+        return
     target[path[-1]] = _value(text, keeps_its_letters=path[-1] == "version")
 
 

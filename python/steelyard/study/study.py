@@ -36,6 +36,10 @@ def _version(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
+def _choice(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
 def at_least(duration: str) -> AfterValidator:
     """A bound in people's units, said in people's units."""
     bound_ns = parse_duration(duration)
@@ -106,13 +110,22 @@ class WorkloadChoice(_Model):
     """Which workload is driven, how large, and by how many clients."""
 
     name: str = "pgbench"
-    scale: Annotated[int, Field(ge=1)] = 50
-    scripts: dict[str, Annotated[int, Field(ge=1)]] = {"select-only": 1}
-    """Built-in script name or file path, with its weight."""
+    scale: Annotated[int, Field(ge=1)] | None = None
+    """None: what the workload calls its own."""
+    options: dict[str, str | int | bool] = {}
+    """What else the workload lets one choose: `steelyard workloads NAME` lists it."""
+    scripts: dict[str, Annotated[int, Field(ge=1)]] = {}
+    """Built-in script name or file path, with its weight; none: the workload's own mix."""
+    streams: tuple[tuple[str, ...], ...] = ()
+    """Scripts in the order in which a client goes through them: client k through stream k mod n.
+    None: each transaction draws its script by weight."""
     clients: Annotated[int, Field(ge=1)] = 8
     threads: Annotated[int, Field(ge=0)] = 0
     """Driver threads; 0: one a processor, never more than clients."""
-    mode: Literal["simple", "extended", "prepared"] = "prepared"
+    mode: Literal["simple", "extended", "prepared"] | None = None
+    """None: as the workload is meant to be driven, which is prepared but for slow queries."""
+    timed: bool = False
+    """Also time every statement by itself: two looks at the clock for each."""
     variables: dict[str, str | int | float] = {}
     loads: Annotated[int, Field(ge=1, le=100)] | None = None
     """Separate loads of the same rows, which epochs take in turn. None: 3 for each build where
@@ -124,7 +137,8 @@ class WorkloadChoice(_Model):
 class Decision(_Model):
     """What is decided, on which metric, at which margin."""
 
-    metric: Literal["throughput", "latency_mean"] = "throughput"
+    metric: Literal["throughput", "latency_mean", "geometric_mean"] = "throughput"
+    """geometric_mean: of the times that each block's slices took; with counted slices only."""
     margin: Annotated[Fraction, Field(gt=0, lt=0.5)] = 0.01
     first_verdict: bool = False
     open_ended: bool = False
@@ -139,6 +153,17 @@ class Decision(_Model):
         return self
 
 
+class Counted(_Model):
+    """Slices of so many executions in place of a time: for work that can be done only once."""
+
+    each: Annotated[int, Field(ge=1)]
+    """Executions of each client in a slice."""
+    blocks: Annotated[int, Field(ge=1, le=10_000)]
+    """Measured blocks of an epoch, every arm once in each."""
+    warmup: Annotated[int, Field(ge=0, le=10_000)] = 1
+    """Blocks before them."""
+
+
 class Budget(_Model):
     """How long may be measured, and how it is cut into epochs."""
 
@@ -147,6 +172,14 @@ class Budget(_Model):
     """None: chosen from the budget, even, at least 10."""
     slice: Annotated[Nanoseconds, at_least("50ms")] | None = None
     """None: chosen by the pilot."""
+    counted: Counted | None = None
+    """None: slices are cut by time."""
+
+    @model_validator(mode="after")
+    def _one_cut(self) -> Budget:
+        if self.slice is not None and self.counted is not None:
+            raise ValueError('"slice" and "counted" both say how long a slice is: give one of them')
+        return self
 
 
 class Study(_Model):
@@ -164,7 +197,7 @@ class Study(_Model):
     """Where builds differ in a setting's default: set alike for all arms, or as each has it."""
     contrib: bool = False
     """Bring contrib's modules to builds that were made without them."""
-    workload: WorkloadChoice = WorkloadChoice()
+    workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
     cost: Cost = "auto"
     placement: Placement = "auto"
     decision: Decision = Decision()
@@ -175,6 +208,12 @@ class Study(_Model):
         names = [arm.name for arm in self.every_arm]
         if len(set(names)) != len(names):
             raise ValueError("two arms have one name")
+        return self
+
+    @model_validator(mode="after")
+    def _slices_are_queries(self) -> Study:
+        if self.decision.metric == "geometric_mean" and self.budget.counted is None:
+            raise ValueError('decision.metric = "geometric_mean" needs budget.counted')
         return self
 
     @model_validator(mode="after")

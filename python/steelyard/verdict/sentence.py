@@ -11,7 +11,11 @@ from steelyard.verdict.rule import VerdictKind
 from steelyard.verdict.verdict import Contrast
 
 _EPOCHS = "epochs"
-_METRICS = {"throughput": "throughput", "latency_mean": "mean latency"}
+_METRICS = {
+    "throughput": "throughput",
+    "latency_mean": "mean latency",
+    "geometric_mean": "geometric mean time",
+}
 
 
 def sentence_of(contrast: Contrast) -> str:

@@ -15,7 +15,7 @@ from steelyard.verdict.threat import Threat
 
 Json = dict[str, Any]
 """A verdict or a part of it, as verdict.json holds it."""
-UNITS = {"throughput": "transactions/s", "latency_mean": "µs"}
+UNITS = {"throughput": "transactions/s", "latency_mean": "µs", "geometric_mean": "µs"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from steelyard.errors import DriverError, EngineError, ServerError
 from steelyard.readings.reading import EpochTotals
 from steelyard.readings.totals import epoch_totals
 from steelyard.study.plan import block_count
+from steelyard.weighing.achievements import work_per_minute
 from steelyard.weighing.choices import Choices
+from steelyard.weighing.counted import counted_visits
 from steelyard.weighing.load import Visit
 from steelyard.weighing.losses import ArmLostError
 from steelyard.weighing.setup import Setup
@@ -90,7 +92,9 @@ class EpochRunner:
         head: Json,
     ) -> None:
         laboratory = self._setup.laboratory
+        study = self._setup.study
         before = {arm: dict(laboratory.counters(i)) for arm, i in standing.items()}
+        done_before = {arm: laboratory.work_counts(i, study) for arm, i in standing.items()}
         seed = self._design.script_seed(epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
         with self._setup.connect(standing, placement, seed, stalls) as load:
@@ -104,13 +108,20 @@ class EpochRunner:
             arm: self._account(arm, standing[arm], before[arm], start, end, lines)
             for arm in standing
         }
+        for arm, instance in standing.items():
+            own = [line for line in lines if line["arm"] == arm]
+            done = laboratory.work_counts(instance, study)
+            head["arms"][arm]["work_per_minute"] = work_per_minute(done_before[arm], done, own)
+            head["arms"][arm]["probes"] = laboratory.probes(instance, study)
         head["violations"] = {
-            arm: list(laboratory.violations(instance, self._setup.study, self._setup.scripts))
+            arm: list(laboratory.violations(instance, study, self._setup.scripts))
             for arm, instance in standing.items()
         }
 
     def _visits(self, epoch: int) -> tuple[list[Visit], list[Visit]]:
         choices, arms = self._choices, self._design.arms
+        if self._setup.study.budget.counted is not None:
+            return counted_visits(self._design, epoch, self._setup.study)
         warm_blocks = block_count(choices.warmup_ns, len(arms), choices.visit_ns)
         blocks = block_count(self._design.epoch_ns, len(arms), choices.visit_ns)
         orders = self._design.blocks(epoch, warm_blocks + blocks)

@@ -81,6 +81,12 @@ class Laboratory(Protocol):
     ) -> Sequence[str]:
         """What the workload's own checks find wrong with the work that was done."""
 
+    def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
+        """What the workload counts of the work that was done so far, by name."""
+
+    def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
+        """What single accesses cost on rows that nobody timed: probe → counter → amount."""
+
     def environment(
         self,
         standing: Mapping[str, Instance],

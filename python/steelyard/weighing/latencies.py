@@ -15,10 +15,17 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 Json = dict[str, Any]
 
 
-def latency_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+def latency_rows(
+    epochs: Sequence[EpochTotals],
+    control: str,
+    arm: str,
+    *,
+    script: str | None = None,
+    quantiles: Sequence[float] = QUANTILES,
+) -> list[Json]:
     """One row a quantile that every epoch can tell, as verdict.json keeps it.
 
-    The scripts of an epoch are pooled: the quantile is of the mix that was driven.
+    Without a `script` those of an epoch are pooled: the quantile is of the mix that was driven.
     """
     from steelyard._core import histogram_quantiles
 
@@ -26,8 +33,9 @@ def latency_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[
     counts = []
     for epoch in epochs:
         for name in (control, arm):
-            scripts = list(epoch.arms[name].latencies.values())
-            found = histogram_quantiles(scripts, list(QUANTILES))
+            every = epoch.arms[name].latencies
+            driven = [every[one] for one in every if script in (None, one)]
+            found = histogram_quantiles(driven, list(quantiles))
             tables[name].append(found["values"])
             counts.append(found["count"])
     if not counts or min(counts) == 0:
@@ -43,5 +51,5 @@ def latency_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[
             **percent_ends(one.estimate),
             "confidence": one.estimate.confidence,
         }
-        for one in quantile_contrasts(QUANTILES, of_control, of_arm, min(counts))
+        for one in quantile_contrasts(quantiles, of_control, of_arm, min(counts))
     ]

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
 from steelyard.engines.engine import Freezable, Instance, Placeable
-from steelyard.errors import EngineError
+from steelyard.errors import EngineError, StudyError
 from steelyard.study.study import Study
 from steelyard.weighing.background import BackgroundWork
 from steelyard.weighing.laboratory import Creditor, Laboratory
@@ -31,10 +31,12 @@ class Visit:
     """One slice that is to be run, and where it stands in the epoch."""
 
     arm: str
-    length_ns: int
+    length_ns: int | None  # None: by executions
     kind: str  # "pilot", "warmup", "measured"
     block: int
     position: int
+    each: int | None = None  # executions of each client
+    script: str | None = None  # which one, where scripts are taken in turn and each is a visit
 
 
 class Load:
@@ -63,12 +65,14 @@ class Load:
             threads=threads,
             processors=driver_processors(processors, placement),
             seed=seed,
-            mode=study.workload.mode,
+            mode=study.workload.mode or "prepared",
+            orders=_orders(study, scripts),
             drain_cap_ns=DRAIN_CAP_NS,
             scripts=tuple(
                 DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
             ),
             variables=dict(laboratory.variables(study)),
+            timed=study.workload.timed,
             arms=tuple(
                 _drive_arm(study, name, standing[name], (stalls or {}).get(name))
                 for name in self._names
@@ -154,7 +158,8 @@ class Load:
         return answer
 
     def _request(self, visit: Visit) -> SliceRequest:
-        return SliceRequest(arm=self._names.index(visit.arm), length_ns=visit.length_ns)
+        number = self._names.index(visit.arm)
+        return SliceRequest(arm=number, length_ns=visit.length_ns, each=visit.each)
 
     def _place(self, arm: str, backends: Iterable[tuple[int, int]]) -> None:
         """Pin backends, each with the number of its client, as the placement says."""
@@ -220,6 +225,15 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
     )
 
 
+def _orders(study: Study, scripts: Sequence[Script]) -> tuple[tuple[int, ...], ...]:
+    """The streams of a study by the numbers of their scripts."""
+    numbers = {script.name: number for number, script in enumerate(scripts)}
+    for name in (name for stream in study.workload.streams for name in stream):
+        if name not in numbers:
+            raise StudyError(f'workload.streams: script "{name}" is not driven')
+    return tuple(tuple(numbers[name] for name in stream) for stream in study.workload.streams)
+
+
 def _freezable(instance: Instance) -> Freezable:
     if not isinstance(instance, Freezable):
         raise EngineError(
@@ -231,4 +245,7 @@ def _freezable(instance: Instance) -> Freezable:
 
 def _line(visit: Visit, answer: dict[str, Any], *, debt_ns: int) -> dict[str, Any]:
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
-    return {**answer, **placed, "debt_ns": debt_ns}
+    named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
+    if visit.length_ns is None:
+        named["length_ns"] = None  # it had no bell
+    return {**answer, **placed, **named, "debt_ns": debt_ns}

@@ -25,6 +25,7 @@ from steelyard.readings.totals import slice_busy_ns
 from steelyard.study.plan import slice_candidates
 from steelyard.units import NS_PER_S, format_duration
 from steelyard.weighing.choices import Choices
+from steelyard.weighing.counted import pilot_counted
 from steelyard.weighing.load import Load, Visit
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stalls import find_stalls
@@ -67,6 +68,8 @@ class Pilot:
     def run(self) -> Choices:
         """The choices for this weighing; an arm that cannot start or do work is an error here."""
         setup, study, seed = self._setup, self._study, self._design.script_seed
+        if study.budget.counted is not None:
+            return pilot_counted(setup, study.budget.counted, self._progress)
         asked = study.placement
         self._progress.stage("pilot: watch the load settle")
         first = "symmetric" if asked == "auto" else asked

@@ -56,7 +56,11 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "first_verdict": study.decision.first_verdict,
         "judged": study.decision.judged,
         "epoch_ns": design.epoch_ns,
-        "blocks_per_epoch": block_count(design.epoch_ns, len(design.arms), choices.visit_ns),
+        "blocks_per_epoch": (
+            study.budget.counted.blocks
+            if study.budget.counted is not None
+            else block_count(design.epoch_ns, len(design.arms), choices.visit_ns)
+        ),
         "threads": thread_count(study, processors),
         "clients": workload.clients,
         "processors": processors,

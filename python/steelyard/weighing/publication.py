@@ -12,6 +12,13 @@ from steelyard.readings.progress import Progress
 from steelyard.readings.record import Record
 from steelyard.report.page import write_report
 from steelyard.study.study import Study
+from steelyard.weighing.achievements import (
+    probe_rows,
+    query_rows,
+    script_rows,
+    statement_rows,
+    work_rows,
+)
 from steelyard.weighing.books import tell
 from steelyard.weighing.causes import cause_rows, complete, page_cost
 from steelyard.weighing.choices import Choices
@@ -70,6 +77,11 @@ def _verdict(
         "contrasts": _contrasts(study, plan, told, outcome),
         "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
         "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
+        "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
+        "queries": [row for arm in arms for row in query_rows(told, control, arm)],
+        "statements": [row for arm in arms for row in statement_rows(told, control, arm)],
+        "work": [row for arm in arms for row in work_rows(told, control, arm)],
+        "probes": probe_rows(told, [control, *arms]),
         "pages": _pages(study, told),
         "differences": _differences(inspection, arms),
         "defaults": plan.get("defaults"),

@@ -33,10 +33,12 @@ from steelyard.telemetry.server import connect, read_counters, wait_until_flushe
 from steelyard.telemetry.waits import WaitSampler
 from steelyard.units import format_bytes
 from steelyard.weighing.laboratory import SaysStage
-from steelyard.workloads.checks import check
+from steelyard.workloads.checks import check, count_work
+from steelyard.workloads.choice import chosen_scale, chosen_workload, complete
+from steelyard.workloads.probes import explain_probes
 from steelyard.workloads.scripts import Script, resolve_scripts
 from steelyard.workloads.template import template
-from steelyard.workloads.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.workload import DATABASE, Workload
 
 if TYPE_CHECKING:
     import psycopg
@@ -85,9 +87,9 @@ class World:
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         """The scripts of the study's workload, each compiled and evaluated once."""
-        choice = study.workload
-        workload = find_workload(choice.name)
-        resolved = resolve_scripts(workload, choice.scripts, choice.scale, choice.variables)
+        choice = complete(study.workload)
+        scale = chosen_scale(choice)
+        resolved = resolve_scripts(chosen_workload(choice), choice.scripts, scale, choice.variables)
         return tuple(resolved)
 
     def template(
@@ -96,22 +98,23 @@ class World:
         """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
         if not isinstance(engine, Postgres):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
-        workload = find_workload(study.workload.name)
-        scale = study.workload.scale
+        workload = chosen_workload(study.workload)
+        scale = chosen_scale(study.workload)
         found = template(engine, workload, scale, say, copies=copies, number=number)
-        self._require_room(workload, study, copies)
+        self._require_room(workload, scale, len(study.every_arm), copies)
         return found
 
-    def _require_room(self, workload: Workload, study: Study, copies: int) -> None:
-        one = workload.bytes_per_scale * study.workload.scale
-        needed = copies * one + len(study.every_arm) * WAL_RESERVE_BYTES
+    def _require_room(self, workload: Workload, scale: int, arms: int, copies: int) -> None:
+        reserved = arms * WAL_RESERVE_BYTES
+        needed = copies * workload.bytes_at(scale) + reserved
         free = free_bytes(open_cache().runs)
         if free < needed:
+            fits = max(1, workload.largest_scale((free - reserved) // max(1, copies)))
             raise EngineError(
-                f"could not weigh at scale {study.workload.scale}: "
+                f"could not weigh at scale {scale}: "
                 f"{format_bytes(needed)} are needed, {format_bytes(free)} are free",
                 detail=f'Needed under "{open_cache().root}" for {copies} copies and their WAL.',
-                hint="Free some room, or choose a smaller scale: --set workload.scale=10",
+                hint=f"Free some room, or choose a smaller scale: --set workload.scale={fits}",
             )
 
     def slot(self, number: int) -> Slot:
@@ -124,8 +127,8 @@ class World:
 
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` among them."""
-        workload = find_workload(study.workload.name)
-        return {**workload.variables(study.workload.scale), **study.workload.variables}
+        scale = chosen_scale(study.workload)
+        return {**chosen_workload(study.workload).variables(scale), **study.workload.variables}
 
     def drive(self, plan: DrivePlan) -> Driver:
         """A load driver in its own process, connected to every arm."""
@@ -153,8 +156,17 @@ class World:
         """What the workload's checks find wrong; work that writes nothing leaves nothing wrong."""
         if not any(script.writes for script in scripts):
             return []
-        workload = find_workload(study.workload.name)
-        return check(workload, instance.address, study.workload.scale, scripts)
+        workload = chosen_workload(study.workload)
+        return check(workload, instance.address, chosen_scale(study.workload), scripts)
+
+    def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
+        """What the workload counts of the work that was done so far, by name."""
+        return count_work(chosen_workload(study.workload), instance.address)
+
+    def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
+        """What the workload's probes count, explained on the server."""
+        scale = chosen_scale(study.workload)
+        return explain_probes(chosen_workload(study.workload), instance.address, scale)
 
     def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
         """Statement → its generic plan on this arm."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from steelyard.engines.engine import Address
-from steelyard.errors import EngineError, ServerError
-from steelyard.workloads.rows import copy_rows
-from steelyard.workloads.workload import DATABASE, Table, Workload
+from steelyard.errors import ServerError
+from steelyard.workloads.checks import violations_after_load
+from steelyard.workloads.database import begin_mark, connected, create_database, mark, value
+from steelyard.workloads.filling import Filled, fill, rows_of
+from steelyard.workloads.pace import Pace, Progress
+from steelyard.workloads.side_by_side import Halt, Piece, side_by_side
+from steelyard.workloads.statements import by_creation, by_table
+from steelyard.workloads.workload import Table, Workload
 
 if TYPE_CHECKING:
     import psycopg
-
-MARKER = "steelyard_marker"
-"""A database with this table was made by Steelyard; no other one is ever written to."""
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -31,116 +32,119 @@ class LoadReport:
     bytes: int
     tables: dict[str, int]
     """Rows by table."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """Of the bytes that were sent, by table: equal loads have equal ones."""
 
 
 def load(
-    workload: Workload, address: Address, scale: int, progress: Progress | None = None
+    workload: Workload,
+    address: Address,
+    scale: int,
+    progress: Progress | None = None,
+    *,
+    replacing: bool = False,
 ) -> LoadReport:
-    """Make database "steelyard" on the server and fill it, as `pgbench -i` leaves its own.
+    """Make database "steelyard" on the server, fill it, and prove by its checks that it is right.
 
-    Tables and rows come in one transaction (COPY FREEZE); then VACUUM ANALYZE; then the keys.
-    EngineError: the database is there already, or the server is a standby. ServerError: the
-    server's words, or a row count that is wrong.
+    Tables side by side, each made and filled in one transaction (COPY FREEZE), then VACUUM ANALYZE;
+    then the keys, side by side too; then what must come in order. EngineError: the database is
+    there already, or the server is a standby. ServerError: the server's words, or rows that are
+    not those that were sent.
     """
     workload.check_scale(scale)
     told = progress or (lambda _: None)
     started = time.monotonic()
-    _create_database(address)
-    with connected(replace(address, database=DATABASE)) as connection:
+    ours = create_database(address, replacing=replacing)
+    with connected(ours) as connection:
+        begin_mark(connection)
+        filled = _fill_tables(connection, ours, workload, scale, told)
         with connection.transaction():
-            _run(connection, workload.statements("schema.sql", scale))
-            for table in workload.tables:
-                _fill(connection, table, scale, told)
-            _run(connection, workload.statements("load.sql", scale))
-            counted = {table.name: _count(connection, table, scale) for table in workload.tables}
-            _mark(connection, workload, scale, sum(counted.values()))
+            _execute(workload.statements("load.sql", scale), connection)
+        counted = {t.name: _count(connection, t, scale, filled) for t in workload.tables}
+        _finish(connection, ours, workload, scale, told)
+        if last := workload.statements("last.sql", scale):
+            told("insert")
+            _execute(last, connection)
+        mark(connection, workload, scale, sum(counted.values()))
+        size = value(connection, "SELECT pg_database_size(current_database())")
+    seconds = time.monotonic() - started
+    digests = {name: one.digest for name, one in filled.items() if one.digest}
+    return LoadReport(sum(counted.values()), seconds, size, counted, digests)
+
+
+def _fill_tables(
+    connection: psycopg.Connection,
+    ours: Address,
+    workload: Workload,
+    scale: int,
+    told: Progress,
+) -> dict[str, Filled]:
+    names = [table.name for table in workload.tables]
+    before, groups = by_creation(workload.statements("schema.sql", scale), names)
+    _execute(before, connection)
+    pace, halt = Pace(told), Halt()
+    filled: dict[str, Filled] = {}
+
+    streams = {table.name: rows_of(workload, table, scale) for table in workload.tables}
+    pace.expect(sum(stream.rows for stream in streams.values() if stream))
+
+    def piece(table: Table, connection: psycopg.Connection) -> None:
+        stream = streams[table.name]
+        per_scale = table.rows_per_scale
+        expected = None if per_scale is None else per_scale * scale
+        schema = groups.get(table.name, [])
+        filled[table.name] = fill(connection, table, expected, schema, stream, pace, halt)
+        connection.execute(f"VACUUM (ANALYZE) {table.name}".encode())
+
+    told("load")
+    pieces = [partial(piece, table) for table in workload.tables]
+    side_by_side(ours, pieces, _at_once(), halt)
+    return filled
+
+
+def _finish(
+    connection: psycopg.Connection, ours: Address, workload: Workload, scale: int, told: Progress
+) -> None:
+    """Statistics of what SQL has filled, keys, constraints, routines; then the checks."""
+    if workload.statements("load.sql", scale):
         told("vacuum")
         for table in workload.tables:
-            connection.execute(f"VACUUM (ANALYZE) {table.name}".encode())
-        told("make keys")
-        _run(connection, workload.statements("keys.sql", scale))
-        size = _value(connection, "SELECT pg_database_size(current_database())")
-    seconds = time.monotonic() - started
-    return LoadReport(sum(counted.values()), seconds, size, counted)
-
-
-@contextmanager
-def connected(address: Address) -> Iterator[psycopg.Connection]:
-    """A control connection in autocommit; what the server says against it is a ServerError."""
-    import psycopg
-
-    try:
-        # An empty "options" keeps PGOPTIONS of the caller out of the session.
-        with psycopg.connect(address.conninfo(), options="", autocommit=True) as connection:
-            yield connection
-    except psycopg.Error as error:
+            connection.execute(f"VACUUM (FREEZE, ANALYZE) {table.name}".encode())
+    told("make keys")
+    groups = by_table(workload.statements("keys.sql", scale))
+    pieces: list[Piece] = [partial(_execute, group) for group in groups]
+    side_by_side(ours, pieces, _at_once(), Halt())
+    for file in ("constraints.sql", "routines.sql"):
+        _execute(workload.statements(file, scale), connection)
+    told("check")
+    wrong = violations_after_load(connection, workload, scale)
+    if wrong:
         raise ServerError(
-            f'could not work on database "{address.database}" at "{address.host}"',
-            detail=str(error).strip(),
-        ) from error
+            f'could not load workload "{workload.name}": its checks find it wrong',
+            detail="; ".join(wrong[:5]),
+        )
 
 
-def _create_database(address: Address) -> None:
-    with connected(address) as connection:
-        if _value(connection, "SELECT pg_is_in_recovery()::int"):
-            raise EngineError(f'cannot load into the server at "{address.host}": it is a standby')
-        taken = f"SELECT count(*) FROM pg_database WHERE datname = '{DATABASE}'"
-        if _value(connection, taken):
-            raise EngineError(
-                f'cannot load into the server at "{address.host}": '
-                f'it has a database "{DATABASE}" already',
-                hint="Steelyard writes only into a database that it has just made.",
-            )
-        connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
-
-
-def _run(connection: psycopg.Connection, statements: list[str]) -> None:
+def _execute(statements: Sequence[str], connection: psycopg.Connection) -> None:
     for statement in statements:
         connection.execute(statement.encode())
 
 
-def _value(connection: psycopg.Connection, query: str) -> int:
-    row = connection.execute(query.encode()).fetchone()
-    assert row is not None  # aggregates and functions answer with one row
-    return int(row[0])
+def _at_once() -> int:
+    """Tables loaded at once: one a processor; two on one, for the server works while rows come."""
+    return max(2, len(os.sched_getaffinity(0)))
 
 
-def _fill(connection: psycopg.Connection, table: Table, scale: int, told: Progress) -> None:
-    if table.generator is None or not table.rows_per_scale:
-        return
-    rows = table.rows_per_scale * scale
-    tenths_told = 0
-
-    def so_far(done: int) -> None:
-        nonlocal tenths_told
-        tenths = 10 * done // rows
-        if tenths > tenths_told:
-            tenths_told = tenths
-            told(f"load {table.name}: {done:,} of {rows:,} rows")
-
-    copy_rows(connection, table.generator, table.name, scale, rows, so_far)
-
-
-def _count(connection: psycopg.Connection, table: Table, scale: int) -> int:
-    """Rows of a table; those that COPY has just counted are not counted again."""
-    if table.generator is not None and table.rows_per_scale:
-        return table.rows_per_scale * scale
-    found = _value(connection, f"SELECT count(*) FROM {table.name}")
+def _count(
+    connection: psycopg.Connection, table: Table, scale: int, filled: dict[str, Filled]
+) -> int:
+    """Rows of a table; those that have just been counted are not counted again."""
+    if filled[table.name].digest:
+        return filled[table.name].rows
+    found = value(connection, f"SELECT count(*) FROM {table.name}")
     if table.rows_per_scale is not None and found != table.rows_per_scale * scale:
         raise ServerError(
             f'could not fill table "{table.name}": '
             f"it has {found} rows, not {table.rows_per_scale * scale}"
         )
     return found
-
-
-def _mark(connection: psycopg.Connection, workload: Workload, scale: int, rows: int) -> None:
-    columns = (
-        "workload text NOT NULL, scale bigint NOT NULL, rows bigint NOT NULL, "
-        "digest text NOT NULL, loaded timestamptz NOT NULL DEFAULT now()"
-    )
-    connection.execute(f"CREATE TABLE {MARKER} ({columns})".encode())
-    connection.execute(
-        f"INSERT INTO {MARKER} (workload, scale, rows, digest) VALUES (%s, %s, %s, %s)".encode(),
-        (workload.name, scale, rows, workload.digest()),
-    )

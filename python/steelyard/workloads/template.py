@@ -24,14 +24,15 @@ from steelyard.engines.postgres.control import stopped_identifier
 from steelyard.engines.registry import open_run
 from steelyard.errors import EngineError
 from steelyard.units import format_bytes
-from steelyard.workloads.load import LoadReport, Progress, load
+from steelyard.workloads.load import LoadReport, load
+from steelyard.workloads.pace import Progress
 from steelyard.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from steelyard.engines.engine import Identity
     from steelyard.engines.postgres.postgres import Postgres
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the loader makes other bytes of the same workload."""
 
 DESCRIPTION = "template.json"
@@ -101,7 +102,7 @@ def template_key(identity: Identity, workload: Workload, scale: int, number: int
     digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:12]
     version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)
     again = f"-load{number + 1}" if number else ""
-    return f"{identity.kind}-{version}-{workload.name}-{scale}-{digest}{again}"
+    return f"{identity.kind}-{version}-{workload.loaded_name}-{scale}-{digest}{again}"
 
 
 def _edition(identity: Identity) -> list[int]:
@@ -143,14 +144,16 @@ def _sole_maker(cache: Cache, key: str, told: Progress) -> Iterator[None]:
 
 
 def _require_room(cache: Cache, workload: Workload, scale: int, copies: int) -> None:
-    one = workload.bytes_per_scale * scale + _CLUSTER_BYTES
+    one = workload.bytes_at(scale) + _CLUSTER_BYTES
     needed, free = one * (1 + copies), free_bytes(cache.templates)
     if free < needed:
+        fits = workload.largest_scale(free // (1 + copies) - _CLUSTER_BYTES)
         raise EngineError(
             f'could not load workload "{workload.name}" at scale {scale}: '
             f"{format_bytes(needed)} are needed, {format_bytes(free)} are free",
             detail=f'Needed under "{cache.root}" for the loaded data and {copies} copies of it.',
-            hint="Free some room, choose a smaller scale, or move the cache: STEELYARD_CACHE.",
+            hint=(f"Scale {fits} would fit. " if fits else "")
+            + "Free some room, choose a smaller scale, or move the cache: STEELYARD_CACHE.",
         )
 
 
@@ -186,11 +189,13 @@ def _described(
         "format": FORMAT,
         "version": identity.version,
         "builder": identity.builder,
-        "workload": workload.name,
+        "workload": workload.loaded_name,
+        "options": workload.loading,
         "digest": workload.digest(),
         "scale": scale,
         "rows": loaded.rows,
         "tables": loaded.tables,
+        "digests": loaded.digests,
         "database_bytes": loaded.bytes,
         "bytes": tree_bytes(made),
         "load_seconds": round(loaded.seconds, 3),

@@ -1,33 +1,49 @@
 """Holds a workload: what its folder says, and the folders that come with Steelyard.
 
 A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (rows made by SQL),
-`keys.sql` (run after the rows and the vacuum), `checks.sql` (every row returned is a violation),
-`checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes) and `scripts/*.sql`. SQL files
-are cut into statements by pgbench's rules and may use `:scale`.
+`keys.sql` (run after the rows and the vacuum, tables side by side), `constraints.sql` and
+`routines.sql` (after the keys, in order), `last.sql` (after the checks; nothing touches the rows
+after it), `checks.sql` (every row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT
+is the only one that writes) and `scripts/*.sql`. SQL files are cut into statements by pgbench's
+rules and may use `:scale` and the workload's options.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from steelyard._core import script_statements
 from steelyard.errors import UsageError
+from steelyard.workloads.option import Mix, Option, OptionValue, choose
 
 DATABASE = "steelyard"
 """Every workload is loaded into a database of this name."""
 
 _BUILT_IN = Path(__file__).parent
 _DESCRIPTION = "workload.toml"
+LOADING_FILES = (
+    "schema.sql",
+    "load.sql",
+    "keys.sql",
+    "constraints.sql",
+    "routines.sql",
+    "last.sql",
+)
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _words(value: object) -> object:
+    return tuple(value.split()) if isinstance(value, str) else value
 
 
 class Table(_Model):
@@ -36,8 +52,8 @@ class Table(_Model):
     name: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
     rows_per_scale: Annotated[int, Field(ge=0)] | None = None
     """None: not known beforehand, so not verified."""
-    generator: Literal["pgbench"] | None = None
-    """Who makes its rows; None: nobody, or `load.sql`."""
+    generator: str | None = None
+    """Who makes its rows, a name of `crates/datagen`; None: nobody, or `load.sql`."""
 
 
 class ScriptFacts(_Model):
@@ -56,11 +72,37 @@ class Workload(_Model):
     title: str
     scale_is: str
     """What the scale counts."""
+    scale_name: Annotated[str, Field(pattern=r"^[a-z_]+$")] = "scale"
+    """What `workloads load --set` may call it beside "scale"."""
+    default_scale: Annotated[int, Field(ge=1)] = 1
     max_scale: Annotated[int, Field(ge=1)] = 2**31 - 1
     bytes_per_scale: Annotated[int, Field(ge=1)]
     """Size of the loaded database for each unit of scale, keys included."""
+    bytes_fixed: Annotated[int, Field(ge=0)] = 0
+    """Size of what does not grow with the scale."""
+    loads_as: str | None = None
+    """Another built-in workload whose rows, checks and options this one has."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Of every random row: equal seeds make equal bytes."""
     tables: Annotated[tuple[Table, ...], Field(min_length=1)]
+    options: dict[str, Option] = {}
+    mixes: tuple[Mix, ...] = ()
+    """The scripts that are driven where a study names none: the first mix that fits."""
+    begins: dict[str, int] = {}
+    """Variables that its scripts change, as they are before a client's first transaction."""
+    probes: dict[str, str] = {}
+    """Name → query that is explained after an epoch, on rows that no script touches."""
+    mode: Literal["simple", "extended", "prepared"] = "prepared"
+    """How statements are sent, where a study does not say: slow ones are planned each time."""
+    streams: tuple[Annotated[tuple[str, ...], BeforeValidator(_words)], ...] = ()
+    """Orders of its scripts; where a study names none, client k goes through stream k mod n."""
+    around: dict[str, tuple[str, str]] = {}
+    """Switch → the scripts before and after the first client's stream, where it is on."""
+    counts: dict[str, str] = {}
+    """Name → query of one number that grows with the work done, as orders entered do."""
     scripts: dict[str, ScriptFacts] = {}
+    chosen: dict[str, OptionValue] = {}
+    """The values of all options; those of `workload.toml` until others are chosen."""
 
     def check_scale(self, scale: int) -> None:
         """UsageError unless the workload exists at this scale."""
@@ -71,16 +113,64 @@ class Workload(_Model):
                 detail=f"The scale counts {self.scale_is}.",
             )
 
-    def variables(self, scale: int) -> dict[str, int]:
-        """The variables that its scripts and SQL files see."""
-        return {"scale": scale}
+    def bytes_at(self, scale: int) -> int:
+        """About how large the loaded database is."""
+        return self.bytes_per_scale * scale + self.bytes_fixed
+
+    def largest_scale(self, room: int) -> int:
+        """The largest scale whose database is no larger than `room` bytes; 0: none."""
+        return min(self.max_scale, max(0, room - self.bytes_fixed) // self.bytes_per_scale)
+
+    def variables(self, scale: int) -> dict[str, str | int]:
+        """The variables that its scripts and SQL files see; a switch is 1 or 0."""
+        options: dict[str, str | int] = {
+            n: int(v) if isinstance(v, bool) else v for n, v in self.chosen.items()
+        }
+        for name, option in self.options.items():
+            for word in option.values:  # a script can only ask whether a number is 0
+                key = f"{name}_{word}".replace("-", "_")
+                options[key] = int(self.chosen.get(name) == word)
+        return {"scale": scale, **options, **self.begins}
+
+    def mix(self) -> dict[str, int]:
+        """The scripts of the first mix that fits the chosen options, with their weights."""
+        for mix in self.mixes:
+            if all(self.chosen.get(name) == value for name, value in mix.when.items()):
+                return dict(mix.scripts)
+        return dict.fromkeys(self.scripts, 1)
+
+    def streams_of(self, clients: int) -> tuple[tuple[str, ...], ...]:
+        """The streams of so many clients, from the one that option "stream" names on."""
+        if not self.streams:
+            return ()
+        first = int(self.chosen.get("stream", 0))
+        taken = [self.streams[(first + k) % len(self.streams)] for k in range(clients)]
+        for switch, (before, after) in self.around.items():
+            if self.chosen.get(switch):
+                taken[0] = (before, *taken[0], after)
+        return tuple(taken)
+
+    @property
+    def loading(self) -> dict[str, OptionValue]:
+        """The chosen values of the options that decide what is loaded."""
+        return {name: self.chosen[name] for name, o in self.options.items() if o.loads}
+
+    @property
+    def loaded_name(self) -> str:
+        """The name under which its rows are loaded and kept."""
+        return self.loads_as or self.name
+
+    def source(self, file: str) -> Path:
+        """Where one of its files is: its own, else that of the workload it loads as."""
+        own = self.folder / file
+        return own if own.exists() or self.loads_as is None else _BUILT_IN / self.loads_as / file
 
     def statements(self, file: str, scale: int) -> list[str]:
         """The statements of one of its SQL files, `:scale` filled in; none if it has no such file.
 
         UsageError names file, line and column of what cannot be parsed.
         """
-        path = self.folder / file
+        path = self.source(file)
         if not path.exists():
             return []
         variables = {name: str(value) for name, value in self.variables(scale).items()}
@@ -92,17 +182,20 @@ class Workload(_Model):
     def digest(self) -> str:
         """A hash of everything that decides which bytes a load makes."""
         known = hashlib.sha256()
-        for file in (_DESCRIPTION, "schema.sql", "load.sql", "keys.sql"):
-            path = self.folder / file
+        for file in (_DESCRIPTION, *LOADING_FILES):
+            path = self.source(file)
+            if file == _DESCRIPTION and self.loads_as is not None:
+                path = _BUILT_IN / self.loads_as / file
             known.update(file.encode() + b"\0" + (path.read_bytes() if path.exists() else b"\0"))
+        known.update(repr(sorted(self.loading.items())).encode())
         return known.hexdigest()
 
 
-def read_workload(folder: Path) -> Workload:
-    """The workload in a folder; UsageError names the file and the key that is wrong."""
+def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> Workload:
+    """The workload in a folder with these options; UsageError names file and key that are wrong."""
     path = folder / _DESCRIPTION
     try:
-        found = tomllib.loads(path.read_text())
+        found = _inherited(tomllib.loads(path.read_text()))
     except OSError as error:
         raise UsageError(
             f'could not read workload "{path}": {error.strerror}',
@@ -116,12 +209,32 @@ def read_workload(folder: Path) -> Workload:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise UsageError(f'{path}: key "{key}": {first["msg"].lower()}') from error
-    if not (folder / "schema.sql").exists():
+    if not workload.source("schema.sql").exists():
         raise UsageError(f'workload "{folder}" has no schema.sql')
     for name in workload.scripts:
         if not (folder / "scripts" / f"{name}.sql").exists():
             raise UsageError(f'{path}: key "scripts.{name}": there is no scripts/{name}.sql')
-    return workload
+    driven = [name for stream in workload.streams for name in stream]
+    if missing := [name for name in driven if name not in workload.scripts]:
+        raise UsageError(f'{path}: key "streams": there is no script "{missing[0]}"')
+    for mix in workload.mixes:
+        if stray := [name for name in mix.scripts if name not in workload.scripts]:
+            raise UsageError(f'{path}: key "mixes": there is no script "{stray[0]}"')
+    values = choose(workload.name, workload.options, chosen or {})
+    return workload.model_copy(update={"chosen": values})
+
+
+def _inherited(found: dict[str, Any]) -> dict[str, Any]:
+    """What a workload does not say itself, where it loads as another one."""
+    base = found.get("loads_as")
+    if base is None:
+        return found
+    if base not in known_workloads():
+        raise UsageError(f'key "loads_as": unknown workload: "{base}"')
+    inherited = tomllib.loads((_BUILT_IN / base / _DESCRIPTION).read_text())
+    kept = {key: value for key, value in inherited.items() if key not in ("scripts", "mixes")}
+    options = {**kept.pop("options", {}), **found.get("options", {})}
+    return {**kept, **found, "options": options}
 
 
 def known_workloads() -> list[str]:
@@ -129,13 +242,16 @@ def known_workloads() -> list[str]:
     return sorted(path.parent.name for path in _BUILT_IN.glob(f"*/{_DESCRIPTION}"))
 
 
-def find_workload(name: str) -> Workload:
-    """A workload by its name, or by the path of its folder; UsageError suggests the near one."""
+def find_workload(name: str, chosen: Mapping[str, object] | None = None) -> Workload:
+    """A workload by its name, or by the path of its folder, with these options.
+
+    UsageError suggests the near name.
+    """
     if name in known_workloads():
-        return read_workload(_BUILT_IN / name)
+        return read_workload(_BUILT_IN / name, chosen)
     folder = Path(name).expanduser()
     if "/" in name or folder.is_dir():
-        return read_workload(folder)
+        return read_workload(folder, chosen)
     near = get_close_matches(name, known_workloads(), n=1)
     raise UsageError(
         f'unknown workload: "{name}"',

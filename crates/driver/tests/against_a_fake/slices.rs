@@ -29,6 +29,26 @@ fn a_slice_by_count_executes_exactly_so_often() {
 }
 
 #[test]
+fn scripts_are_taken_in_the_order_that_each_client_was_given() {
+    let server = answering();
+    let mut plan = server.plan("SELECT 0;\n", json!({"orders": [[2, 0], [1]]}));
+    for (number, name) in ["one", "two"].iter().enumerate() {
+        let text = format!("SELECT {};\n", number + 1);
+        let script = json!({"name": name, "text": text, "weight": 1});
+        plan["scripts"].as_array_mut().unwrap().push(script);
+    }
+    plan["arms"][0]["clients"] = json!(2);
+    let answers = drive(&plan, &[json!([{"arm": 0, "each": 3}])]);
+    let counted: Vec<u64> = slices(&answers)[0]["scripts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|script| script["transactions"].as_u64().unwrap())
+        .collect();
+    assert_eq!(counted, [1, 3, 2], "client 0: 2, 0, 2; client 1: 1, 1, 1");
+}
+
+#[test]
 fn every_nanosecond_of_a_busy_client_belongs_to_a_transaction() {
     let server = answering();
     let plan = server.plan(SELECT, json!({}));

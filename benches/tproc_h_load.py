@@ -1,0 +1,101 @@
+"""Load of TPROC-H with rows made on the way, against the same load from files of rows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+BOUND = 1.3
+
+
+class ReadyRows:
+    """The rows of a table from a file, as a stream of them would give them."""
+
+    def __init__(self, file: Path, made: Any) -> None:
+        self._file, self.rows = file, made.sent
+        self.sent, self.control_sum, self.digest = made.sent, made.control_sum, made.digest
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._file.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                yield chunk
+
+
+def main() -> int:
+    """Print the times and their ratio; status 1 when it is above the bound."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hundredths", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--version", default="18")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    files = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
+    try:
+        ready = make_files(files, chosen.hundredths)
+        times: dict[str, list[float]] = {"made": [], "ready": []}
+        for number in range(chosen.rounds):
+            for name in sorted(times, reverse=number % 2 == 1):
+                rows = ready if name == "ready" else None
+                times[name].append(load(chosen.version, chosen.hundredths, rows))
+                print(f"{name:6} {times[name][-1]:6.2f} s", file=sys.stderr)
+    finally:
+        shutil.rmtree(files)
+    ratio = statistics.median(times["made"]) / statistics.median(times["ready"])
+    facts = {"hundredths": chosen.hundredths, "seconds": times, "ratio": ratio, "bound": BOUND}
+    if chosen.json:
+        print(json.dumps(facts))
+    else:
+        print(f"rows made on the way against ready ones: ratio {ratio:.2f} (bound {BOUND})")
+    return 0 if ratio <= BOUND else 1
+
+
+def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
+    """A file of rows for each table."""
+    from steelyard.workloads.filling import rows_of
+    from steelyard.workloads.workload import find_workload
+
+    workload = find_workload("tproc-h")
+    ready = {}
+    for table in workload.tables:
+        stream = rows_of(workload, table, scale)
+        assert stream is not None
+        file = directory / table.name
+        with file.open("wb") as out:
+            for chunk in stream:
+                out.write(chunk)
+        ready[table.name] = ReadyRows(file, stream)
+    return ready
+
+
+def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
+    """Seconds of one load, keys and checks included, in a cache of its own."""
+    import steelyard.workloads.load as loading
+    from steelyard.engines.find import find_postgres
+    from steelyard.workloads.template import description, template
+    from steelyard.workloads.workload import find_workload
+
+    root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
+    root.chmod(0o711)
+    os.environ["STEELYARD_CACHE"] = str(root)
+    own = loading.rows_of
+    try:
+        if ready is not None:
+            loading.rows_of = lambda workload, table, scale: ready[table.name]  # type: ignore
+        made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
+        return float(description(made)["load_seconds"])
+    finally:
+        loading.rows_of = own
+        shutil.rmtree(root)
+        os.sync()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+//! Rows as they are sent: chunks in order, made ahead by threads; the bytes do not depend on them.
+
+use std::sync::mpsc::{sync_channel, Receiver};
+use std::sync::Arc;
+use std::thread;
+
+use crate::copy::Tuples;
+use crate::random::mix;
+use crate::source::Source;
+
+/// Chunks that a thread makes before they are asked for.
+const AHEAD: usize = 2;
+
+struct Chunk {
+    tuples: Tuples,
+    digest: u64,
+}
+
+/// The chunks of a table, in order.
+pub struct Stream {
+    threads: Vec<Receiver<Chunk>>,
+    next: u64,
+    chunks: u64,
+    /// Rows, control sum and digest of what was given out so far.
+    pub rows: u64,
+    pub control_sum: i64,
+    pub digest: u64,
+}
+
+impl Stream {
+    /// Begin to make all rows of a source, on so many threads.
+    pub fn new(source: Box<dyn Source>, threads: usize) -> Self {
+        let source: Arc<dyn Source> = source.into();
+        let chunks = source.units().div_ceil(source.units_a_chunk());
+        let threads = threads.clamp(1, 64) as u64;
+        let started = (0..threads).map(|first| {
+            let source = Arc::clone(&source);
+            let (sender, receiver) = sync_channel(AHEAD);
+            thread::spawn(move || {
+                let mut size = 0;
+                for number in (first..chunks).step_by(threads as usize) {
+                    let begin = number * source.units_a_chunk();
+                    let end = (begin + source.units_a_chunk()).min(source.units());
+                    let mut tuples = Tuples::with_capacity(size + size / 16);
+                    source.write(begin..end, &mut tuples);
+                    size = tuples.bytes.len();
+                    let digest = digest(&tuples.bytes);
+                    if sender.send(Chunk { tuples, digest }).is_err() {
+                        return; // nobody asks any more
+                    }
+                }
+            });
+            receiver
+        });
+        Self {
+            threads: started.collect(),
+            next: 0,
+            chunks,
+            rows: 0,
+            control_sum: 0,
+            digest: 0,
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        if self.next == self.chunks {
+            return None;
+        }
+        let thread = (self.next % self.threads.len() as u64) as usize;
+        let chunk = self.threads[thread].recv().ok()?;
+        self.next += 1;
+        self.rows += chunk.tuples.rows;
+        self.control_sum = self.control_sum.wrapping_add(chunk.tuples.control_sum);
+        self.digest = mix(self.digest.rotate_left(1) ^ chunk.digest);
+        Some(chunk.tuples.bytes)
+    }
+}
+
+/// A hash of bytes, a word at a time: it tells loads apart, it keeps no secret.
+fn digest(bytes: &[u8]) -> u64 {
+    let mut state = bytes.len() as u64;
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder();
+    let absorb = |state: u64, word: u64| {
+        (state ^ word)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(29)
+    };
+    for word in words {
+        state = absorb(
+            state,
+            u64::from_le_bytes(word.try_into().unwrap_or_default()),
+        );
+    }
+    for &byte in rest {
+        state = absorb(state, u64::from(byte));
+    }
+    mix(state)
+}

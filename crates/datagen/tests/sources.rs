@@ -1,0 +1,128 @@
+//! What holds of every table of every workload: bytes, counts and sums, whoever makes the rows.
+
+use std::collections::BTreeMap;
+
+use steelyard_datagen::{find, Parameters, Stream, Tuples};
+
+const TABLES: [(&str, &str); 26] = [
+    ("pgbench", "pgbench_accounts"),
+    ("tproc-c", "item"),
+    ("tproc-c", "warehouse"),
+    ("tproc-c", "district"),
+    ("tproc-c", "customer"),
+    ("tproc-c", "history"),
+    ("tproc-c", "stock"),
+    ("tproc-c", "orders"),
+    ("tproc-c", "new_order"),
+    ("tproc-c", "order_line"),
+    ("reserva", "banks"),
+    ("reserva", "users"),
+    ("reserva", "permissions"),
+    ("reserva", "tokens"),
+    ("reserva", "accounts"),
+    ("reserva", "cards"),
+    ("tproc-h", "region"),
+    ("tproc-h", "nation"),
+    ("tproc-h", "supplier"),
+    ("tproc-h", "customer"),
+    ("tproc-h", "part"),
+    ("tproc-h", "partsupp"),
+    ("tproc-h", "orders"),
+    ("tproc-h", "lineitem"),
+    ("keyed", "source_rows"),
+    ("keyed", "measurements"),
+];
+
+fn parameters(seed: u64) -> Parameters {
+    Parameters {
+        scale: 1,
+        seed,
+        options: BTreeMap::new(),
+    }
+}
+
+fn stream(generator: &str, table: &str, seed: u64, threads: usize) -> (Vec<u8>, Stream) {
+    let source = find(generator, table, &parameters(seed)).expect("a source");
+    let mut stream = Stream::new(source, threads);
+    let bytes = stream.by_ref().flatten().collect();
+    (bytes, stream)
+}
+
+#[test]
+fn one_thread_and_eight_make_the_same_bytes() {
+    for (generator, table) in TABLES {
+        let (alone, one) = stream(generator, table, 7, 1);
+        let (together, eight) = stream(generator, table, 7, 8);
+        assert!(!alone.is_empty() && alone == together, "{table}");
+        assert_eq!(one.digest, eight.digest, "{table}");
+        assert_eq!(one.control_sum, eight.control_sum, "{table}");
+    }
+}
+
+#[test]
+fn as_many_rows_come_as_were_announced() {
+    for (generator, table) in TABLES {
+        let announced = find(generator, table, &parameters(7))
+            .expect("a source")
+            .rows();
+        let (bytes, sent) = stream(generator, table, 7, 2);
+        assert_eq!(sent.rows, announced, "{table}");
+        assert_eq!(tuples(&bytes), announced, "{table}");
+    }
+}
+
+#[test]
+fn another_seed_makes_other_rows_and_another_digest() {
+    for table in ["customer", "stock", "order_line", "orders"] {
+        let (one, two) = (
+            stream("tproc-c", table, 7, 2),
+            stream("tproc-c", table, 8, 2),
+        );
+        assert_ne!(one.0, two.0, "{table}");
+        assert_ne!(one.1.digest, two.1.digest, "{table}");
+    }
+}
+
+#[test]
+fn a_stream_that_nobody_reads_to_its_end_leaves_no_thread_waiting() {
+    let source = find("tproc-c", "stock", &parameters(1)).expect("a source");
+    let mut stream = Stream::new(source, 4);
+    assert!(stream.next().is_some());
+    drop(stream); // the threads' channels are closed with it
+}
+
+#[test]
+fn every_customer_has_one_order_by_the_specification() {
+    let source = find("tproc-c", "orders", &parameters(7)).expect("a source");
+    let mut out = Tuples::default();
+    source.write(0..3_000, &mut out);
+    let mut customers: Vec<i32> = fields(&out.bytes)
+        .iter()
+        .map(|row| i32::from_be_bytes(row[3].clone().try_into().expect("an int4")))
+        .collect();
+    customers.sort_unstable();
+    assert!(customers.into_iter().eq(1..=3_000));
+}
+
+/// How many tuples these bytes are.
+fn tuples(bytes: &[u8]) -> u64 {
+    fields(bytes).len() as u64
+}
+
+/// The fields of each tuple; NULL is empty.
+fn fields(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let mut rows = Vec::new();
+    while !bytes.is_empty() {
+        let count = i16::from_be_bytes([bytes[0], bytes[1]]);
+        bytes = &bytes[2..];
+        let mut row = Vec::new();
+        for _ in 0..count {
+            let length = i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            let end = 4 + length.max(0) as usize;
+            row.push(bytes[4..end].to_vec());
+            bytes = &bytes[end..];
+        }
+        rows.push(row);
+    }
+    rows
+}

@@ -1,0 +1,153 @@
+"""Reads what a workload counts of its own work, what its scripts take, and what its probes say.
+
+Orders entered or payments made, by the server's own tables, over the time the arm was under load:
+one rate an epoch and arm, and a contrast as every cause has one. They decide no verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from steelyard.analysis.secondary import secondary_contrasts
+from steelyard.readings.reading import EpochTotals
+from steelyard.units import NS_PER_S
+from steelyard.verdict.judge_epochs import percent_ends
+from steelyard.weighing.latencies import latency_rows
+
+Json = dict[str, Any]
+NS_PER_MINUTE = 60 * NS_PER_S
+SHOWN_QUANTILES = (0.5, 0.95, 0.99)
+
+
+def work_per_minute(
+    before: Mapping[str, float], after: Mapping[str, float], lines: Iterable[Mapping[str, Any]]
+) -> dict[str, float]:
+    """What was counted in the slices of one arm, warm-up included, over their measured time.
+
+    The time is the slices' own, from their start until the last client was back, and what the arm
+    then paid for what it had left behind: not a nominal length.
+    """
+    under_load_ns = sum(
+        int(line.get("end_ns", 0)) - int(line.get("start_ns", 0)) + int(line.get("debt_ns", 0))
+        for line in lines
+    )
+    if under_load_ns <= 0:
+        return {}
+    minutes = under_load_ns / NS_PER_MINUTE
+    return {name: (count - before.get(name, 0)) / minutes for name, count in after.items()}
+
+
+def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+    """The rates that every epoch tells, as verdict.json keeps them."""
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    for name in epochs[0].work_per_minute.get(control, {}) if epochs else ():
+        pair = tuple(
+            [epoch.work_per_minute.get(one, {}).get(name, math.nan) for epoch in epochs]
+            for one in (control, arm)
+        )
+        if all(math.isfinite(value) for values in pair for value in values):
+            columns[name] = (pair[0], pair[1])
+    return [
+        {
+            "arm": arm,
+            "control": control,
+            "metric": f"{found.name}_per_minute",
+            "unit": "1/min",
+            "control_value": found.control_value,
+            "arm_value": found.arm_value,
+            **percent_ends(found.estimate),
+            "confidence": found.estimate.confidence,
+        }
+        for found in secondary_contrasts(columns)
+    ]
+
+
+def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+    """Latency quantiles of each script by itself, where several are driven."""
+    names = sorted({name for epoch in epochs for name in epoch.arms[control].latencies})
+    if len(names) < 2:
+        return []
+    return [
+        {"script": name, **row}
+        for name in names
+        for row in latency_rows(epochs, control, arm, script=name, quantiles=SHOWN_QUANTILES)
+    ]
+
+
+def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+    """Mean time of each statement in microseconds, where they were timed and all epochs tell it."""
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    for name in epochs[0].arms[control].statements if epochs else ():
+        pair = tuple([_mean_us(epoch, one, name) for epoch in epochs] for one in (control, arm))
+        if all(math.isfinite(value) and value > 0 for values in pair for value in values):
+            columns[name] = (pair[0], pair[1])
+    return [
+        {
+            "statement": found.name,
+            "arm": arm,
+            "control": control,
+            "control_us": found.control_value,
+            "arm_us": found.arm_value,
+            **percent_ends(found.estimate),
+            "confidence": found.estimate.confidence,
+        }
+        for found in secondary_contrasts(columns)
+    ]
+
+
+def _mean_us(epoch: EpochTotals, arm: str, statement: str) -> float:
+    executions, sum_ns = epoch.arms[arm].statements.get(statement, (0, 0))
+    return sum_ns / executions / 1000 if executions else math.nan
+
+
+def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+    """The time of each query in milliseconds, where each is a slice of its own, with how many were
+    not finished: what fails or is given up counts with the time that it took until then."""
+    names = {one.script for epoch in epochs for one in epoch.arms[control].slices}
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    for name in sorted(name for name in names if name is not None):
+        pair = tuple([_query_ms(epoch, one, name) for epoch in epochs] for one in (control, arm))
+        if all(math.isfinite(value) and value > 0 for values in pair for value in values):
+            columns[name] = (pair[0], pair[1])
+    return [
+        {
+            "query": found.name,
+            "arm": arm,
+            "control": control,
+            "control_ms": found.control_value,
+            "arm_ms": found.arm_value,
+            "control_unfinished": _unfinished(epochs, control, found.name),
+            "arm_unfinished": _unfinished(epochs, arm, found.name),
+            **percent_ends(found.estimate),
+            "confidence": found.estimate.confidence,
+        }
+        for found in secondary_contrasts(columns)
+    ]
+
+
+def _query_ms(epoch: EpochTotals, arm: str, query: str) -> float:
+    own = [one.busy_ns for one in epoch.arms[arm].slices if one.script == query]
+    return statistics.fmean(own) / 1e6 if own else math.nan
+
+
+def _unfinished(epochs: Sequence[EpochTotals], arm: str, query: str) -> int:
+    every = (one for epoch in epochs for one in epoch.arms[arm].slices)
+    return sum(one.failed for one in every if one.script == query)
+
+
+def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Json]:
+    """What each probe counted in each arm: the median over epochs, the least and the most."""
+    rows = []
+    for arm in arms:
+        seen = [epoch.probes.get(arm, {}) for epoch in epochs]
+        for probe in dict.fromkeys(name for one in seen for name in one):
+            counts = [one[probe] for one in seen if probe in one]
+            for counter in counts[0]:
+                values = [float(one[counter]) for one in counts]
+                middle, ends = statistics.median(values), (min(values), max(values))
+                row = {"arm": arm, "probe": probe, "counter": counter, "median": middle}
+                rows.append({**row, "least": ends[0], "most": ends[1], "epochs": len(values)})
+    return rows

@@ -1,0 +1,36 @@
+"""Completes what a study says of its workload: scale, options and scripts that it leaves open."""
+
+from __future__ import annotations
+
+from steelyard.study.study import Study, WorkloadChoice
+from steelyard.workloads.workload import Workload, find_workload
+
+
+def chosen_workload(choice: WorkloadChoice) -> Workload:
+    """The workload of a study with the options that were chosen; UsageError: there is none such."""
+    return find_workload(choice.name, choice.options)
+
+
+def chosen_scale(choice: WorkloadChoice) -> int:
+    """The scale of a study, or the one its workload has where the study names none."""
+    return choice.scale or chosen_workload(choice).default_scale
+
+
+def complete(choice: WorkloadChoice) -> WorkloadChoice:
+    """The choice with the workload's own scale, options and mix where a study says nothing."""
+    workload = chosen_workload(choice)
+    own = not choice.scripts
+    return choice.model_copy(
+        update={
+            "scale": chosen_scale(choice),
+            "options": dict(workload.chosen),
+            "scripts": choice.scripts or workload.mix(),
+            "streams": workload.streams_of(choice.clients) if own else choice.streams,
+            "mode": choice.mode or workload.mode,
+        }
+    )
+
+
+def completed(study: Study) -> Study:
+    """A study whose workload is fully said, as its record keeps it."""
+    return study.model_copy(update={"workload": complete(study.workload)})

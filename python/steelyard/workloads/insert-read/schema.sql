@@ -1,0 +1,6 @@
+-- Rows of one width, so that it is known which of them share a page; nothing else may touch them.
+CREATE TABLE measurements (
+    id bigint NOT NULL, part int NOT NULL, value int NOT NULL, payload text NOT NULL)
+    WITH (autovacuum_enabled = off);
+
+CREATE TABLE visits (id bigint NOT NULL, made timestamptz NOT NULL DEFAULT now());

@@ -1,0 +1,25 @@
+-- A payment whose three questions are one pipeline; deletes that delete.
+\set payer random(1, 1000 * :scale)
+\set payee random(1, 1000 * :scale)
+-- Nobody pays at the own bank: the next account is at the next one.
+\if (:payer - :payee) % :banks = 0
+\set payee :payee % (1000 * :scale) + 1
+\endif
+\set asking (:payer - 1) % :banks + 1
+\set issuing (:payee - 1) % :banks + 1
+\set amount random(0, 999)
+\startpipeline
+SELECT u.id, u.bank_id, u.frozen, t.permission_id, t.expires_at
+  FROM users u JOIN tokens t ON t.user_id = u.id WHERE t.hash = token_of(:asking);
+SELECT a.id, a.bank_id, a.balance, a.frozen, c.expiration_date, c.security_code, c.frozen
+  FROM accounts a JOIN cards c ON c.account_id = a.id WHERE c.id = :payer;
+SELECT u.id, u.bank_id, u.frozen, t.expires_at
+  FROM users u JOIN tokens t ON t.user_id = u.id
+ WHERE t.hash = token_of(:issuing) AND t.permission_id = 2;
+\endpipeline
+SELECT transfer_funds(:payer, :payer, :payee, :asking, :amount, now()::timestamp) AS transfer \gset
+-- A transfer is deleted: one of those made so far; if it is gone already, none.
+\if random(1, 100) <= :deletes
+\set gone random(1, :transfer)
+DELETE FROM transfers WHERE id = :gone;
+\endif

@@ -1,0 +1,122 @@
+"""`steelyard workloads` lists, explains and loads; it never writes into what is not its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from steelyard.cli.app import app
+from steelyard.engines.cache import open_cache
+from steelyard.engines.engine import Address, Slot
+from steelyard.engines.find import find_postgres
+from steelyard.engines.registry import open_run
+from steelyard.errors import EngineError, UsageError
+from steelyard.workloads.database import connected
+
+CALL = CliRunner()
+
+
+def call(*arguments: str) -> dict[str, object]:
+    done = CALL.invoke(app, ["workloads", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def refusal(*arguments: str) -> str:
+    done = CALL.invoke(app, ["workloads", *arguments])
+    assert isinstance(done.exception, UsageError | EngineError), done
+    return str(done.exception)
+
+
+def test_every_workload_is_listed_with_its_title() -> None:
+    said = CALL.invoke(app, ["workloads"]).stdout
+    assert "tproc-c-client" in said
+    assert "select-insert   Insert loop" in said
+    listed = call("list", "--json")["workloads"]
+    assert isinstance(listed, list)
+    assert {"pgbench", "reserva", "tproc-c"} <= {one["name"] for one in listed}
+
+
+def test_the_options_of_one_are_explained() -> None:
+    said = CALL.invoke(app, ["workloads", "list", "tproc-c"]).stdout
+    assert "profile = spec (spec, hammerdb)" in said
+    assert "warehouses = 10" in said
+    assert "new-order 45" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("reservat",), 'Did you mean "reserva"?'),
+        (("tproc-c", "--set", "warehouses=none"), 'invalid warehouses: "none"'),
+        (("tproc-c", "--set", "warehouses"), 'invalid override: "warehouses"'),
+        (("tproc-c", "--set", "warehouse=3"), 'has no option "warehouse"'),
+        (("pgbench", "--set", "scale=20000"), "1 to 19999 are possible"),
+        (("pgbench", "host=db.example.org"), "Say --yes"),
+        (("pgbench", "hots=/tmp"), "invalid connection string"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(arguments: tuple[str, ...], words: str) -> None:
+    assert words in refusal("load", *arguments)
+
+
+def test_a_scale_that_does_not_fit_is_refused_with_one_that_would(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import steelyard.workloads.template as template_module
+
+    monkeypatch.setattr(template_module, "free_bytes", lambda _: 1_500_000_000)
+    said = refusal("load", "tproc-c", "--set", "warehouses=4321")
+    assert "are needed, 1431 MB are free" in said
+    assert "Scale 1" in said
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Address]:
+    """A server of somebody else, so to speak."""
+    root = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
+    root.chmod(0o711)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(root))
+        engine = find_postgres("18")
+        with open_run(open_cache(), engine.account) as run:
+            cluster = engine.create(run.directory / "data", checksums=True)
+            cluster.start(Slot(0, run.directory / "slot0", run.sockets, 5432), {"fsync": "off"})
+            try:
+                yield cluster.address
+            finally:
+                cluster.stop()
+    shutil.rmtree(root)
+
+
+@pytest.mark.postgres
+def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server: Address) -> None:
+    target = server.conninfo()
+    load = ("load", "select-insert", target, "--set", "thousands=2", "--json")
+    first = call(*load)
+    assert first["rows"] == 2_000
+    assert first["tables"] == {"source_rows": 2_000, "results": 0}
+    assert "--replace" in refusal(*load)
+    assert call(*load, "--replace")["digests"] == first["digests"]
+    ours = target.replace(f"dbname={server.database}", "dbname=steelyard")
+    with connected(server) as connection:
+        interrupted = [
+            "DROP DATABASE steelyard",
+            "CREATE DATABASE steelyard",
+        ]
+        for statement in interrupted:
+            connection.execute(statement.encode())
+    assert "was not made by Steelyard" in refusal(*load, "--replace")
+    import psycopg
+
+    with psycopg.connect(ours, autocommit=True) as connection:
+        connection.execute("CREATE TABLE steelyard_marker (workload text)")
+    assert call(*load)["rows"] == 2_000, "an interrupted load is replaced"

@@ -1,0 +1,77 @@
+"""Every workload is weighed, with its rates and its scripts' latencies told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from underway import QUICK, Underway
+
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
+
+Start = Callable[..., Underway]
+
+
+@pytest.mark.parametrize(
+    ("workload", "rate", "scripts"),
+    [
+        ("tproc-c", "new_orders_per_minute", 5),
+        ("tproc-c-client", "new_orders_per_minute", 5),
+        ("reserva", "payments_per_minute", 0),
+        ("select-insert", "turns_per_minute", 0),
+    ],
+)
+def test_a_workload_is_weighed(start: Start, workload: str, rate: str, scripts: int) -> None:
+    changed = ("--set", "arm.settings.wal_compression=pglz", "--set", f"workload={workload}")
+    weighing = start("record", "settings", *changed, *QUICK, "--set", "workload.timed=true")
+    assert weighing.end() == 0, weighing.said
+    verdict = weighing.verdict
+    assert all(row["control_us"] > 0 for row in verdict["statements"])
+    assert len(verdict["statements"]) >= max(scripts, 2)
+    [contrast] = verdict["contrasts"]
+    assert contrast["verdict"] != "invalid", contrast["threats"]
+    [row] = verdict["work"]
+    assert row["metric"] == rate
+    assert row["control_value"] > 0
+    assert row["low_percent"] < row["high_percent"]
+    assert len({one["script"] for one in verdict["latency_by_script"]}) == scripts
+
+
+def test_first_touches_are_weighed_by_executions(start: Start) -> None:
+    counted = "budget.counted={each = 20, blocks = 6, warmup = 1}"
+    smaller = ("--set", "workload.scale=200", "--set", counted, "--set", "budget.epochs=8")
+    weighing = start("record", "read-after-insert", *smaller)
+    assert weighing.end() == 0, weighing.said
+    verdict = weighing.verdict
+    images = {
+        row["arm"]: row["median"]
+        for row in verdict["probes"]
+        if (row["probe"], row["counter"]) == ("first_touch", "wal_full_page_images")
+    }
+    assert images == {"off": 0, "hints": 10, "on": 10}
+    assert {c["verdict"] for c in verdict["contrasts"]} != {"invalid"}
+
+
+def test_queries_are_weighed_one_by_one_and_by_their_geometric_mean(start: Start) -> None:
+    smaller = ("--set", "workload.scale=1", "--set", "budget.epochs=8")
+    counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 22}")
+    weighing = start("record", "queries", *smaller, *counted, "--set", "arm.settings.work_mem=64MB")
+    assert weighing.end() == 0, weighing.said
+    verdict = weighing.verdict
+    [contrast] = verdict["contrasts"]
+    assert (contrast["metric"], contrast["higher_is_better"]) == ("geometric_mean", False)
+    assert contrast["verdict"] != "invalid", contrast["threats"]
+    assert [row["query"] for row in verdict["queries"]] == [f"q{n:02}" for n in range(1, 23)]
+    assert all(row["control_ms"] > 0 for row in verdict["queries"])
+
+
+def test_a_query_that_is_given_up_counts_with_its_limit(start: Start) -> None:
+    smaller = ("--set", "workload.scale=10", "--set", "budget.epochs=2")
+    counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 0}")
+    limit = ("--set", "settings.statement_timeout=50ms", "--set", "arm.settings.jit=off")
+    weighing = start("record", "queries", *smaller, *counted, *limit)
+    assert weighing.end() == 0, weighing.said
+    rows = {row["query"]: row for row in weighing.verdict["queries"]}
+    assert len(rows) == 22, "none is dropped"
+    assert rows["q01"]["arm_unfinished"] == 2
+    assert 45 < rows["q01"]["arm_ms"] < 500

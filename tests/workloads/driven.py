@@ -1,0 +1,37 @@
+"""Drives the scripts of a workload against a server, so many times each client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.engines.engine import Address
+from steelyard.workloads.scripts import Script, resolve_scripts
+from steelyard.workloads.workload import DATABASE, Workload
+
+
+def drive(
+    workload: Workload, address: Address, scale: int, each: int, clients: int = 4
+) -> tuple[dict[str, Any], list[Script]]:
+    """The line of one slice of the workload's own mix, and its scripts; nothing may have failed."""
+    scripts = resolve_scripts(workload, workload.mix(), scale)
+    numbers = {script.name: number for number, script in enumerate(scripts)}
+    streams = workload.streams_of(clients)
+    plan = DrivePlan(
+        arms=(
+            DriveArm("arm", address.host, address.port, address.user, DATABASE, clients=clients),
+        ),
+        scripts=tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in scripts),
+        orders=tuple(tuple(numbers[name] for name in stream) for stream in streams),
+        threads=min(2, clients),
+        mode=workload.mode,
+        seed=7,
+        variables=workload.variables(scale),
+    )
+    with Driver.start(plan) as driver:
+        [line] = driver.run([SliceRequest(arm=0, each=each, length_ns=60_000_000_000)])
+    told = (line["errors"], line.get("failed"), line.get("wrong_rows"))
+    assert told == ({}, 0, 0), line
+    assert line["transactions"] == each * clients
+    return line, scripts
