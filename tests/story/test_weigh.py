@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.errors import ServerError, WeighingError
+from steelyard.errors import ServerError, StudyError, WeighingError
 from steelyard.readings.record import Record
 from story.asked import Watcher, study_of
 from story.scripted import ScriptedWorld
@@ -370,3 +370,14 @@ def test_how_long_it_took_holds_the_pilot_and_how_long_epochs_took_does_not(
 ) -> None:
     verdict = weigh_in(world)
     assert 0 < verdict["measured_seconds"] < verdict["seconds"] < verdict["whole_seconds"] - 1
+
+
+def test_more_clients_than_a_server_takes_are_refused_before_anything_is_loaded(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    before = list(world.noop.calls)
+    crowded = study_of(workload={"clients": 95}, settings={"max_connections": 100})
+    with pytest.raises(StudyError, match="95 clients are more than arm") as refused:
+        weigh_in(world, crowded)
+    assert "settings.max_connections=105" in str(refused.value)
+    assert list(world.noop.calls) == before
