@@ -172,9 +172,10 @@ def test_the_sentence_says_what_is_caught_missed_and_paid(tmp_path: Path) -> Non
     words = render(facts)
     assert "15 [8.4, 24.7]" in words, "undetected of a million, with its interval"
     page = tmp_path / "page.html"
-    write_page(words, page)
+    write_page(words, facts, page)
     text = page.read_text()
     assert "<p>For a cost" in text
+    assert '<td class="some" title="19 of 20">95</td>' in text
     assert "http" not in text
 
 

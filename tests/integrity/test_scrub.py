@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -179,3 +180,27 @@ def test_tablespaces_are_scanned_and_those_of_other_versions_left_out(
     finally:
         link.unlink()
         shutil.rmtree(space)
+
+
+def test_files_that_may_not_be_read_are_told_and_the_scan_goes_on(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    if not made.engine.account.switched:
+        pytest.skip("only root can take a file from the account")
+    plain = file_of("plain")
+    plant(file_of("plain_pkey"), PAGE + 5000, b"\xff\x00\xff")
+    owner = plain.stat()
+    os.chown(plain, 0, 0)
+    plain.chmod(0o600)
+
+    def ask() -> list[object]:
+        outcome = scrubbed(cluster.directory)
+        return [outcome.exit_status, [list(each) for each in outcome.denied], outcome.bad_blocks]
+
+    try:
+        status, denied, bad = made.engine.account.call(ask)
+    finally:
+        os.chown(plain, owner.st_uid, owner.st_gid)
+    assert (status, bad) == (1, 1)
+    assert denied == [[str(plain.relative_to(cluster.directory)), denied[0][1]]]
+    assert "denied" in denied[0][1]

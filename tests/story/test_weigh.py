@@ -350,6 +350,13 @@ def test_a_first_verdict_ends_the_weighing_at_the_early_look(
     assert (contrast["verdict"], contrast["epochs"]) == ("faster", 8)
 
 
+def test_how_long_it_took_holds_the_pilot_and_how_long_epochs_took_does_not(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    verdict = weigh_in(world)
+    assert 0 < verdict["measured_seconds"] < verdict["seconds"] < verdict["whole_seconds"] - 1
+
+
 def test_slices_of_so_many_executions_are_laid_out_as_the_study_says(
     world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -363,13 +370,6 @@ def test_slices_of_so_many_executions_are_laid_out_as_the_study_says(
     assert verdict["contrasts"][0]["epochs"] == 10
     assert verdict["work"][0]["metric"] == "orders_per_minute"
     assert verdict["probes"][0]["median"] == 80_000
-
-
-def test_how_long_it_took_holds_the_pilot_and_how_long_epochs_took_does_not(
-    world: ScriptedWorld, weigh_in: Weigh
-) -> None:
-    verdict = weigh_in(world)
-    assert 0 < verdict["measured_seconds"] < verdict["seconds"] < verdict["whole_seconds"] - 1
 
 
 def test_more_clients_than_a_server_takes_are_refused_before_anything_is_loaded(

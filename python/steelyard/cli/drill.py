@@ -82,7 +82,7 @@ def drill(
         facts = story.drill(asked, say).to_json()
         words = render(facts)
     if page is not None:
-        write_page(words, page)
+        write_page(words, facts, page)
     typer.echo(json.dumps(facts) if as_json else words)
 
 

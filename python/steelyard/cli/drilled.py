@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.report.drilled import COLUMNS, table
+
 Facts = Mapping[str, Any]
-_COLUMNS = (
-    ("query: error", "off", "error,off"),
-    ("query: wrong answer", "off", "wrong,off"),
-    ("query: error", "on", "error,on"),
-    ("query: wrong answer", "on", "wrong,on"),
-    ("query: error", "ignore", "error,ign"),
-    ("page checksum", "on", "checksum"),
-    ("header sanity", "on", "header"),
-    ("pg_checksums", "on", "pg_chk"),
-    ("pg_basebackup", "on", "backup"),
-    ("pg_verifybackup", "on", "verify"),
-    ("amcheck", "off", "amcheck"),
-    ("scrub", "on", "scrub"),
-    ("catalogue", "on", "catal."),
-    ("a standby's comparison", "on", "standby"),
-)
 WHY = {
     "one bit": "16 bits: about 1 of 65,535 flips leaves the sum as it was",
     "zeroed page": "a page of zeroes is one that was never used: no check of pages can refuse it",
@@ -74,25 +60,15 @@ def sentence(facts: Facts) -> str:
     )
 
 
-def table(cells: Iterable[Facts]) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
-    """Counts by fault and (check, arm), added up over everything else."""
-    rows: dict[str, dict[tuple[str, str], tuple[int, int]]] = defaultdict(dict)
-    for cell in cells:
-        key = (cell["check"], cell["arm"])
-        noticed, times = rows[cell["fault"]].get(key, (0, 0))
-        rows[cell["fault"]][key] = (noticed + cell["noticed"], times + cell["times"])
-    return rows
-
-
 def matrix(rows: Mapping[str, Mapping[tuple[str, str], tuple[int, int]]]) -> list[str]:
     """A line a fault: percent noticed by each check; "-" where it was not asked."""
     width = max((len(fault) for fault in rows), default=0)
-    head = " " * width + "  times" + "".join(f"{title:>10}" for _, _, title in _COLUMNS)
+    head = " " * width + "  times" + "".join(f"{title:>10}" for _, _, title in COLUMNS)
     lines = [head]
     for fault, cells in rows.items():
         times = max((times for _, times in cells.values()), default=0)
         line = f"{fault.ljust(width)} {times:6}"
-        for check, arm, _ in _COLUMNS:
+        for check, arm, _ in COLUMNS:
             noticed, of = cells.get((check, arm), (0, 0))
             line += f"{100 * noticed / of:10.0f}" if of else f"{'-':>10}"
         lines.append(line)

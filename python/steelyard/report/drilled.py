@@ -3,33 +3,99 @@
 from __future__ import annotations
 
 import html
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from steelyard.errors import RecordError
 
+Facts = Mapping[str, Any]
+Counts = dict[tuple[str, str], tuple[int, int]]
+COLUMNS = (
+    ("query: error", "off", "error,off"),
+    ("query: wrong answer", "off", "wrong,off"),
+    ("query: error", "on", "error,on"),
+    ("query: wrong answer", "on", "wrong,on"),
+    ("query: error", "ignore", "error,ign"),
+    ("page checksum", "on", "checksum"),
+    ("header sanity", "on", "header"),
+    ("pg_checksums", "on", "pg_chk"),
+    ("pg_basebackup", "on", "backup"),
+    ("pg_verifybackup", "on", "verify"),
+    ("amcheck", "off", "amcheck"),
+    ("scrub", "on", "scrub"),
+    ("catalogue", "on", "catal."),
+    ("a standby's comparison", "on", "standby"),
+)
+"""(check, arm, title) of each column of the matrix."""
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Steelyard drill</title>
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 110rem; padding: 0 1rem;
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 96rem; padding: 0 1rem;
   color: #1b1b1b; background: #fff }}
 pre {{ font: 13px/1.45 ui-monospace, monospace; overflow-x: auto }}
 p {{ max-width: 60rem; font-size: 1.15rem }}
+.wide {{ overflow-x: auto }}
+table {{ border-collapse: collapse; font-size: 0.9rem }}
+th, td {{ padding: 0.2rem 0.5rem; text-align: right; border: 1px solid #8884 }}
+th:first-child {{ text-align: left; white-space: nowrap }}
+.all {{ background: #2a9d5c55 }} .some {{ background: #e0a52e55 }} .none {{ background: #d1495b44 }}
 @media (prefers-color-scheme: dark) {{ body {{ color: #e6e6e6; background: #161616 }} }}
 </style>
 <h1>What checksums catch</h1>
 <p>{sentence}</p>
+{tables}
 <pre>{rest}</pre>
 </html>
 """
 
 
-def write_page(words: str, path: Path) -> None:
-    """Write the page; its first line is the sentence. RecordError: it cannot be written."""
+def table(cells: Iterable[Facts]) -> dict[str, Counts]:
+    """Counts by fault and (check, arm), added up over everything else."""
+    rows: dict[str, Counts] = defaultdict(dict)
+    for cell in cells:
+        key = (cell["check"], cell["arm"])
+        noticed, times = rows[cell["fault"]].get(key, (0, 0))
+        rows[cell["fault"]][key] = (noticed + cell["noticed"], times + cell["times"])
+    return rows
+
+
+def write_page(words: str, facts: Facts, path: Path) -> None:
+    """Write the page; the words' first line is the sentence. RecordError: it cannot be written."""
     sentence, _, rest = words.partition("\n")
-    page = _PAGE.format(sentence=html.escape(sentence), rest=html.escape(rest.strip("\n")))
+    cells = facts.get("files", [])
+    tables = _matrix("Whole servers, all places together", table(cells)) if cells else ""
+    page = _PAGE.format(
+        sentence=html.escape(sentence), tables=tables, rest=html.escape(rest.strip("\n"))
+    )
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise RecordError(f'could not write "{path}": {error.strerror}') from error
+
+
+def _matrix(title: str, rows: Mapping[str, Counts]) -> str:
+    """Fault by check: percent noticed, with the counts where one points at it."""
+    head = "".join(f'<th scope="col">{html.escape(title)}</th>' for _, _, title in COLUMNS)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(fault)}</th>'
+        + "".join(_cell(counts.get((check, arm))) for check, arm, _ in COLUMNS)
+        + "</tr>\n"
+        for fault, counts in rows.items()
+    )
+    return (
+        f"<h2>{html.escape(title)}</h2>\n<p>Noticed, in percent; off, on, ign: checksums off, on, "
+        "ignore_checksum_failure.</p>\n"
+        f'<div class="wide"><table>\n<tr><th></th>{head}</tr>\n{body}</table></div>'
+    )
+
+
+def _cell(counts: tuple[int, int] | None) -> str:
+    if counts is None or not counts[1]:
+        return "<td>–</td>"
+    noticed, times = counts
+    kind = "all" if noticed == times else "some" if noticed else "none"
+    return f'<td class="{kind}" title="{noticed} of {times}">{100 * noticed / times:.0f}</td>'

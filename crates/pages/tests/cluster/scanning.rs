@@ -179,3 +179,60 @@ fn a_suspect_that_is_sound_later_is_dismissed_and_one_that_stays_is_not() {
     dismissed.sort_unstable();
     assert_eq!(dismissed, [2, 3, 4]);
 }
+
+#[test]
+fn what_was_cached_stays_and_what_was_not_is_dropped_again() {
+    let made = Made::new();
+    let cold = made.relation("base/5/1", 0, 600, 9);
+    let warm = made.relation("base/5/2", 0, 600, 9);
+    for path in [&cold, &warm] {
+        fs::File::open(path)
+            .expect("open")
+            .sync_all()
+            .expect("synced");
+    }
+    drop_cache(&cold);
+    fs::read(&warm).expect("read");
+    let before = (cached(&cold), cached(&warm));
+    let (Some(0), Some(all)) = before else {
+        return; // a file system in memory, or a kernel that would not say: nothing to keep apart
+    };
+    let mut chosen = options(2);
+    chosen.drop_behind = true;
+    assert_eq!(scanned(&made.walk().segments, &chosen), (vec![], 1200));
+    assert_eq!((cached(&cold), cached(&warm)), (Some(0), Some(all)));
+}
+
+fn drop_cache(path: &std::path::Path) {
+    use std::os::fd::AsRawFd;
+    let file = fs::File::open(path).expect("open");
+    // SAFETY: a system call with numbers alone.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}
+
+/// Pages of a file that the page cache holds, by mincore(2).
+fn cached(path: &std::path::Path) -> Option<usize> {
+    use std::os::fd::AsRawFd;
+    let file = fs::File::open(path).expect("open");
+    let length = file.metadata().expect("status").len() as usize;
+    let mut pages = vec![0u8; length.div_ceil(4096)];
+    // SAFETY: a mapping that is never touched, and a byte for each of its pages.
+    let done = unsafe {
+        let descriptor = file.as_raw_fd();
+        let mapped = libc::mmap(
+            std::ptr::null_mut(),
+            length,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            descriptor,
+            0,
+        );
+        if mapped == libc::MAP_FAILED {
+            return None;
+        }
+        let done = libc::mincore(mapped, length, pages.as_mut_ptr().cast());
+        libc::munmap(mapped, length);
+        done
+    };
+    (done == 0).then(|| pages.iter().filter(|page| **page & 1 == 1).count())
+}
