@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -163,9 +162,3 @@ def tree_marks(directory: Path) -> dict[str, tuple[int, int]]:
             status = os.lstat(os.path.join(folder, name))
             marks[os.path.join(folder, name)] = (status.st_size, status.st_mtime_ns)
     return marks
-
-
-def free_of_servers(directory: Path) -> bool:
-    """Whether no process works in a directory."""
-    listed = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True)
-    return str(directory) not in listed.stdout

@@ -25,10 +25,17 @@ Say = Callable[[str], None]
 
 
 def drill_files(
-    ground: Ground, faults: Sequence[str], places: Sequence[str], seed: int, say: Say
-) -> Matrix:
-    """Every fault in every place under every arm, as often as there are copies."""
-    matrix = Matrix()
+    ground: Ground,
+    faults: Sequence[str],
+    places: Sequence[str],
+    seed: int,
+    say: Say,
+    matrix: Matrix,
+) -> None:
+    """Every fault in every place under every arm, as often as there are copies.
+
+    What was seen is in `matrix` as soon as it was seen: a drill may be interrupted.
+    """
     catalogue = ground.slot.path / "catalogue"
     ground.restore()
     scrub(Asked(ground.clone.directory, catalogue=catalogue), lambda *_: None)
@@ -44,7 +51,6 @@ def drill_files(
                         _ask_everybody(ground, (fault, place, arm), hit, catalogue, matrix)
                 finally:
                     ground.restore()
-    return matrix
 
 
 def plant_everywhere(
