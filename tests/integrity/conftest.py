@@ -47,7 +47,7 @@ class Made:
     def program(self, name: str, *arguments: str) -> tuple[int, str]:
         """Status and words of one of the build's programs."""
         command = [f"{self.engine.identity.bindir}/{name}", *arguments]
-        return run_program(self.engine.account, command)
+        return run_program(self.engine.account, command, timeout_s=1200)
 
 
 @pytest.fixture(scope="session")
