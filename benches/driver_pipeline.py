@@ -3,7 +3,8 @@
 Side by side on one server, in alternating rounds: `-M prepared`, Unix socket, 2 threads, 8 clients;
 a transaction is ten look-ups between \\startpipeline and \\endpipeline. Client CPU is user and
 system time of the whole command with its children, start-up included. Required: CPU at most 0.5×,
-throughput at least 1.0×. Exit status 1 when missed.
+throughput at least 1.0×. Exit status 1 when missed; what stands in the way is in
+docs/decisions/2026-11-22-what-is-left-is-the-kernels.md.
 
     python benches/driver_pipeline.py [--rounds 3] [--seconds 20] [--scale 20] [--clients 8]
 """

@@ -4,7 +4,8 @@ Side by side on one server, in alternating rounds: `-M prepared`, Unix socket, 2
 Client CPU is user and system time of the whole command with its children, start-up included.
 Required: CPU at most 0.8×, throughput at least 0.97× (the server does nearly all of the work, so
 that throughput is the same but for chance). The server commits without waiting for the disk, whose
-moods would be the measure otherwise. Exit status 1 when missed.
+moods would be the measure otherwise. Exit status 1 when missed. Where waking another process is
+dear, the kernel takes nearly all of both: docs/decisions/2026-11-22-what-is-left-is-the-kernels.md.
 
     python benches/driver_tpcb.py [--rounds 3] [--seconds 20] [--scale 20] [--clients 8]
 """

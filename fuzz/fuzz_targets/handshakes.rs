@@ -1,9 +1,9 @@
 //! Any bytes from a server before the first query: a session or an error, never a panic; and what
-//! is required of the channel is never given up.
+//! is required of the channel and of authentication is never given up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use steelyard_wire::{Binding, Channel, Credentials, Startup};
+use steelyard_wire::{Binding, Channel, Credentials, Methods, Startup};
 
 fuzz_target!(|input: &[u8]| {
     let [flags, size, bytes @ ..] = input else {
@@ -26,13 +26,16 @@ fuzz_target!(|input: &[u8]| {
         application_name: "fuzz".to_owned(),
         options: String::new(),
     };
-    let mut startup = Startup::through(credentials, channel);
+    let scram_only = flags & 32 != 0;
+    let accepted = if scram_only { "scram-sha-256" } else { "!gss" };
+    let methods = Methods::parse(accepted).expect("these names are known");
+    let mut startup = Startup::through(credentials, channel).accepting(methods);
     let mut out = startup.begin().expect("these names can be sent");
     for chunk in bytes.chunks(usize::from(*size).max(1)) {
         match startup.feed(chunk, &mut out) {
             Ok(None) => {}
             // Nobody proves by chance that he knows the password.
-            Ok(Some(_)) => return assert!(binding != Binding::Require),
+            Ok(Some(_)) => return assert!(binding != Binding::Require && !scram_only),
             Err(_) => return,
         }
     }

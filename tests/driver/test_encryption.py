@@ -94,7 +94,7 @@ def test_the_systems_roots_are_for_full_verification() -> None:
     "words",
     [
         "sslmode=bogus",
-        "require_auth=scram-sha-256",
+        "require_auth=bogus",
         "requirepeer=postgres",
         "sslcrldir=/tmp",
         "sslcertmode=require",

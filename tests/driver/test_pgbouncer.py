@@ -123,21 +123,21 @@ def test_more_clients_than_connections_do_all_the_work(
     server: Server, pooler: Pooler, mode: str
 ) -> None:
     before = server.one("SELECT count(*) FROM pgbench_history")
-    summary, _ = _drive(pooler, "-c", "20", "-j", "2", "-t", "10", "-M", mode)
-    assert (summary["transactions"], summary["errors"], summary["lost"]) == (200, {}, 0)
+    summary, _ = _drive(pooler, "-c", "20", "-j", "2", "-t", "5", "-M", mode)
+    assert (summary["transactions"], summary["errors"], summary["lost"]) == (100, {}, 0)
     assert summary["wrong_rows"] == 0
-    assert server.one("SELECT count(*) FROM pgbench_history") - before == 200
+    assert server.one("SELECT count(*) FROM pgbench_history") - before == 100
 
 
 def test_prepared_statements_are_kept_or_their_loss_is_said(server: Server, pooler: Pooler) -> None:
     before = server.one("SELECT count(*) FROM pgbench_history")
-    summary, said = _drive(pooler, "-c", "20", "-j", "2", "-t", "20", "-M", "prepared")
+    summary, said = _drive(pooler, "-c", "20", "-j", "2", "-t", "10", "-M", "prepared")
     done = server.one("SELECT count(*) FROM pgbench_history") - before
     assert summary["transactions"] == done
     if pooler.version >= KEEPS_STATEMENTS:
-        assert (done, summary["errors"], said) == (400, {}, "")
+        assert (done, summary["errors"], said) == (200, {}, "")
     else:
-        assert done + summary["failed"] == 400
+        assert done + summary["failed"] == 200
         assert set(summary["errors"]) <= {"26000", "42P05"}
         assert "HINT:  Prepared statements are lost between transactions" in said
 

@@ -69,6 +69,22 @@ def test_every_password_method_takes_the_password_of_the_file(
 
 
 @pytest.mark.postgres
+def test_a_password_is_not_sent_in_a_way_that_is_not_accepted(server: Server) -> None:
+    port = server.address.port
+    for user, accepted, refused in (
+        ("scram_user", "scram-sha-256", "password,md5"),
+        ("md5_user", "md5", "!md5"),
+        ("cleartext_user", "!scram-sha-256", "scram-sha-256,md5"),
+        ("postgres", "none", "scram-sha-256"),
+    ):
+        quoted = PASSWORD.replace("'", "\\'")
+        where = f"host=127.0.0.1 port={port} user={user} dbname=postgres password='{quoted}'"
+        _drives(read_target(f"{where} require_auth={accepted}"))
+        with pytest.raises(DriverError, match="authentication method requirement"):
+            _drives(read_target(f"{where} require_auth={refused}"))
+
+
+@pytest.mark.postgres
 def test_of_several_hosts_the_one_that_answers_is_driven(server: Server) -> None:
     address = server.address
     with socket.socket() as taken:

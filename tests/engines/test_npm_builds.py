@@ -55,6 +55,8 @@ def test_an_npm_build_tells_who_built_it_and_how(added: Path) -> None:
     assert "-Os" in identity.cflags.split()
     assert "'--with-openssl'" in identity.configure.split()
     assert not identity.assertions
+    assert identity.package.startswith("@embedded-postgres/linux-")
+    assert identity.package.partition("@18.4")[1], "a record names the package and its version"
     assert identity.bindir.startswith(str(added))
     assert find_postgres("18.4").identity.origin == "bundle", "of one version the bundle is first"
 
@@ -71,6 +73,8 @@ def test_the_bundled_versions_create_contribs_extensions(added: Path, version: s
     engine = find_postgres(version, contrib=True)
     assert engine.identity.origin == "bundle"
     assert engine.identity.version == version
+    assert not engine.identity.package
+    assert f"@{version}" in engine.identity.contrib, "a record names who lent it"
     preload = {"shared_preload_libraries": "pg_stat_statements"}
     with session(engine, preload) as connection:
         for name in ("amcheck", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgcrypto"):

@@ -72,6 +72,7 @@ EXPRESSIONS = (
     "-9223372036854775808 % -1",
     "+ - + 3",
     ":text + 1",
+    ":hex + 0.25",
 )
 
 REFUSED = (
@@ -99,7 +100,7 @@ REFUSED = (
 
 MASK = (1 << 64) - 1
 
-VARIABLES = {"scale": "50", "default_seed": "7", "text": "41"}
+VARIABLES = {"scale": "50", "default_seed": "7", "text": "41", "hex": "-0x1.8p3"}
 
 pytestmark = pytest.mark.postgres
 

@@ -109,10 +109,11 @@ def orders_of_customers(address: Address) -> Counter[int]:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("schema", ["native", "hammerdb"])
 def test_all_22_answers_are_those_of_another_database(
-    schema: str, engine: Postgres, place: Path, serve: Serve
+    engine: Postgres, place: Path, serve: Serve
 ) -> None:
+    # One schema on each version; both on both were tried when the queries were written.
+    schema = "native" if engine.identity.version_number >= 180000 else "hammerdb"
     workload = find_workload("tproc-h", {"schema": schema})
     with serve(engine.open(template(engine, workload, 1)).clone(place / "clone")) as address:
         found = answers(workload, address, 1)

@@ -5,6 +5,7 @@ use std::io;
 
 use crate::client::Turn;
 use crate::clock::now_ns;
+use crate::connector::Connector;
 use crate::crew::attach;
 use crate::hot::Slice;
 use crate::leaving::is_leaving;
@@ -32,7 +33,7 @@ impl Slice<'_> {
             self.active += 1;
             if self.course.rate.is_some() {
                 self.pace.idle.push(place);
-            } else if let Some(begun) = self.next_closed(place, false) {
+            } else if let Some(begun) = self.next_closed(place, false)? {
                 self.follow(place, begun)?;
             }
         }
@@ -49,11 +50,11 @@ impl Slice<'_> {
         if self.course.rate.is_some() {
             return self.next_open(place);
         }
-        Ok(self.next_closed(place, true))
+        self.next_closed(place, true)
     }
 
     #[inline]
-    fn next_closed(&mut self, place: usize, used: bool) -> Option<Begun> {
+    fn next_closed(&mut self, place: usize, used: bool) -> io::Result<Option<Begun>> {
         let client = &mut self.clients[place];
         let over = self.now_ns >= self.bell_ns || client.quota == 0 || is_leaving();
         if over || !self.course.admits(self.now_ns) {
@@ -62,16 +63,15 @@ impl Slice<'_> {
                 self.tally.busy_ns += self.now_ns - self.start_ns;
             }
             self.active -= 1;
-            return None;
+            return Ok(None);
         }
         client.quota -= 1;
-        if self.arm.reconnects && used {
-            if let Err(loss) = self.reconnect(place) {
-                return Some(Err(loss));
-            }
+        if used && self.reconnects(place, self.now_ns)? {
+            return Ok(None);
         }
         let client = &mut self.clients[place];
-        Some(client.begin(self.arm, self.programs, self.now_ns, self.tally))
+        let begun = client.begin(self.arm, self.programs, self.now_ns, self.tally);
+        Ok(Some(begun))
     }
 
     /// In an open loop a client takes the oldest arrival that waits, or waits for one.
@@ -85,7 +85,7 @@ impl Slice<'_> {
         match waits {
             Some(at_ns) => {
                 self.tally.late_starts += 1;
-                Ok(self.begin_arrival(place, at_ns))
+                self.begin_arrival(place, at_ns)
             }
             None => {
                 self.pace.idle.push(place);
@@ -144,22 +144,21 @@ impl Slice<'_> {
         }
     }
 
-    fn begin_arrival(&mut self, place: usize, at_ns: u64) -> Option<Begun> {
+    fn begin_arrival(&mut self, place: usize, at_ns: u64) -> io::Result<Option<Begun>> {
         if !self.course.admits(self.now_ns) {
             self.leave();
-            return None;
+            return Ok(None);
         }
         self.pace.arrivals.pass();
         self.clients[place].quota -= 1;
-        if self.arm.reconnects {
-            if let Err(loss) = self.reconnect(place) {
-                return Some(Err(loss));
-            }
+        if self.reconnects(place, at_ns)? {
+            return Ok(None);
         }
         self.tally.count_lag(self.now_ns - at_ns);
         let client = &mut self.clients[place];
         client.lag_ns = self.now_ns - at_ns;
-        Some(client.begin(self.arm, self.programs, at_ns, self.tally))
+        let begun = client.begin(self.arm, self.programs, at_ns, self.tally);
+        Ok(Some(begun))
     }
 
     /// Gives arrivals that are due to clients that wait for them.
@@ -171,7 +170,7 @@ impl Slice<'_> {
                 self.leave();
             } else if let Some(at_ns) = due {
                 self.pace.idle.pop();
-                if let Some(begun) = self.begin_arrival(place, at_ns) {
+                if let Some(begun) = self.begin_arrival(place, at_ns)? {
                     self.follow(place, begun)?;
                 }
             } else {
@@ -191,6 +190,9 @@ impl Slice<'_> {
     #[cold]
     pub(crate) fn answer_alarm(&mut self) -> io::Result<()> {
         self.pace.hear();
+        if let Some(connector) = self.connector {
+            self.take_connections(connector)?;
+        }
         while let Some(place) = self.pace.waking(self.now_ns) {
             let client = &mut self.clients[place];
             if client.is_asleep() {
@@ -223,22 +225,54 @@ impl Slice<'_> {
             .ring_by(self.course.look_ns(self.start_ns, self.now_ns))
     }
 
-    /// A connection of its own for the next transaction: the old one goes first.
+    /// A connection of its own for the next transaction, which counts from `begin_ns`: the old one
+    /// goes first. False: the client is connected for good.
+    #[inline]
+    fn reconnects(&mut self, place: usize, begin_ns: u64) -> io::Result<bool> {
+        match self.connector {
+            None => Ok(false),
+            Some(connector) => {
+                self.way.release(place)?;
+                self.clients[place].await_connection(begin_ns);
+                connector.ask(place);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Connections that were asked for are there: their transactions begin.
     #[cold]
-    fn reconnect(&mut self, place: usize) -> Result<(), Loss> {
+    fn take_connections(&mut self, connector: &Connector) -> io::Result<()> {
+        connector.hear();
+        while let Some(made) = connector.made() {
+            let client = &mut self.clients[made.place];
+            self.tally.connections += 1;
+            self.tally.connect_ns += made.took_ns;
+            let attached = made
+                .outcome
+                .and_then(|connection| attach(self.arm, self.way, client, connection));
+            self.now_ns = now_ns();
+            let begun = match attached {
+                Err(error) => Err(unreachable_now(&error)),
+                // What a client that is let in late would begin belongs to nobody.
+                Ok(_) if is_leaving() => Ok(Turn::Ended(false)),
+                Ok(_) => self.begin_connected(made.place),
+            };
+            self.follow(made.place, begun)?;
+        }
+        Ok(())
+    }
+
+    fn begin_connected(&mut self, place: usize) -> Begun {
         let client = &mut self.clients[place];
-        self.way
-            .release(place)
-            .map_err(|error| unreachable_now(&error))?;
-        client.leave();
-        let before_ns = now_ns();
-        let attached = attach(self.arm, self.way, client);
-        self.now_ns = now_ns();
-        self.tally.connections += 1;
-        self.tally.connect_ns += self.now_ns - before_ns;
-        attached
-            .map(|_| ())
-            .map_err(|error| unreachable_now(&error))
+        // In a closed loop connecting is not part of the latency.
+        let mut begin_ns = self.now_ns;
+        if self.course.rate.is_some() {
+            begin_ns = client.begin_ns;
+            client.lag_ns = self.now_ns - begin_ns;
+            self.tally.count_lag(client.lag_ns);
+        }
+        client.begin(self.arm, self.programs, begin_ns, self.tally)
     }
 }
 

@@ -19,6 +19,8 @@ const OPEN_AT_THE_END: &str = "25000";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Idle,
+    /// For a connection of its own, before its transaction begins.
+    Connecting,
     Stall,
     Statement,
     /// Until a time, in the middle of a script.
@@ -144,6 +146,19 @@ impl Client {
         self.phase != Phase::Idle
     }
 
+    /// Whether it waits for a connection.
+    #[inline]
+    pub fn is_connecting(&self) -> bool {
+        self.phase == Phase::Connecting
+    }
+
+    /// Its next transaction counts from `begin_ns` and has to wait for a connection.
+    pub fn await_connection(&mut self, begin_ns: u64) {
+        self.leave();
+        self.begin_ns = begin_ns;
+        self.phase = Phase::Connecting;
+    }
+
     /// Whether it waits for its own time, not for the server.
     #[inline]
     pub fn is_asleep(&self) -> bool {
@@ -212,7 +227,7 @@ impl Client {
             }
             Phase::Prepare => self.mark_pipeline(programs, tally),
             Phase::Rollback => return self.after_rollback(programs, tally),
-            Phase::Stall | Phase::Asleep | Phase::Idle => {}
+            Phase::Stall | Phase::Asleep | Phase::Idle | Phase::Connecting => {}
         }
         self.go_on(programs, tally)
     }

@@ -124,7 +124,8 @@ fn connect_once(
         end_point: sealed.and_then(|sealed| sealed.end_point()),
         binding: server.binding,
     };
-    let mut startup = Startup::through(server.credentials.clone(), channel);
+    let mut startup =
+        Startup::through(server.credentials.clone(), channel).accepting(server.methods.clone());
     stream.send_all(&startup.begin()?)?;
     let mut buffer = [0; 4096];
     let mut answer = Vec::new();

@@ -1,22 +1,31 @@
 //! The clients of one arm that live on one thread, and the way by which their bytes go.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
+
+use steelyard_wire::Session;
 
 use crate::arm::Arm;
 use crate::client::Client;
 use crate::connect::{connect, send_cancel, ConnectError};
+use crate::connector::Connector;
 use crate::error::DriveError;
 use crate::log::Log;
 use crate::pace::Pace;
+use crate::stream::Stream;
 use crate::tally::Tally;
 use crate::tls::Sealed;
 use crate::way::Way;
 use crate::worker::Post;
 
-/// Connects a client, and listens to its events; the backend's process id.
-pub fn attach(arm: &Arm, way: &mut Way, client: &mut Client) -> Result<i32, ConnectError> {
-    let (stream, session) = connect(&arm.server)?;
+/// Gives a client its connection, and listens to its events; the backend's process id.
+pub fn attach(
+    arm: &Arm,
+    way: &mut Way,
+    client: &mut Client,
+    (stream, session): (Stream, Session),
+) -> Result<i32, ConnectError> {
     stream.socket.set_nonblocking()?;
     way.adopt(client.place, &stream.socket)?;
     let process_id = session.process_id;
@@ -33,6 +42,8 @@ pub struct Crew {
     pub thread: usize,
     pub way: Way,
     pub pace: Pace,
+    /// Where every transaction has a connection of its own.
+    pub connector: Option<Connector>,
     /// Where transactions are written down.
     pub log: Option<Log>,
     pub clients: Vec<Client>,
@@ -50,12 +61,19 @@ impl Crew {
             .map(|(place, number)| Client::new(number, place, seed, programs))
             .collect();
         let pace = Pace::new(clients.len(), seed, thread)?;
-        let way = Way::new(post.plan.io, clients.len(), &pace.alarm)?;
+        let connector = match arm.reconnects {
+            true => Some(Connector::new(&arm, clients.len())?),
+            false => None,
+        };
+        let mut alarms = vec![pace.alarm.as_raw_fd()];
+        alarms.extend(connector.iter().map(AsRawFd::as_raw_fd));
+        let way = Way::new(post.plan.io, clients.len(), &alarms)?;
         Ok(Crew {
             arm,
             thread,
             way,
             pace,
+            connector,
             log: None,
             clients,
             gone: false,
@@ -84,7 +102,13 @@ impl Crew {
     }
 
     fn connect_client(&mut self, place: usize) -> Result<i32, ConnectError> {
-        attach(&self.arm, &mut self.way, &mut self.clients[place])
+        let connection = connect(&self.arm.server)?;
+        attach(
+            &self.arm,
+            &mut self.way,
+            &mut self.clients[place],
+            connection,
+        )
     }
 
     /// Before a slice: takes back connections that were lost or given up, where the server lets.
@@ -110,8 +134,13 @@ impl Crew {
 
     /// After a slice: cancels what was given up, and counts who has no connection.
     pub fn settle(&mut self, tally: &mut Tally) -> io::Result<()> {
+        if let Some(connector) = &mut self.connector {
+            connector.give_up();
+        }
         for client in &mut self.clients {
-            if client.is_busy() {
+            if client.is_connecting() {
+                client.detach();
+            } else if client.is_busy() {
                 let session = client.link.session();
                 let (process_id, secret_key) = (session.process_id, session.secret_key);
                 if let Err(error) = send_cancel(&self.arm.server, process_id, secret_key) {

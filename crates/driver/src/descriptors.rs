@@ -5,8 +5,8 @@ use std::io;
 use crate::error::DriveError;
 use crate::plan::Plan;
 
-/// Of each thread and arm: a ring or an epoll instance, an alarm, a log.
-const OF_A_CREW: usize = 4;
+/// Of each thread and arm: a ring or an epoll instance, an alarm, a bell, a log.
+const OF_A_CREW: usize = 5;
 /// Standard streams, listening for the end, connections for cancelling, what the program brought.
 const OF_THE_PROCESS: usize = 64;
 

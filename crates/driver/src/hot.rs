@@ -12,6 +12,7 @@ use mio::{Events, Interest};
 use crate::arm::Arm;
 use crate::client::{Client, Turn};
 use crate::clock::now_ns;
+use crate::connector::Connector;
 use crate::course::Course;
 use crate::crew::Crew;
 use crate::link::{Loss, Received};
@@ -36,6 +37,7 @@ pub fn run_slice(
         arm,
         way,
         pace,
+        connector,
         log,
         clients,
         thread,
@@ -52,6 +54,7 @@ pub fn run_slice(
         course,
         way,
         pace,
+        connector: connector.as_ref(),
         log: log.as_mut(),
         clients,
         buffer,
@@ -88,6 +91,7 @@ pub(crate) struct Slice<'a> {
     pub course: &'a Course,
     pub way: &'a mut Way,
     pub pace: &'a mut Pace,
+    pub connector: Option<&'a Connector>,
     pub log: Option<&'a mut Log>,
     pub clients: &'a mut [Client],
     buffer: &'a mut [u8],

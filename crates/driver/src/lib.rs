@@ -12,6 +12,7 @@ mod beginning;
 mod client;
 mod clock;
 mod connect;
+mod connector;
 mod course;
 mod crew;
 mod descriptors;

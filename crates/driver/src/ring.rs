@@ -11,9 +11,9 @@ use io_uring::{cqueue, opcode, squeue, types, IoUring};
 
 use crate::lent::{Lent, GROUP};
 
-/// Marks of what belongs to no client.
-const ALARM: u64 = u64::MAX;
-const CANCEL: u64 = u64::MAX - 1;
+/// Marks of what belongs to no client: a cancellation, and alarms by their number.
+const CANCEL: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 8;
 /// A client's mark: its place, the length of what it sends, and whether it sends.
 const PLACE: u32 = 33;
 const SENDS: u64 = 1;
@@ -47,8 +47,9 @@ pub struct Ring {
     ring: IoUring,
     lent: Lent,
     under: Vec<Under>,
-    alarm: RawFd,
-    alarm_waits: bool,
+    alarms: Vec<RawFd>,
+    /// One bit for each alarm that is listened for.
+    awaited: u8,
     told: Vec<Told>,
     next: usize,
     /// Clients for whose bytes there was no buffer.
@@ -58,8 +59,8 @@ pub struct Ring {
 impl Ring {
     /// An instance for `clients` connections, to be used by the calling thread alone; an error
     /// where the kernel or a container does not let.
-    pub fn new(clients: usize, alarm: &impl AsRawFd) -> io::Result<Ring> {
-        // One send and one receive a client, the alarm, and room for cancellations.
+    pub fn new(clients: usize, alarms: &[RawFd]) -> io::Result<Ring> {
+        // One send and one receive a client, the alarms, and room for cancellations.
         let entries = (2 * clients + 4).next_power_of_two();
         let ring = IoUring::builder()
             .setup_clamp()
@@ -76,8 +77,8 @@ impl Ring {
             ring,
             lent,
             under: vec![Under::default(); clients],
-            alarm: alarm.as_raw_fd(),
-            alarm_waits: false,
+            alarms: alarms.to_vec(),
+            awaited: 0,
             told: Vec::with_capacity(2 * entries),
             next: 0,
             starved: Vec::new(),
@@ -134,12 +135,8 @@ impl Ring {
         if self.next < self.told.len() {
             return Ok(());
         }
-        if !self.alarm_waits {
-            self.alarm_waits = true;
-            let poll = opcode::PollAdd::new(types::Fd(self.alarm), libc::POLLIN as u32)
-                .build()
-                .user_data(ALARM);
-            self.push(&poll)?;
+        if u32::from(self.awaited).count_ones() as usize != self.alarms.len() {
+            self.await_alarms()?;
         }
         while let Some(place) = self.starved.pop() {
             self.listen(place)?;
@@ -147,6 +144,20 @@ impl Ring {
         self.told.clear();
         self.next = 0;
         self.submit_and_gather()
+    }
+
+    fn await_alarms(&mut self) -> io::Result<()> {
+        for number in 0..self.alarms.len() {
+            if self.awaited & 1 << number == 0 {
+                self.awaited |= 1 << number;
+                let fd = types::Fd(self.alarms[number]);
+                let poll = opcode::PollAdd::new(fd, libc::POLLIN as u32)
+                    .build()
+                    .user_data(ALARM + number as u64);
+                self.push(&poll)?;
+            }
+        }
+        Ok(())
     }
 
     /// The next of what was told, until there is no more.
@@ -221,11 +232,11 @@ impl Ring {
         for entry in self.ring.completion() {
             let under = &mut self.under;
             match entry.user_data() {
-                ALARM => {
-                    self.alarm_waits = false;
+                CANCEL => {}
+                mark if mark >= ALARM => {
+                    self.awaited &= !(1 << (mark - ALARM));
                     self.told.push(Told::Alarm);
                 }
-                CANCEL => {}
                 mark if mark & SENDS != 0 => {
                     let place = (mark >> PLACE) as usize;
                     under[place].sends -= 1;

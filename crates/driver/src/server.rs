@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use steelyard_wire::{Binding, Credentials};
+use steelyard_wire::{Binding, Credentials, Methods};
 
 use crate::error::DriveError;
 use crate::plan::{ArmPlan, ChannelBinding};
@@ -18,6 +18,7 @@ pub struct Server {
     pub target: Target,
     pub credentials: Credentials,
     pub binding: Binding,
+    pub methods: Methods,
     pub encryption: Option<Encryption>,
     /// How long a connection may take until it is ready.
     pub patience: Duration,
@@ -54,6 +55,11 @@ impl Server {
                 ChannelBinding::Disable => Binding::Disable,
                 ChannelBinding::Prefer => Binding::Prefer,
                 ChannelBinding::Require => Binding::Require,
+            },
+            methods: match &plan.require_auth {
+                Some(said) => Methods::parse(said)
+                    .map_err(|error| DriveError::new("cannot connect").detail(error))?,
+                None => Methods::default(),
             },
             patience: plan
                 .connect_timeout_ns

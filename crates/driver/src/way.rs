@@ -1,12 +1,11 @@
 //! How the bytes of a crew come and go: by system calls that epoll asks for, or by a ring.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::alarm::Alarm;
 use crate::plan::Io;
 use crate::ring::Ring;
 use crate::socket::Socket;
@@ -23,19 +22,21 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way that is asked for; `Auto`: a ring where the kernel lets. The alarm wakes it too.
-    pub fn new(io: Io, clients: usize, alarm: &Alarm) -> io::Result<Way> {
+    /// The way that is asked for; `Auto`: a ring where the kernel lets. Alarms (eight at most) wake
+    /// it too.
+    pub fn new(io: Io, clients: usize, alarms: &[RawFd]) -> io::Result<Way> {
         if io != Io::Epoll {
-            match Ring::new(clients, alarm) {
+            match Ring::new(clients, alarms) {
                 Ok(ring) => return Ok(Way::Ring(Box::new(ring))),
                 Err(error) if io == Io::Ring => return Err(error),
                 Err(_) => {}
             }
         }
         let poll = Poll::new()?;
-        let fd = alarm.as_raw_fd();
-        poll.registry()
-            .register(&mut SourceFd(&fd), Token(usize::MAX), Interest::READABLE)?;
+        for fd in alarms {
+            poll.registry()
+                .register(&mut SourceFd(fd), Token(usize::MAX), Interest::READABLE)?;
+        }
         let events = Events::with_capacity(EVENTS);
         Ok(Way::Epoll { poll, events })
     }

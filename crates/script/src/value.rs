@@ -4,6 +4,9 @@ use std::io::Write;
 
 use crate::error::EvalError;
 
+/// Hexadecimal digits that a double's 53 bits, and one to round by, are taken from.
+const HEX_DIGITS: u32 = 15;
+
 /// 2^63: itself no i64, while its negative is one.
 const I64_BOUND: f64 = 9_223_372_036_854_775_808.0;
 
@@ -50,7 +53,7 @@ impl Value {
             // What looks like an integer must be one: too large is no number at all.
             let int = text.trim().parse();
             int.map_or_else(|_| Self::Text(text.to_owned()), Self::Int)
-        } else if let Ok(double) = text.trim_start().parse::<f64>() {
+        } else if let Some(double) = read_double(text.trim_start()) {
             Self::Double(double)
         } else {
             Self::Text(text.to_owned())
@@ -136,6 +139,50 @@ impl Value {
     fn cannot_become(&self, wanted: &str) -> EvalError {
         EvalError(format!("cannot coerce {} to {wanted}", self.type_name()).into())
     }
+}
+
+/// A double as C's strtod reads it: decimal, hexadecimal (`0x1.8p3`), infinite, or no number.
+fn read_double(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let Some(digits) = unsigned
+        .strip_prefix("0x")
+        .or_else(|| unsigned.strip_prefix("0X"))
+    else {
+        let double: f64 = text.parse().ok()?;
+        // Out of range is no number; "inf" is one.
+        let named = unsigned.starts_with(['i', 'I']);
+        return Some(double).filter(|double| named || !double.is_infinite());
+    };
+    let (digits, power) = match digits.find(['p', 'P']) {
+        Some(at) => (&digits[..at], digits[at + 1..].parse::<i32>().ok()?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let (mut mantissa, mut taken, mut scale) = (0_u64, 0, 0_i32);
+    for (place, digit) in whole.chars().chain(fraction.chars()).enumerate() {
+        let digit = u64::from(digit.to_digit(16)?);
+        scale -= 4 * i32::from(place >= whole.len());
+        if taken < HEX_DIGITS {
+            mantissa = mantissa << 4 | digit;
+            taken += u32::from(mantissa > 0);
+        } else {
+            // What is cut off decides only whether it is more than half of the last bit.
+            mantissa |= u64::from(digit > 0);
+            scale = scale.checked_add(4)?;
+        }
+    }
+    if whole.len() + fraction.len() == 0 {
+        return None;
+    }
+    let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+    let power = power.saturating_add(scale).clamp(-2200, 2200);
+    // In two steps, so that neither leaves the doubles when their product does not.
+    let half = power / 2;
+    let double = match mantissa {
+        0 => 0.0,
+        _ => mantissa as f64 * 2_f64.powi(half) * 2_f64.powi(power - half),
+    };
+    Some(sign * double).filter(|double| double.is_finite())
 }
 
 /// As pgbench's `is_an_int`: spaces around, a sign, digits.

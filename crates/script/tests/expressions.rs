@@ -171,6 +171,22 @@ fn texts_become_the_values_pgbench_makes_of_them() {
         ),
         ("infinity", Value::Double(f64::INFINITY)),
         ("1.5 ", Value::Text("1.5 ".into())),
+        ("0x10", Value::Double(16.0)),
+        ("-0x1.8p3", Value::Double(-12.0)),
+        ("0X.8P+1", Value::Double(1.0)),
+        // Halfway between two doubles: to the even one.
+        ("0x1.fffffffffffff8", Value::Double(2.0)),
+        ("0x1.fffffffffffff7", Value::Double(2.0 - f64::EPSILON)),
+        (
+            "0x1.00000000000008000000001",
+            Value::Double(1.0 + f64::EPSILON),
+        ),
+        ("0x1p-1074", Value::Double(5e-324)),
+        ("0x0p5000", Value::Double(0.0)),
+        ("0x1p5000", Value::Text("0x1p5000".into())),
+        ("0x", Value::Text("0x".into())),
+        ("0x1p", Value::Text("0x1p".into())),
+        ("1e999", Value::Text("1e999".into())),
         ("o", Value::Text("o".into())),
         ("", Value::Text(String::new())),
     ] {

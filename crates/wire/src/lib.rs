@@ -7,6 +7,7 @@
 mod error;
 mod frame;
 mod kept;
+mod methods;
 mod reply;
 mod request;
 mod row;
@@ -16,6 +17,7 @@ mod startup;
 pub use error::{ServerError, WireError};
 pub use frame::{Frame, Header, HEADER_LENGTH};
 pub use kept::Kept;
+pub use methods::Methods;
 pub use reply::{Reply, Scanner};
 pub use request::{cancel, simple_query, sync, terminate, BindTemplate, Statement};
 pub use row::{row_values, Row};

@@ -11,6 +11,7 @@ use postgres_protocol::message::{backend, frontend};
 
 use crate::error::{ServerError, WireError};
 use crate::frame::Frame;
+use crate::methods::{Method, Methods};
 use crate::scram::{append, unsendable, Binding, Channel, Scram};
 
 /// Most bytes a server may send before its first ReadyForQuery.
@@ -40,6 +41,9 @@ pub struct Session {
 pub struct Startup {
     credentials: Credentials,
     channel: Channel,
+    methods: Methods,
+    /// The server has asked for a way of authentication.
+    asked: bool,
     held: Vec<u8>,
     taken: usize,
     scram: Option<Scram>,
@@ -59,6 +63,8 @@ impl Startup {
         Startup {
             credentials,
             channel,
+            methods: Methods::default(),
+            asked: false,
             held: Vec::new(),
             taken: 0,
             scram: None,
@@ -66,6 +72,12 @@ impl Startup {
             authenticated: false,
             session: Session::default(),
         }
+    }
+
+    /// Takes part in these ways of authentication only.
+    pub fn accepting(mut self, methods: Methods) -> Startup {
+        self.methods = methods;
+        self
     }
 
     /// The StartupMessage.
@@ -162,12 +174,14 @@ impl Startup {
         match message {
             Message::AuthenticationOk => self.accept_welcome(),
             Message::AuthenticationCleartextPassword => {
+                self.require(Method::Password)?;
                 let password = self.unbound_password()?.to_owned();
                 append(out, |buffer| {
                     frontend::password_message(password.as_bytes(), buffer)
                 })
             }
             Message::AuthenticationMd5Password(request) => {
+                self.require(Method::Md5)?;
                 let user = self.credentials.user.as_bytes();
                 let hash = md5_hash(user, self.unbound_password()?.as_bytes(), request.salt());
                 append(out, |buffer| {
@@ -178,6 +192,7 @@ impl Startup {
                 if self.scram.is_some() {
                     return Err(unasked_scram());
                 }
+                self.require(Method::Scram)?;
                 let scram = Scram::begin(self.password()?, &request, &self.channel, out)?;
                 self.scram = Some(scram);
                 Ok(())
@@ -199,7 +214,15 @@ impl Startup {
         }
     }
 
+    fn require(&mut self, method: Method) -> Result<(), WireError> {
+        self.asked = true;
+        self.methods.require(method)
+    }
+
     fn accept_welcome(&mut self) -> Result<(), WireError> {
+        if !self.asked {
+            self.methods.require(Method::None)?;
+        }
         let why = if self.scram.is_some() {
             // A server that skips its own proof may be somebody else.
             "the server did not prove that it knows the password"

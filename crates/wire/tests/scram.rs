@@ -1,6 +1,6 @@
 //! SCRAM and the channel it is bound to: what is chosen, what is refused.
 
-use steelyard_wire::{Binding, Channel, Credentials, Startup, WireError};
+use steelyard_wire::{Binding, Channel, Credentials, Methods, Startup, WireError};
 
 fn startup(channel: Channel) -> Startup {
     let credentials = Credentials {
@@ -105,4 +105,42 @@ fn a_second_exchange_is_out_of_order() {
     let mut out = Vec::new();
     startup.feed(&authentication(10, PLAIN), &mut out).unwrap();
     assert!(startup.feed(&authentication(10, PLAIN), &mut out).is_err());
+}
+
+#[test]
+fn what_is_not_accepted_is_not_answered() {
+    let (trust, password, md5, sasl) = (
+        authentication(0, b""),
+        authentication(3, b""),
+        authentication(5, &[1, 2, 3, 4]),
+        authentication(10, PLAIN),
+    );
+    for (said, accepted, refused) in [
+        ("none", vec![&trust], vec![&password, &md5, &sasl]),
+        ("scram-sha-256", vec![&sasl], vec![&trust, &password, &md5]),
+        ("password, md5", vec![&password, &md5], vec![&trust, &sasl]),
+        ("!none", vec![&password, &md5, &sasl], vec![&trust]),
+        ("!password,!md5", vec![&trust, &sasl], vec![&password, &md5]),
+        ("gss", vec![], vec![&trust, &password, &md5, &sasl]),
+    ] {
+        let feed = |message: &[u8]| {
+            let methods = Methods::parse(said).unwrap();
+            let mut out = Vec::new();
+            let fed = startup(Channel::default())
+                .accepting(methods)
+                .feed(message, &mut out);
+            (fed.map(drop), out)
+        };
+        for message in accepted {
+            assert!(feed(message).0.is_ok(), "{said}");
+        }
+        for message in refused {
+            let (fed, out) = feed(message);
+            assert!(fed.unwrap_err().to_string().contains(said));
+            assert!(out.is_empty());
+        }
+    }
+    for invalid in ["", "md5,!none", "bogus", "!"] {
+        assert!(Methods::parse(invalid).is_err(), "{invalid}");
+    }
 }

@@ -14,7 +14,6 @@ _SYSTEM = "system"
 
 _UNHEEDED = {
     "gssencmode": ("disable", "prefer"),
-    "require_auth": (),
     "requirepeer": (),
     "sslcertmode": ("allow", "disable"),
     "sslcrldir": (),

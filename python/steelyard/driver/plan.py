@@ -46,6 +46,7 @@ class DriveArm:
     application_name: str = "steelyard"
     tls: Tls | None = None
     channel_binding: str = "prefer"
+    require_auth: str | None = None
     connect_timeout_ns: int | None = None
     weight: DriveWeight = DriveWeight()
 

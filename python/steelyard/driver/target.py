@@ -55,6 +55,7 @@ class Target:
     application_name: str = "steelyard"
     tls: Tls | None = None
     channel_binding: str = "prefer"
+    require_auth: str | None = None
     connect_timeout_ns: int | None = None
     """None: as long as the driver sees fit."""
 
@@ -176,6 +177,7 @@ def _target(words: Mapping[str, str]) -> Target:
         application_name=words.get("application_name") or "steelyard",
         tls=read_tls(words),
         channel_binding=words.get("channel_binding") or "prefer",
+        require_auth=words.get("require_auth") or None,
         connect_timeout_ns=_patience_ns(words.get("connect_timeout")),
     )
 

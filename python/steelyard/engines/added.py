@@ -130,10 +130,10 @@ def read_engine(home: Path) -> Added | None:
         package = str(said["package"])
         # A package moves with the cache; a directory stays where it was.
         bindir = home / "package" / TREE / "bin" if package else Path(said["bindir"])
-        build = Build(bindir, "npm" if package else "bindir")
+        build = Build(bindir, "npm" if package else "bindir", package=package)
         told = Identity(**said["identity"])
         identity = told if _mark(bindir) == said["mark"] else _seen_anew(build)
-        identity = replace(identity, bindir=str(bindir), origin=build.origin)
+        identity = replace(identity, bindir=str(bindir), origin=build.origin, package=package)
         integrity, added = str(said["integrity"]), str(said["added"])
     except (OSError, ValueError, KeyError, TypeError, EngineError):
         return None

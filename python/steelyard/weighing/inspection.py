@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from textwrap import shorten
 from typing import Any
 
 from steelyard.arms.arm import declared_names
@@ -23,6 +24,10 @@ from steelyard.telemetry.plans import plans_differ
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.work import Asked
+
+MOST_STATEMENTS = 3
+MOST_WORDS = 160
+"""Statements, and characters of each, that a threat names."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,15 @@ def _unlike(
     if builds:
         yield raise_threat(ThreatKind.BUILDS_DIFFER, f"{pair}: {told(builds)}")
     if changed:
-        words = "; ".join(statement for statement, _, _ in changed)
+        words = shown_statements([statement for statement, _, _ in changed])
         yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {words}")
+
+
+def shown_statements(statements: Sequence[str]) -> str:
+    """The first few, each cut to what tells it from others, and how many more there are."""
+    shown = [shorten(one, MOST_WORDS, placeholder=" …") for one in statements[:MOST_STATEMENTS]]
+    more = len(statements) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
 def _machine_changed(setup: Setup, seen: Mapping[str, Any]) -> list[Threat]:

@@ -44,6 +44,7 @@ pub struct Request {
 type Behaviour = dyn Fn(&Request) -> Reply + Send + Sync;
 
 struct State {
+    wait: fn(u32) -> Duration,
     behaviour: Box<Behaviour>,
     requests: Mutex<Vec<Request>>,
     cancels: Mutex<Vec<(i32, i32)>>,
@@ -61,12 +62,23 @@ static SERVERS: AtomicU32 = AtomicU32::new(0);
 
 impl FakeServer {
     pub fn start(behaviour: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> FakeServer {
+        FakeServer::start_slowly(|_| Duration::ZERO, behaviour)
+    }
+
+    /// A server that lets each connection, by its number, wait for so long.
+    pub fn start_slowly(
+        wait: fn(u32) -> Duration,
+        behaviour: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> FakeServer {
         let server = SERVERS.fetch_add(1, Ordering::Relaxed);
         let name = format!("steelyard-fake-{}-{server}", std::process::id());
         let directory = std::env::temp_dir().join(name);
+        // A process of this number may have left one when it was killed.
+        let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir(&directory).unwrap();
         let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
         let state = Arc::new(State {
+            wait,
             behaviour: Box::new(behaviour),
             requests: Mutex::default(),
             cancels: Mutex::default(),
@@ -176,6 +188,7 @@ fn serve(mut stream: UnixStream, state: &State) -> io::Result<()> {
         return Ok(());
     }
     let connection = state.connections.fetch_add(1, Ordering::SeqCst);
+    thread::sleep((state.wait)(connection));
     let process_id = (1000 + connection).to_be_bytes();
     let key = message(b'K', &[process_id, 99_u32.to_be_bytes()].concat());
     stream.write_all(&[message(b'R', &[0; 4]), key, ready(b'I')].concat())?;

@@ -156,3 +156,56 @@ fn progress_is_answered_while_a_slice_goes_on() {
     let whole = number(&slices(&answers)[0], "transactions");
     assert!(*seen.last().unwrap() <= whole);
 }
+
+#[test]
+fn who_is_connected_is_served_while_others_connect() {
+    // Connecting takes 50 ms for every second connection: the other client never waits for it.
+    let server = FakeServer::start_slowly(
+        |connection| Duration::from_millis(if connection % 2 == 1 { 50 } else { 0 }),
+        |_| Reply::Bytes(rows(1, b'I')),
+    );
+    let mut plan = server.plan("SELECT 1;", json!({}));
+    plan["arms"][0]["clients"] = json!(4);
+    plan["connect"] = json!(true);
+    let answers = drive(&plan, &[json!([{"arm": 0, "length_ns": 400_000_000}])]);
+    let slice = &slices(&answers)[0];
+    assert_eq!((number(slice, "failed"), number(slice, "lost")), (0, 0));
+    // One after the other they would come to 8 slow connections, and 8 quick ones beside them.
+    let done = number(slice, "transactions");
+    assert!(done > 24, "{done} transactions");
+}
+
+#[test]
+fn a_connection_that_comes_too_late_is_nobodys() {
+    let server = FakeServer::start_slowly(
+        |connection| Duration::from_millis(if connection == 0 { 0 } else { 600 }),
+        |_| Reply::Bytes(rows(1, b'I')),
+    );
+    let plan = server.plan(
+        "SELECT 1;",
+        json!({"connect": true, "drain_cap_ns": 50_000_000}),
+    );
+    let slice = json!({"arm": 0, "length_ns": 50_000_000});
+    let answers = drive(&plan, &[json!([slice, slice])]);
+    let slices = slices(&answers);
+    assert_eq!(number(&slices[0], "transactions"), 1);
+    assert_eq!(number(&slices[0], "capped"), 1);
+    // Connected anew before the next slice, where the first transaction needs no other one.
+    assert_eq!(number(&slices[1], "transactions"), 1);
+}
+
+#[test]
+fn arrivals_wait_for_their_connections() {
+    let server = FakeServer::start(|_| Reply::Bytes(rows(1, b'I')));
+    let mut plan = server.plan("SELECT 1;", json!({"connect": true}));
+    plan["arms"][0]["clients"] = json!(2);
+    let answers = drive(
+        &plan,
+        &[json!([{"arm": 0, "length_ns": 200_000_000, "rate": 200}])],
+    );
+    let slice = &slices(&answers)[0];
+    let done = number(slice, "transactions");
+    assert!(done > 10, "{slice}");
+    assert_eq!(number(slice, "connections"), done);
+    assert!(number(slice, "lag_sum_ns") > 0);
+}

@@ -73,6 +73,8 @@ pub const FAULTS: [Fault; 7] = [
 /// A listening server whose first connection goes wrong.
 pub struct StagedServer {
     port: u16,
+    state: State,
+    fault: Fault,
 }
 
 impl StagedServer {
@@ -87,16 +89,21 @@ impl StagedServer {
                 thread::spawn(move || serve(stream, &connections, state, fault));
             }
         });
-        StagedServer { port }
+        StagedServer { port, state, fault }
     }
 
-    /// A plan for one client, which waits for nothing very long.
-    pub fn plan(&self, script: &str, state: State) -> Json {
+    /// A plan for one client, which waits for silence only, and not long.
+    pub fn plan(&self, script: &str) -> Json {
+        let patience_ms = if self.fault == Fault::Silence {
+            150
+        } else {
+            60_000
+        };
         let mut arm = json!({
             "name": "arm", "host": "127.0.0.1", "port": self.port, "user": "u", "database": "d",
-            "password": "secret", "clients": 1, "connect_timeout_ns": 150_000_000,
+            "password": "secret", "clients": 1, "connect_timeout_ns": patience_ms * 1_000_000_u64,
         });
-        if state == State::Encryption {
+        if self.state == State::Encryption {
             arm["tls"] = json!({
                 "mode": "require", "server_name": "localhost", "tells_name": true, "direct": false,
                 "roots": "/nowhere/root.crt", "system_roots": false, "revoked": "/nowhere/root.crl",

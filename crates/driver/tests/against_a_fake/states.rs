@@ -10,10 +10,7 @@ use crate::staged::{Fault, StagedServer, State, FAULTS};
 fn driven(script: &str, state: State, fault: Fault) -> Vec<Json> {
     let server = StagedServer::start(state, fault);
     let slice = json!({"arm": 0, "count": 5, "length_ns": 50_000_000});
-    drive(
-        &server.plan(script, state),
-        &[json!([slice]), json!([slice])],
-    )
+    drive(&server.plan(script), &[json!([slice]), json!([slice])])
 }
 
 /// In a handshake everything is an error of the driver's: there is no load without a connection.
@@ -149,14 +146,14 @@ fn while_a_client_asks_for_nothing() {
         let server = StagedServer::start(State::Idle, fault);
         let slice = json!({"arm": 0, "count": 5, "length_ns": 50_000_000});
         let pause = json!({"arm": 1, "length_ns": 30_000_000});
-        let mut plan = server.plan("SELECT 1;", State::Idle);
+        let mut plan = server.plan("SELECT 1;");
         let mut other = plan["arms"][0].clone();
         let others = StagedServer::start(State::Startup, Fault::Silence);
         // The first connection of the other server is the one that goes wrong.
-        let wasted = drive(&others.plan("SELECT 1;", State::Startup), &[]);
+        let wasted = drive(&others.plan("SELECT 1;"), &[]);
         assert!(wasted[0].get("error").is_some());
         other["name"] = json!("other");
-        other["port"] = others.plan("SELECT 1;", State::Startup)["arms"][0]["port"].clone();
+        other["port"] = others.plan("SELECT 1;")["arms"][0]["port"].clone();
         plan["arms"].as_array_mut().unwrap().push(other);
         let answers = drive(&plan, &[json!([slice, pause, slice, slice])]);
         let slices = slices(&answers);

@@ -32,6 +32,8 @@ impl Crowd {
         let number = CROWDS.fetch_add(1, Ordering::Relaxed);
         let name = format!("steelyard-crowd-{}-{number}", std::process::id());
         let directory = std::env::temp_dir().join(name);
+        // A process of this number may have left one when it was killed.
+        let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir(&directory).unwrap();
         let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
         let sampled = Arc::new(AtomicUsize::new(0));

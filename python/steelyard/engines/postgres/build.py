@@ -33,6 +33,10 @@ class Build:
     library_path: Path | None = None  # set for copies whose absolute RPATH leads nowhere
     settings: tuple[tuple[str, str], ...] = ()
     """What its servers are started with so that they find contrib that is not their own."""
+    package: str = ""
+    """The npm package that it came in."""
+    contrib: str = ""
+    """The npm package that lends it contrib."""
 
     def program(self, name: str) -> str:
         """The path of one of its programs."""
@@ -99,6 +103,8 @@ def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity
         origin=build.origin,
         bindir=str(build.bindir),
         assertions=_assertions(build, account),
+        package=build.package,
+        contrib=build.contrib,
     )
 
 

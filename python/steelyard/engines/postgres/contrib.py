@@ -48,8 +48,9 @@ def with_contrib(build: Build, identity: Identity, account: Account, cache: Cach
             ("extension_control_path", f"{_share(tree)}:$system"),
             ("dynamic_library_path", f"{_modules(tree)}:$libdir"),
         )
-        return replace(build, settings=paths)
-    return copied_build(build, account, cache, "contrib", lambda copy: _put_into(tree, copy))
+        return replace(build, settings=paths, contrib=source.package)
+    copy = copied_build(build, account, cache, "contrib", lambda copy: _put_into(tree, copy))
+    return replace(copy, contrib=source.package)
 
 
 def has_contrib(build: Build, identity: Identity) -> bool:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -107,7 +108,7 @@ def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None
     inside = home / _relative(build)
     # An absolute RPATH of a build under a private prefix leads where the account may not look.
     library_path = inside / "lib" if build.origin == "bindir" else None
-    return Build(inside / "bin", build.origin, library_path)
+    return replace(build, bindir=inside / "bin", library_path=library_path)
 
 
 def _relative(build: Build) -> Path:
