@@ -77,8 +77,9 @@ impl Residency {
 fn cached_pages(file: &File) -> Option<u64> {
     const CACHESTAT: libc::c_long = 451; // on every architecture
     let whole = [0u64; 2]; // offset and length; a length of zero means to the end
-    let mut counts = [0u64; 5]; // cached, dirty, under write-back, evicted, recently evicted
-                                // SAFETY: both structures have the size that the kernel expects, and outlive the call.
+    // Cached, dirty, under write-back, evicted, recently evicted.
+    let mut counts = [0u64; 5];
+    // SAFETY: both structures have the size that the kernel expects, and outlive the call.
     let done = unsafe {
         libc::syscall(
             CACHESTAT,
