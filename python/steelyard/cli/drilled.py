@@ -111,9 +111,9 @@ def _pages(cells: Sequence[Facts]) -> list[str]:
         by_fault[cell["fault"]][cell["check"]] = cell
     checks = list(next(iter(by_fault.values()), {}))
     width = max((len(fault) for fault in by_fault), default=0)
-    lines = [" " * width + "".join(f"{check:>22}" for check in checks)]
+    lines = [" " * width + "".join(f"  {check:>24}" for check in checks)]
     for fault, row in by_fault.items():
-        lines.append(fault.ljust(width) + "".join(f"{undetected(row[c]):>22}" for c in checks))
+        lines.append(fault.ljust(width) + "".join(f"  {undetected(row[c]):>24}" for c in checks))
     return lines
 
 
