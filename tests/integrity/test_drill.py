@@ -73,6 +73,24 @@ def test_damage_is_detected_by_those_who_can_and_healed(ground: Ground) -> None:
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("place", ["heap", "FSM"])
+def test_a_page_of_another_relation_has_the_same_number_there(ground: Ground, place: str) -> None:
+    import random
+
+    from steelyard._core import judge_page
+
+    try:
+        hit = plant_everywhere(ground, "from another relation", place, random.Random(1))
+        assert hit
+        for number, blocks in hit.items():
+            file = (ground.clone.directory / ground.files[number, place]).read_bytes()
+            for block in blocks:
+                assert judge_page(file[block * 8192 : (block + 1) * 8192], block, True) is None
+    finally:
+        ground.restore()
+
+
+@pytest.mark.postgres
 def test_the_same_seed_plants_the_same_damage(ground: Ground) -> None:
     import random
 

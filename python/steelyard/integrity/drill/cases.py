@@ -68,8 +68,11 @@ def plant_everywhere(
         changed = _changed(now, before)
         # What is stale must differ from what it was: the other faults may hit any page.
         stale = fault.startswith(("torn", "lost", "stale")) and changed
-        block = draw.choice(changed) if stale else draw.randrange(len(now) // PAGE)
-        spot = Spot(ground.clone.directory / path, now, before, ground.now(other), block)
+        foreign = ground.now(other)
+        # A page from another relation has the same number there.
+        blocks = min(len(now), len(foreign)) if fault == "from another relation" else len(now)
+        block = draw.choice(changed) if stale else draw.randrange(max(1, blocks // PAGE))
+        spot = Spot(ground.clone.directory / path, now, before, foreign, block)
         if plant(fault, spot, draw):
             hit[number] = _changed((ground.clone.directory / path).read_bytes(), now)
     return hit

@@ -111,7 +111,7 @@ def _away(distance: int) -> Plant:
 
 def other_relation(page: bytes, spot: Spot, draw: random.Random) -> bytes:
     """The page of the same number from another relation."""
-    return _block(spot.foreign, spot.block % max(1, len(spot.foreign) // PAGE))
+    return _block(spot.foreign, spot.block)
 
 
 def lost_write(page: bytes, spot: Spot, draw: random.Random) -> bytes:
