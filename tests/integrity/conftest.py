@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,7 +47,7 @@ class Made:
     def program(self, name: str, *arguments: str) -> tuple[int, str]:
         """Status and words of one of the build's programs."""
         command = [f"{self.engine.identity.bindir}/{name}", *arguments]
-        return run_program(self.engine.account, command)
+        return run_program(self.engine.account, command, timeout_s=1200)
 
 
 @pytest.fixture(scope="session")
@@ -163,9 +162,3 @@ def tree_marks(directory: Path) -> dict[str, tuple[int, int]]:
             status = os.lstat(os.path.join(folder, name))
             marks[os.path.join(folder, name)] = (status.st_size, status.st_mtime_ns)
     return marks
-
-
-def free_of_servers(directory: Path) -> bool:
-    """Whether no process works in a directory."""
-    listed = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True)
-    return str(directory) not in listed.stdout

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from steelyard.cli.drilled import render, render_algorithms, sentence
 from steelyard.errors import UsageError
 from steelyard.integrity.drill import story
 from steelyard.integrity.drill.cases import drill_files, plant_everywhere
-from steelyard.integrity.drill.consequences import drill_consequences
+from steelyard.integrity.drill.consequences import Consequence, drill_consequences
 from steelyard.integrity.drill.cost import last_cost
 from steelyard.integrity.drill.ground import Ground, make_ground, require_ours
 from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
@@ -42,7 +44,8 @@ def ground(request: pytest.FixtureRequest, run: object) -> Ground:
 
 @pytest.mark.postgres
 def test_damage_is_detected_by_those_who_can_and_healed(ground: Ground) -> None:
-    matrix = drill_files(ground, ["misdirected write", "lost write"], ["heap"], 1, quiet)
+    matrix = Matrix()
+    drill_files(ground, ["misdirected write", "lost write"], ["heap"], 1, quiet, matrix)
 
     def noticed(check: str, fault: str, arm: str) -> int:
         rate = matrix.rate(check, fault=fault, arm=arm)
@@ -70,6 +73,24 @@ def test_damage_is_detected_by_those_who_can_and_healed(ground: Ground) -> None:
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("place", ["heap", "FSM"])
+def test_a_page_of_another_relation_has_the_same_number_there(ground: Ground, place: str) -> None:
+    import random
+
+    from steelyard._core import judge_page
+
+    try:
+        hit = plant_everywhere(ground, "from another relation", place, random.Random(1))
+        assert hit
+        for number, blocks in hit.items():
+            file = (ground.clone.directory / ground.files[number, place]).read_bytes()
+            for block in blocks:
+                assert judge_page(file[block * 8192 : (block + 1) * 8192], block, True) is None
+    finally:
+        ground.restore()
+
+
+@pytest.mark.postgres
 def test_the_same_seed_plants_the_same_damage(ground: Ground) -> None:
     import random
 
@@ -90,7 +111,8 @@ def test_the_same_seed_plants_the_same_damage(ground: Ground) -> None:
 def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without(
     ground: Ground,
 ) -> None:
-    matrix = drill_recovery(ground, 1, 1, quiet)
+    matrix = Matrix()
+    drill_recovery(ground, 1, 1, quiet, matrix)
     healed = matrix.rate(NOBODY, place="crash, full_page_writes on")
     assert healed == Rate(healed.times, healed.times)
     assert healed.times >= 3
@@ -104,7 +126,9 @@ def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without
 @pytest.mark.postgres
 @pytest.mark.long
 def test_without_checksums_damage_travels_to_standby_backup_and_dump(ground: Ground) -> None:
-    found = {each.arm: each for each in drill_consequences(ground, 1, 1, quiet)}
+    seen: list[Consequence] = []
+    drill_consequences(ground, 1, 1, quiet, seen)
+    found = {each.arm: each for each in seen}
     assert found["off"].update == "done"
     assert found["off"].standby == "damaged"
     assert found["off"].backup == "silent"
@@ -120,7 +144,8 @@ def test_without_checksums_damage_travels_to_standby_backup_and_dump(ground: Gro
 def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Ground) -> None:
     pairs = page_pairs(ground)
     assert len(pairs) > 10
-    pages = drill_pages(pairs, ground.start, 2000, 1, quiet)
+    pages: dict[str, dict[str, Rate]] = {}
+    drill_pages(pairs, ground.start, 2000, 1, quiet, pages)
     assert pages["garbage"]["page checksum"].noticed == 2000
     assert pages["lost write"]["page checksum"].noticed == 0
     assert pages["pd_upper zeroed"]["pg_checksums"].noticed == 0
@@ -151,6 +176,26 @@ def test_a_rate_has_its_exact_interval() -> None:
     assert Rate(20, 20).interval() == pytest.approx((0.8316, 1.0), abs=1e-4)
     assert Rate(0, 0).interval() == (0.0, 1.0)
     assert Rate(1, 2) + Rate(3, 4) == Rate(4, 6)
+
+
+@pytest.mark.postgres
+@pytest.mark.long
+def test_a_drill_that_is_interrupted_tells_what_it_saw_and_leaves_nothing(tmp_path: Path) -> None:
+    def interrupt(stage: str) -> None:
+        if stage.startswith("lost write, "):
+            raise KeyboardInterrupt
+
+    asked = story.Asked(copies=1, trials=100, recovery=1, consequences=0, records=tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        home = Path(tempfile.mkdtemp(prefix="sytest"))
+        home.chmod(0o711)
+        patch.setenv("STEELYARD_CACHE", str(home))
+        seen = story.drill(asked, interrupt)
+        assert seen.interrupted
+        assert 0 < len(seen.pages) < 17
+        assert list((home / "run").glob("2*")) == []
+        shutil.rmtree(home)
+    assert "interrupted" in render(seen.to_json())
 
 
 def _facts() -> dict[str, object]:

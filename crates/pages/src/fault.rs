@@ -90,7 +90,9 @@ impl PageFault {
         scheme.seal(written, place, 1);
         disk.copy_from_slice(written);
         match self {
-            Self::TornSector | Self::TornHalf => self.tear(scheme, page, random, disk),
+            Self::TornSector | Self::TornHalf => {
+                return self.tear(scheme, page, random, disk) && disk != written;
+            }
             Self::LostWrite => {
                 disk.copy_from_slice(&page.before);
                 scheme.seal(disk, place, 0);
@@ -117,7 +119,8 @@ impl PageFault {
         Place { block, ..place }
     }
 
-    fn tear(self, scheme: &Scheme, page: &Versions, random: &mut Random, disk: &mut [u8]) {
+    /// False when all that had changed is old again: then nothing is torn, and a write is lost.
+    fn tear(self, scheme: &Scheme, page: &Versions, random: &mut Random, disk: &mut [u8]) -> bool {
         let mut before = page.before.clone();
         scheme.seal(&mut before, page.place, 0);
         let at = match self {
@@ -131,6 +134,7 @@ impl PageFault {
             0..at
         };
         disk[old.clone()].copy_from_slice(&before[old]);
+        disk != before
     }
 
     fn damage(self, random: &mut Random, disk: &mut [u8]) {

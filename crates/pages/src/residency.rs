@@ -75,10 +75,13 @@ impl Residency {
 /// How many pages of a file are cached, by cachestat(2) of Linux 6.5, which is quicker than
 /// mincore(2); None where the kernel has none or would not say.
 fn cached_pages(file: &File) -> Option<u64> {
-    const CACHESTAT: libc::c_long = 451; // on every architecture
-    let whole = [0u64; 2]; // offset and length; a length of zero means to the end
-    let mut counts = [0u64; 5]; // cached, dirty, under write-back, evicted, recently evicted
-                                // SAFETY: both structures have the size that the kernel expects, and outlive the call.
+    // The same number on every architecture.
+    const CACHESTAT: libc::c_long = 451;
+    // Offset and length; a length of zero means to the end.
+    let whole = [0u64; 2];
+    // Cached, dirty, under write-back, evicted, recently evicted.
+    let mut counts = [0u64; 5];
+    // SAFETY: both structures have the size that the kernel expects, and outlive the call.
     let done = unsafe {
         libc::syscall(
             CACHESTAT,

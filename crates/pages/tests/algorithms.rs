@@ -184,6 +184,7 @@ fn checks_differ_where_their_rules_do() {
     assert_eq!(rates(PageFault::ZeroedPage, u64::MAX), [1.0; 6]);
     assert_eq!(rates(PageFault::OtherRelation, u64::MAX)[0], 1.0);
     let [on, off, _, backup, ..] = rates(PageFault::TornHalf, 1500);
+    // Half new, half old is neither: a page that is old altogether is a lost write.
     assert!(on < 0.01 && off > 0.9);
     assert!(
         (0.3..0.7).contains(&backup),

@@ -54,7 +54,8 @@ def drill(
 ) -> None:
     """Show what checksums catch and what they miss, on clusters that are made for it and removed.
 
-    Takes about half an hour; fewer --copies, --recovery and --trials take less.
+    Takes half an hour and more; fewer --copies, --recovery and --trials take less. Ctrl-C shows
+    what was seen by then.
     """
     from steelyard.cli.drilled import render, render_algorithms
     from steelyard.integrity.drill import story
@@ -84,6 +85,8 @@ def drill(
     if page is not None:
         write_page(words, facts, page)
     typer.echo(json.dumps(facts) if as_json else words)
+    if facts.get("interrupted"):
+        raise KeyboardInterrupt
 
 
 class _Say:

@@ -26,6 +26,8 @@ WHY = {
 def render(facts: Facts) -> str:
     """The whole answer, ready to print."""
     lines = [sentence(facts), ""]
+    if facts["interrupted"]:
+        lines += ["It was interrupted: what follows was seen by then.", ""]
     lines += [f"PostgreSQL {facts['version']}, seed {facts['seed']}; noticed of 100, by fault and "
               "check; off, on, ign: checksums off, on, ignore_checksum_failure"]  # fmt: skip
     files = table(facts["files"])
@@ -35,7 +37,11 @@ def render(facts: Facts) -> str:
         lines += [f"In {place}:", *matrix(of_place), ""]
     if facts["recovery"]:
         lines += ["Crash recovery, pg_xact and the log:", *_recovery(facts["recovery"]), ""]
-    lines += ["In memory, undetected of a million [95 %]:", *_pages(facts["pages"]), ""]
+    lines += [
+        "In memory, undetected of a million (or in percent) [95 %]:",
+        *_pages(facts["pages"]),
+        "",
+    ]
     lines += ["What is missed, and why:"]
     lines += [f"  {fault}: {why}" for fault, why in WHY.items()]
     lines += ["", *_consequences(facts["consequences"])]
@@ -105,15 +111,19 @@ def _pages(cells: Sequence[Facts]) -> list[str]:
         by_fault[cell["fault"]][cell["check"]] = cell
     checks = list(next(iter(by_fault.values()), {}))
     width = max((len(fault) for fault in by_fault), default=0)
-    lines = [" " * width + "".join(f"{check:>26}" for check in checks)]
+    lines = [" " * width + "".join(f"  {check:>24}" for check in checks)]
     for fault, row in by_fault.items():
-        lines.append(fault.ljust(width) + "".join(f"{undetected(row[c]):>26}" for c in checks))
+        lines.append(fault.ljust(width) + "".join(f"  {undetected(row[c]):>24}" for c in checks))
     return lines
 
 
 def undetected(cell: Facts) -> str:
-    """Undetected of a million, with its interval: `"15.2 [8.3, 25]"`."""
+    """Undetected of a million with its interval, `"15 [8.4, 24.7]"`; many in percent; or all."""
     missed, low, high = (1e6 * (1 - cell[name]) for name in ("share", "high", "low"))
+    if not cell["noticed"]:
+        return "all"
+    if missed >= 1e4:
+        return f"{missed / 1e4:.1f} % [{low / 1e4:.1f}, {high / 1e4:.1f}]"
     return f"{missed:.3g} [{low:.3g}, {high:.3g}]"
 
 

@@ -25,10 +25,17 @@ Say = Callable[[str], None]
 
 
 def drill_files(
-    ground: Ground, faults: Sequence[str], places: Sequence[str], seed: int, say: Say
-) -> Matrix:
-    """Every fault in every place under every arm, as often as there are copies."""
-    matrix = Matrix()
+    ground: Ground,
+    faults: Sequence[str],
+    places: Sequence[str],
+    seed: int,
+    say: Say,
+    matrix: Matrix,
+) -> None:
+    """Every fault in every place under every arm, as often as there are copies.
+
+    What was seen is in `matrix` as soon as it was seen: a drill may be interrupted.
+    """
     catalogue = ground.slot.path / "catalogue"
     ground.restore()
     scrub(Asked(ground.clone.directory, catalogue=catalogue), lambda *_: None)
@@ -44,7 +51,6 @@ def drill_files(
                         _ask_everybody(ground, (fault, place, arm), hit, catalogue, matrix)
                 finally:
                     ground.restore()
-    return matrix
 
 
 def plant_everywhere(
@@ -62,8 +68,11 @@ def plant_everywhere(
         changed = _changed(now, before)
         # What is stale must differ from what it was: the other faults may hit any page.
         stale = fault.startswith(("torn", "lost", "stale")) and changed
-        block = draw.choice(changed) if stale else draw.randrange(len(now) // PAGE)
-        spot = Spot(ground.clone.directory / path, now, before, ground.now(other), block)
+        foreign = ground.now(other)
+        # A page from another relation has the same number there.
+        blocks = min(len(now), len(foreign)) if fault == "from another relation" else len(now)
+        block = draw.choice(changed) if stale else draw.randrange(max(1, blocks // PAGE))
+        spot = Spot(ground.clone.directory / path, now, before, foreign, block)
         if plant(fault, spot, draw):
             hit[number] = _changed((ground.clone.directory / path).read_bytes(), now)
     return hit

@@ -37,14 +37,15 @@ class Consequence:
         return asdict(self)
 
 
-def drill_consequences(ground: Ground, times: int, seed: int, say: Say) -> list[Consequence]:
+def drill_consequences(
+    ground: Ground, times: int, seed: int, say: Say, found: list[Consequence]
+) -> None:
     """Each consequence, `times` times under checksums off and on."""
-    found = []
     for arm in ("off", "on"):
         draw = random.Random(f"{seed} consequences")
         say(f"a damaged page on a standby, in a backup and in a dump, checksums {arm}")
-        found += [_once(ground, arm, draw) for _ in range(times)]
-    return found
+        for _ in range(times):
+            found.append(_once(ground, arm, draw))
 
 
 def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:

@@ -7,7 +7,7 @@ carries the checksum of the block that it was meant for.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,17 +70,20 @@ def zeroed_page(page: bytes, spot: Spot, draw: random.Random) -> bytes:
 
 def torn_sector(page: bytes, spot: Spot, draw: random.Random) -> bytes:
     """The new page up to a sector, the old one behind it, or the other way round."""
-    return _torn(page, spot, draw, SECTOR * draw.randrange(1, PAGE // SECTOR))
+    return _torn(page, spot, draw, range(SECTOR, PAGE, SECTOR))
 
 
 def torn_half(page: bytes, spot: Spot, draw: random.Random) -> bytes:
     """One of two file system blocks of 4 kB is old."""
-    return _torn(page, spot, draw, PAGE // 2)
+    return _torn(page, spot, draw, (PAGE // 2,))
 
 
-def _torn(page: bytes, spot: Spot, draw: random.Random, at: int) -> bytes:
+def _torn(page: bytes, spot: Spot, draw: random.Random, cuts: Sequence[int]) -> bytes:
+    """Of both: where all that had changed is old again, nothing is torn and a write is lost."""
     old = _block(spot.before, spot.block)
-    return page[:at] + old[at:] if draw.random() < 0.5 else old[:at] + page[at:]
+    both = [torn for at in cuts for torn in (page[:at] + old[at:], old[:at] + page[at:])]
+    torn = [each for each in both if each not in (page, old)]
+    return draw.choice(torn) if torn else page
 
 
 def shifted(page: bytes, spot: Spot, draw: random.Random) -> bytes:
@@ -108,7 +111,7 @@ def _away(distance: int) -> Plant:
 
 def other_relation(page: bytes, spot: Spot, draw: random.Random) -> bytes:
     """The page of the same number from another relation."""
-    return _block(spot.foreign, spot.block % max(1, len(spot.foreign) // PAGE))
+    return _block(spot.foreign, spot.block)
 
 
 def lost_write(page: bytes, spot: Spot, draw: random.Random) -> bytes:

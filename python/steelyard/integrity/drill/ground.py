@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard._core import read_control
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.errors import UsageError
 from steelyard.integrity.drill.questions import Answers, ask_all, statements
@@ -59,7 +61,7 @@ class Ground:
     files: dict[tuple[int, str], str]  # (copy, place) → path relative to the data directory
     before: dict[str, bytes]  # path → the file as it was before the last writes
     truth: dict[int, Answers]
-    start: int  # an LSN between the two
+    start: int  # where a base backup of it begins at the earliest
 
     def now(self, path: str) -> bytes:
         """A file as it should be."""
@@ -99,15 +101,15 @@ def make_ground(engine: Postgres, slot: Slot, copies: int) -> Ground:
         f"UPDATE drill_{n} SET tag = tag + 1, long = reverse(long) WHERE mod(id, 3) = 0"
         for n in range(copies)
     ]
-    (start,) = statements(template.address, ["SELECT pg_current_wal_insert_lsn() - '0/0'"])[0]
     statements(template.address, changes)
     template.stop()
+    start = read_control(template.directory / CONTROL_FILE)["redo"]
     clone = template.clone(slot.path / "drilled")
-    ground = Ground(engine, template, clone, slot, copies, files, before, {}, int(start))
+    ground = Ground(engine, template, clone, slot, copies, files, before, {}, start)
     with ground.alive() as alive:
         truth = ask_all(alive.address, range(copies))
     ground.restore()
-    return Ground(engine, template, clone, slot, copies, files, before, truth, int(start))
+    return Ground(engine, template, clone, slot, copies, files, before, truth, start)
 
 
 def _files(cluster: Cluster) -> dict[tuple[int, str], str]:

@@ -37,19 +37,22 @@ def page_pairs(ground: Ground, places: Sequence[str] = ("heap", "index", "TOAST"
 
 
 def drill_pages(
-    pairs: list[Pair], start: int, trials: int, seed: int, say: Say
-) -> dict[str, dict[str, Rate]]:
-    """Rates by fault and check."""
+    pairs: list[Pair],
+    start: int,
+    trials: int,
+    seed: int,
+    say: Say,
+    found: dict[str, dict[str, Rate]],
+) -> None:
+    """Puts rates by fault and check into `found`."""
     faults, checks, _, _ = drill_names()
     threads = len(os.sched_getaffinity(0))
-    found: dict[str, dict[str, Rate]] = {}
     for number, fault in enumerate(faults):
         say(f"{fault}, {trials} times in memory")
         missed, times = fault_trials(fault, pairs, start, trials, seed + number, threads)
         found[fault] = {
             check: Rate(times - count, times) for check, count in zip(checks, missed, strict=True)
         }
-    return found
 
 
 @dataclass(frozen=True)

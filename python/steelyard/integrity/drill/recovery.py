@@ -29,9 +29,8 @@ _WAL_NAME = re.compile("[0-9A-F]{24}")
 _CHANGE = "UPDATE drill_{n} SET tag = tag + 1000 WHERE id % 5 = 1"
 
 
-def drill_recovery(ground: Ground, times: int, seed: int, say: Say) -> Matrix:
+def drill_recovery(ground: Ground, times: int, seed: int, say: Say, matrix: Matrix) -> None:
     """Torn pages, commit status and log, each `times` times under checksums off and on."""
-    matrix = Matrix()
     for arm in ("off", "on"):
         for full_page_writes in ("on", "off"):
             for fault, size in TORN.items():
@@ -51,7 +50,6 @@ def drill_recovery(ground: Ground, times: int, seed: int, say: Say) -> Matrix:
             draw = random.Random(f"{seed} {fault} xact")
             for _ in range(times):
                 _break_commits_once(ground, (fault, "pg_xact", arm), draw, matrix)
-    return matrix
 
 
 def _crashed(ground: Ground, arm: str, settings: Settings) -> tuple[int, Answers]:

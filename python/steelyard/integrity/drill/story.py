@@ -61,6 +61,7 @@ class Drill:
     recovery: Matrix
     consequences: list[Consequence]
     cost: Cost | None
+    interrupted: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As `drill --json` gives it."""
@@ -80,11 +81,15 @@ class Drill:
             "recovery": self.recovery.to_json(),
             "consequences": [each.to_json() for each in self.consequences],
             "cost": self.cost.to_json() if self.cost else None,
+            "interrupted": self.interrupted,
         }
 
 
 def drill(asked: Asked, say: Say) -> Drill:
-    """Damage, detect, heal. UsageError: a fault or place that there is not."""
+    """Damage, detect, heal. Interrupted once its ground stands, it is what was seen by then.
+
+    UsageError: a fault or place that there is not.
+    """
     began = time.monotonic()
     _require("fault", asked.faults, FAULTS)
     _require("place", asked.places, PLACES)
@@ -92,11 +97,16 @@ def drill(asked: Asked, say: Say) -> Drill:
     with open_run(open_cache(), engine.account) as run:
         say(f"ground: {asked.copies} copies of a table, PostgreSQL {engine.identity.version}")
         ground = make_ground(engine, run.slot(0), asked.copies)
-        pairs = page_pairs(ground)
-        pages = drill_pages(pairs, ground.start, asked.trials, asked.seed, say)
-        files = drill_files(ground, asked.faults, asked.places, asked.seed, say)
-        recovery = drill_recovery(ground, asked.recovery, asked.seed, say)
-        consequences = drill_consequences(ground, asked.consequences, asked.seed, say)
+        pages: dict[str, dict[str, Rate]] = {}
+        files, recovery, consequences = Matrix(), Matrix(), list[Consequence]()
+        interrupted = False
+        try:
+            drill_pages(page_pairs(ground), ground.start, asked.trials, asked.seed, say, pages)
+            drill_consequences(ground, asked.consequences, asked.seed, say, consequences)
+            drill_recovery(ground, asked.recovery, asked.seed, say, recovery)
+            drill_files(ground, asked.faults, asked.places, asked.seed, say, files)
+        except KeyboardInterrupt:
+            interrupted = True
     return Drill(
         version=engine.identity.version,
         seed=asked.seed,
@@ -108,6 +118,7 @@ def drill(asked: Asked, say: Say) -> Drill:
         recovery=recovery,
         consequences=consequences,
         cost=last_cost(asked.records),
+        interrupted=interrupted,
     )
 
 
