@@ -66,7 +66,7 @@ def test_sampled_splits_agree_with_all_splits(seed: int, theta: float) -> None:
     rng = np.random.default_rng(seed)
     control, arm = rng.normal(size=5), rng.normal(size=6) * 2
     exact = min(1.0, 2 * min(textbook_p_values(control, arm, theta)))
-    assert p_value(control, arm, theta) == pytest.approx(exact, abs=0.025)
+    assert p_value(control, arm, theta) == pytest.approx(exact, abs=0.07)  # 5 sd
 
 
 def test_p_values_agree_with_those_of_scipy() -> None:

@@ -36,12 +36,12 @@ def threats(weighing: Underway, arm: str) -> dict[str, str]:
 def test_a_throttled_slot_is_doubted_costs_no_truth_and_a_slower_arm_fails_the_build(
     start: Start,
 ) -> None:
-    """Two busy loops on the processor of slot 0. The arm does nine transactions of ten twice: the
+    """Eight busy loops on the processor of slot 0. The arm does nine transactions of ten twice: the
     truth is 1/1.9, −47 %, and --fail-if slower:2% holds."""
     options = ("--set", "placement=free", "--set", "arm.weight.twice=90%")
     weighing = start("record", "aa", *QUICK, *options, "--seed", "3", "--fail-if", "slower:2%")
     weighing.wait_for("plan: ")
-    with throttled_slot(weighing, loops=2):
+    with throttled_slot(weighing, loops=8):
         status = weighing.end()
     [contrast] = weighing.verdict["contrasts"]
     assert "with the slots of the arms (p = 0.0079)" in threats(weighing, "b")["slots differ"]

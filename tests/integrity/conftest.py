@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import tempfile
@@ -62,18 +63,29 @@ def run() -> Iterator[Run]:
     shutil.rmtree(home)
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
-def made(request: pytest.FixtureRequest, run: Run) -> Made:
-    """A loaded, cleanly stopped cluster of each bundled version and a clone."""
-    slot = run.slot(int(request.param))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
-        engine = find_postgres(request.param)
-    template = engine.create(slot.path / "template", checksums=True)
-    template.start(slot, {"fsync": "off"})
-    execute(template, *CONTENT.strip().split(";\n"), "VACUUM (FREEZE, ANALYZE) plain")
-    template.stop()
-    return Made(engine, template, template.clone(slot.path / "clone"), slot)
+@pytest.fixture(scope="session")
+def made_of(run: Run) -> Callable[[str], Made]:
+    """A loaded, cleanly stopped cluster of a version and a clone; made when first asked for."""
+
+    @functools.cache
+    def make(version: str) -> Made:
+        slot = run.slot(int(version))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
+            engine = find_postgres(version)
+        template = engine.create(slot.path / "template", checksums=True)
+        template.start(slot, {"fsync": "off"})
+        execute(template, *CONTENT.strip().split(";\n"), "VACUUM (FREEZE, ANALYZE) plain")
+        template.stop()
+        return Made(engine, template, template.clone(slot.path / "clone"), slot)
+
+    return make
+
+
+@pytest.fixture(params=VERSIONS)
+def made(request: pytest.FixtureRequest, made_of: Callable[[str], Made]) -> Made:
+    """Of each bundled version."""
+    return made_of(request.param)
 
 
 @pytest.fixture
