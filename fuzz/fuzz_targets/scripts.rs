@@ -6,6 +6,13 @@ use libfuzzer_sys::fuzz_target;
 use steelyard_script::{evaluate, parse, Command, Random, Scope, Symbols, Value};
 
 fuzz_target!(|text: &str| {
+    // What the command line and queries give is a value too.
+    let mut printed = Vec::new();
+    Value::from_given(text).write_text(&mut printed);
+    assert!(
+        printed == text.as_bytes(),
+        "what was given goes into statements as it came"
+    );
     let mut symbols = Symbols::new();
     let script = match parse("fuzz", text, &mut symbols, &["scale", "default_seed"]) {
         Ok(script) => script,
@@ -15,6 +22,9 @@ fuzz_target!(|text: &str| {
         }
     };
     let mut scope = Scope::new(symbols.len());
+    if let Some(first) = scope.values.first_mut() {
+        *first = Value::Text(text.lines().next().unwrap_or("").to_owned());
+    }
     let mut random = Random::new(7);
     for command in &script.commands {
         match command {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.errors import ServerError, WeighingError
+from steelyard.errors import ServerError, StudyError, WeighingError
 from steelyard.readings.record import Record
 from story.asked import Watcher, study_of
 from story.scripted import ScriptedWorld
@@ -370,3 +370,14 @@ def test_slices_of_so_many_executions_are_laid_out_as_the_study_says(
     assert verdict["contrasts"][0]["epochs"] == 10
     assert verdict["work"][0]["metric"] == "orders_per_minute"
     assert verdict["probes"][0]["median"] == 80_000
+
+
+def test_more_clients_than_a_server_takes_are_refused_before_anything_is_loaded(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    before = list(world.noop.calls)
+    crowded = study_of(workload={"clients": 95}, settings={"max_connections": 100})
+    with pytest.raises(StudyError, match="95 clients are more than arm") as refused:
+        weigh_in(world, crowded)
+    assert "settings.max_connections=105" in str(refused.value)
+    assert list(world.noop.calls) == before

@@ -7,6 +7,7 @@ import pytest
 from steelyard.errors import StudyError, UsageError
 from steelyard.study.read import read_study, write_study
 from steelyard.workloads.choice import completed
+from steelyard.workloads.scripts import resolve_scripts
 from steelyard.workloads.workload import find_workload
 
 
@@ -76,3 +77,24 @@ def test_what_a_study_says_of_its_workload_holds_and_is_kept() -> None:
 def test_a_wrong_option_of_a_study_is_a_usage_error() -> None:
     with pytest.raises((UsageError, StudyError), match='no option "profiel"'):
         completed(read_study("settings", ["workload=tproc-c", "workload.options.profiel=spec"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("tproc-c", {"thinking": True, "all_warehouses": True}),
+        ("tproc-c-client", {"thinking": True, "all_warehouses": True}),
+        ("insert-read", {"window": 3}),
+        ("reserva", {"deletes": 100}),
+        ("tproc-h", {"schema": "hammerdb"}),
+    ],
+)
+def test_every_branch_of_every_script_has_a_result(name: str, options: dict[str, object]) -> None:
+    workload = find_workload(name, options)
+    for scale in (1, 7):
+        resolve_scripts(workload, dict.fromkeys(workload.scripts, 1), scale)
+
+
+def test_an_option_of_words_is_a_number_for_each_word_to_sql() -> None:
+    variables = find_workload("tproc-h", {"schema": "hammerdb"}).variables(1)
+    assert (variables["schema_hammerdb"], variables["schema_native"]) == (1, 0)

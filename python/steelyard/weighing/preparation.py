@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.engines.engine import Choosy, Engine
-from steelyard.errors import ServerError
+from steelyard.errors import ServerError, StudyError
 from steelyard.readings.progress import Progress
 from steelyard.study.plan import draw_design
 from steelyard.study.study import Study
@@ -17,6 +17,9 @@ from steelyard.weighing.recording import Kept
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stand import Prepared, Stand
 from steelyard.workloads.scripts import Script
+
+OWN_CONNECTIONS = 10
+"""Ours at most: to place, to watch what backends wait for, to checkpoint and count."""
 
 
 @contextmanager
@@ -61,6 +64,7 @@ def _arms(
 ) -> tuple[list[Prepared], Kinship]:
     """Every arm with its engine and its data; what is wrong is said before data is loaded."""
     engines = laboratory.engines(study)
+    _require_connections(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, Choosy):
@@ -77,6 +81,21 @@ def _arms(
         for arm in study.every_arm
     ]
     return prepared, kinship
+
+
+def _require_connections(study: Study) -> None:
+    """StudyError where an arm's server would not take all clients, and us beside them."""
+    clients = study.workload.clients
+    for arm in study.every_arm:
+        said = study.settings_of(arm).get("max_connections", "100")
+        allowed = int(said) if said.isdigit() else 0  # what is no number the server refuses itself
+        if allowed and clients + OWN_CONNECTIONS > allowed:
+            raise StudyError(
+                f'{clients} clients are more than arm "{arm.name}" takes: '
+                f"max_connections is {allowed}",
+                detail=f"{OWN_CONNECTIONS} connections are needed beside them.",
+                hint=f"--set settings.max_connections={clients + OWN_CONNECTIONS}",
+            )
 
 
 def _templates(

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from steelyard.units import format_duration
+from steelyard.units import NS_PER_S, format_duration
 
 Progress = Callable[[str], None]
 
@@ -38,7 +38,8 @@ class Pace:
 
     def _line(self, seconds: float) -> str:
         rate = self._rows / seconds
-        left_ns = round(max(0, self._of - self._rows) / rate * 1e9) if rate else 0
+        left_s = max(0, self._of - self._rows) / rate if rate else 0.0
+        left_ns = round(left_s * 10) * NS_PER_S // 10
         return (
             f"load: {self._rows:,} of {self._of:,} rows, {rate:,.0f} rows/s, "
             f"{format_duration(left_ns)} left"
