@@ -11,7 +11,7 @@ from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.programs import run
 from steelyard.errors import EngineError, ServerError
 from steelyard.integrity.drill.ground import Ground
-from steelyard.integrity.drill.questions import statements
+from steelyard.integrity.drill.questions import asked, statements
 from steelyard.integrity.scrub import Asked, scrub
 
 _CHECKSUMS_LINE = re.compile(r'in file "([^"]*)", block \d+')
@@ -54,17 +54,11 @@ def by_amcheck(cluster: Cluster, copies: Iterable[int]) -> set[int] | None:
         return None
     noticed = set()
     for number in copies:
-        asked = [
-            f"SELECT bt_index_check('drill_{number}_id', heapallindexed => true)",
-            f"SELECT * FROM verify_heapam('drill_{number}', check_toast => true)",
-        ]
-        for question in asked:
-            try:
-                rows = statements(cluster.address, [question])
-            except ServerError:
-                noticed.add(number)
-                continue
-            if "heapam" in question and rows:
+        index = f"SELECT bt_index_check('drill_{number}_id', heapallindexed => true)"
+        heap = f"SELECT count(*) FROM verify_heapam('drill_{number}', check_toast => true)"
+        for question in (index, heap):
+            answer, error = asked(cluster.address, "SET enable_seqscan = on", question)
+            if error or (question is heap and answer != "[(0,)]"):
                 noticed.add(number)
     return noticed
 

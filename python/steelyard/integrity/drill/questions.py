@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +29,9 @@ _WAYS = {
                "generate_series(100001, 100020) i RETURNING 1"),
 }  # fmt: skip
 _PATIENCE_S = 20.0
-_STATEMENT_TIMEOUT = "20s"
+_STATEMENT_TIMEOUT = "5s"
+_KILLED_AFTER_S = 8.0
+"""A damaged index may lead in a circle, and not every loop of a server can be cancelled."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def ask(address: Address, number: int) -> Answers:
     answers: list[tuple[str, str]] = []
     errors: list[str] = []
     for way, (settings, question) in _WAYS.items():
-        answer, error = _ask(address, settings, question.format(n=number))
+        answer, error = asked(address, settings, question.format(n=number))
         if error:
             errors.append(error)
         else:
@@ -74,7 +80,7 @@ def ask(address: Address, number: int) -> Answers:
     return Answers(tuple(answers), tuple(errors))
 
 
-def _ask(address: Address, settings: str, question: str) -> tuple[str, str]:
+def asked(address: Address, settings: str, question: str) -> tuple[str, str]:
     """(answer, error). A server that died is waited for: it starts again by itself."""
     import psycopg
 
@@ -87,6 +93,8 @@ def _ask(address: Address, settings: str, question: str) -> tuple[str, str]:
             if time.monotonic() > deadline:
                 return "", f"no connection: {error}"
             time.sleep(0.05)
+    stuck = threading.Timer(_KILLED_AFTER_S, _kill, (session.info.backend_pid,))
+    stuck.start()
     try:
         with session:
             session.execute(f"SET statement_timeout = '{_STATEMENT_TIMEOUT}'; {settings}".encode())
@@ -96,3 +104,10 @@ def _ask(address: Address, settings: str, question: str) -> tuple[str, str]:
             return repr(rows), ""
     except psycopg.Error as error:
         return "", f"{error.sqlstate or 'connection lost'}: {str(error).strip()}"
+    finally:
+        stuck.cancel()
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
