@@ -44,6 +44,31 @@ SAME: dict[str, tuple[tuple[QueryMode, ...], str]] = {
         ALL,
         "\\set y 9\nSELECT 1 AS y WHERE false \\aset\nINSERT INTO seen(v) VALUES (:y::text);\n",
     ),
+    "the manual on \\set": (
+        ALL,
+        "\\set ntellers 10 * :scale\n"
+        "\\set aid (1021 * random(1, 100000 * :scale)) % \\\n"
+        "           (100000 * :scale) + 1\n"
+        "\\set divx CASE WHEN :scale <> 0 THEN :ntellers/:scale ELSE NULL END\n"
+        "INSERT INTO seen(v) VALUES (:ntellers::text), (:divx::text),\n"
+        "  ((:aid between 1 and 100000 * :scale)::text);\n",
+    ),
+    "the manual on \\gset": (
+        SIMPLE,
+        "SELECT 1 \\;\nSELECT 2 AS two, 3 AS three \\gset p_\n"
+        "INSERT INTO seen(v) VALUES (:p_two::text), (:p_three::text);\n",
+    ),
+    "the manual on pipelines": (
+        EXTENDED,
+        "\\startpipeline\nSELECT 1;\nSELECT 2;\nINSERT INTO seen(v) VALUES ('three');\n"
+        "\\endpipeline\n",
+    ),
+    "the manual on permute and sleep": (
+        ALL,
+        "\\set size 1000000\n\\set r random_zipfian(1, :size, 1.07)\n"
+        "\\set k 1 + permute(:r, :size)\n\\sleep 10 ms\n"
+        "INSERT INTO seen(v) VALUES ((:k between 1 and :size)::text);\n",
+    ),
     "branches": (
         ALL,
         "\\set n 3\n\\if :n = 1\nINSERT INTO seen(v) VALUES ('one');\n"
