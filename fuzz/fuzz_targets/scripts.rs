@@ -18,6 +18,8 @@ fuzz_target!(|text: &str| {
         Ok(script) => script,
         Err(error) => {
             assert!(!error.to_string().is_empty());
+            assert!(error.line <= text.matches('\n').count() + 1);
+            assert!(error.column <= error.source.chars().count() + 2);
             return;
         }
     };
