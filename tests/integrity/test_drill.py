@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
+from own_cache import own_cache
 from steelyard.cli.drilled import render, render_algorithms, sentence
 from steelyard.errors import UsageError
 from steelyard.integrity.drill import story
@@ -21,6 +20,7 @@ from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, pa
 from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.drill.recovery import drill_recovery
 from steelyard.report.drilled import write_page
+from steelyard.study.read import read_study, write_study
 
 COPIES = 2
 
@@ -186,15 +186,11 @@ def test_a_drill_that_is_interrupted_tells_what_it_saw_and_leaves_nothing(tmp_pa
             raise KeyboardInterrupt
 
     asked = story.Asked(copies=1, trials=100, recovery=1, consequences=0, records=tmp_path)
-    with pytest.MonkeyPatch.context() as patch:
-        home = Path(tempfile.mkdtemp(prefix="sytest"))
-        home.chmod(0o711)
-        patch.setenv("STEELYARD_CACHE", str(home))
+    with own_cache() as root:
         seen = story.drill(asked, interrupt)
         assert seen.interrupted
         assert 0 < len(seen.pages) < 17
-        assert list((home / "run").glob("2*")) == []
-        shutil.rmtree(home)
+        assert list((root / "run").glob("2*")) == []
     assert "interrupted" in render(seen.to_json())
 
 
@@ -232,11 +228,10 @@ def test_the_cost_is_that_of_the_last_weighing_whichever_arm_is_the_control(
     for time, value in (("20261120T000000Z", 9.0), ("20261121T000000Z", 4.0)):
         record = tmp_path / "checksums" / time
         record.mkdir(parents=True)
-        (record / "study.toml").write_text(
-            f'[control]\nname = "{control}"\nchecksums = {str(control == "on").lower()}\n'
-            f'[arm]\nname = "{arm}"\nchecksums = {str(arm == "on").lower()}\n'
-            '[workload]\nname = "pgbench"\nscripts = { "select-only" = 1 }\n'
-        )
+        names = {"control": control, "arm": arm}
+        asked = [f"{which}.name={name}" for which, name in names.items()]
+        asked += [f"{which}.checksums={str(name == 'on').lower()}" for which, name in names.items()]
+        (record / "study.toml").write_text(write_study(read_study("aa", asked)))
         contrast = {"arm": arm, "control": control, "metric": "throughput", "verdict": "faster"}
         contrast |= {"estimate_percent": value, "low_percent": 3.0, "high_percent": 5.0}
         (record / "verdict.json").write_text(json.dumps({"contrasts": [contrast]}))

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.errors import StudyError
+from steelyard.study.read import read_study
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -47,42 +50,31 @@ def last_cost(records: Path = Path("records")) -> Cost | None:
 
 def _cost_of(verdict: Path) -> Cost | None:
     """The contrast on throughput of two arms of which one has checksums and the other has none."""
-    import tomllib
-
     try:
         facts = json.loads(verdict.read_text(encoding="utf-8"))
-        study = tomllib.loads((verdict.parent / "study.toml").read_text(encoding="utf-8"))
-        arms = {arm["name"]: arm for arm in [study["control"], *_arms(study)]}
+        study = read_study(str(verdict.parent / "study.toml"))
+        verified = {arm.name: arm.checksums for arm in study.every_arm}
         for contrast in facts["contrasts"]:
-            arm, control = arms.get(contrast["arm"]), arms.get(contrast["control"])
             numbers = [contrast[f"{n}_percent"] for n in ("estimate", "low", "high")]
-            if arm is None or control is None or contrast["metric"] != "throughput":
+            treated = verified[contrast["arm"]]
+            if contrast["metric"] != "throughput" or contrast["verdict"] == "invalid":
                 continue
-            if bool(arm.get("checksums")) == bool(control.get("checksums")) or None in numbers:
+            if treated == verified[contrast["control"]] or None in numbers:
                 continue
-            if contrast["verdict"] == "invalid":
-                continue
-            if not arm.get("checksums"):
+            if not treated:
                 # off against on: what turning them on does is the inverse.
                 numbers = [_inverse(n) for n in (numbers[0], numbers[2], numbers[1])]
-            workload = str(study.get("workload", {}).get("name", ""))
-            scripts = ", ".join(study.get("workload", {}).get("scripts", {}))
             return Cost(
                 record=str(verdict.parent),
                 percent=numbers[0],
                 low_percent=numbers[1],
                 high_percent=numbers[2],
-                workload=f"{workload} {scripts}".strip(),
+                workload=f"{study.workload.name} {', '.join(study.workload.scripts)}".strip(),
                 verdict=contrast["verdict"],
             )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, StudyError):
         return None  # a record that is damaged, or of another layout, says nothing
     return None
-
-
-def _arms(study: dict[str, Any]) -> list[dict[str, Any]]:
-    arms = study.get("arms", [])
-    return [study["arm"], *arms] if "arm" in study else list(arms)
 
 
 def _inverse(percent: float) -> float:

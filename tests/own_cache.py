@@ -1,0 +1,48 @@
+"""Directories that every account may pass through, and caches of Steelyard's in them.
+
+pytest's own directories are closed to the account that servers run as.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.account import choose_account
+from steelyard.engines.cache import open_cache
+from steelyard.engines.registry import Run, open_run
+
+
+@contextmanager
+def open_directory() -> Iterator[Path]:
+    """A new directory that is passable for everybody; removed at the end."""
+    made = Path(tempfile.mkdtemp(prefix="sytest"))
+    made.chmod(0o711)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+
+
+@contextmanager
+def own_cache() -> Iterator[Path]:
+    """An open directory that is the cache root of this process while it is there."""
+    with open_directory() as root, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(root))
+        yield root
+
+
+@contextmanager
+def own_run() -> Iterator[Run]:
+    """A run of servers in a cache that is nobody else's; the environment stays as it is."""
+    with open_directory() as home:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("STEELYARD_CACHE", str(home / "cache"))
+            opened = open_run(open_cache(), choose_account())
+        with opened:
+            yield opened
