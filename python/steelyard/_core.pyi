@@ -19,6 +19,7 @@ class Control(TypedDict):
     checkpoint: int
     redo: int
     timeline: int
+    wal_log_hints: bool
     block_size: int
     segment_blocks: int
     wal_segment_size: int

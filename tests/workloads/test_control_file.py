@@ -41,6 +41,7 @@ def test_a_control_file_reads_as_pg_controldata_prints_it(
         ("Database system identifier", control["system_identifier"]),
         ("Database cluster state", control["state"]),
         ("Latest checkpoint's TimeLineID", control["timeline"]),
+        ("wal_log_hints setting", "on" if control["wal_log_hints"] else "off"),
         ("Database block size", control["block_size"]),
         ("Blocks per segment of large relation", control["segment_blocks"]),
         ("Bytes per WAL segment", control["wal_segment_size"]),

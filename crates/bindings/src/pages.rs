@@ -27,6 +27,7 @@ fn read_control(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     found.set_item("checkpoint", control.checkpoint())?;
     found.set_item("redo", control.redo())?;
     found.set_item("timeline", control.timeline())?;
+    found.set_item("wal_log_hints", control.wal_log_hints())?;
     found.set_item("block_size", control.block_size())?;
     found.set_item("segment_blocks", control.segment_blocks())?;
     found.set_item("wal_segment_size", control.wal_segment_size())?;

@@ -19,6 +19,7 @@ const TIME: usize = 24;
 const CHECKPOINT: usize = 32;
 const REDO: usize = 40;
 const TIMELINE: usize = 48;
+const WAL_LOG_HINTS: usize = 176;
 const BLOCK_SIZE: usize = 216;
 const SEGMENT_BLOCKS: usize = 220;
 const WAL_SEGMENT_SIZE: usize = 228;
@@ -185,6 +186,11 @@ impl ControlFile {
 
     pub fn timeline(&self) -> u32 {
         u32_at(&self.bytes, TIMELINE)
+    }
+
+    /// Whether the first change of hint bits after a checkpoint is logged, checksums or not.
+    pub fn wal_log_hints(&self) -> bool {
+        self.bytes[WAL_LOG_HINTS] != 0
     }
 
     pub fn block_size(&self) -> u32 {

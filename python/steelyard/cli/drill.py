@@ -74,13 +74,12 @@ def drill(
         consequences=3 if recovery else 0,
         seed=seed,
     )
-    say = _Say()
     if algorithms:
-        ways = story.algorithms(asked, say)
+        ways = story.algorithms(asked, _say)
         facts = {"seed": seed, "algorithms": [way.to_json() for way in ways]}
         words = render_algorithms(facts)
     else:
-        facts = story.drill(asked, say).to_json()
+        facts = story.drill(asked, _say).to_json()
         words = render(facts)
     if page is not None:
         write_page(words, facts, page)
@@ -89,6 +88,5 @@ def drill(
         raise KeyboardInterrupt
 
 
-class _Say:
-    def __call__(self, text: str) -> None:
-        typer.echo(text, err=True)
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import tempfile
 import time
 from collections.abc import Sequence
@@ -11,19 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard._core import Segment, scan_segments, walk_cluster
+from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.errors import UsageError
-from steelyard.integrity.cluster_state import ClusterState, Life, look_at
+from steelyard.integrity.cluster_state import ClusterState, look_at
 from steelyard.integrity.drill.cost import Cost, last_cost
+from steelyard.integrity.scrub import Asked, scan_asked
 
 SAMPLE_BYTES = 1 << 30
 WRITTEN_BYTES = 128 << 20
 _CHUNK = 1 << 20
-# catalog/pg_control.h: wal_level and wal_log_hints stand here in 12 to 18.
-_HINTS = struct.Struct("=iB")
-_HINTS_AT = 172
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def enabling(path: Path, records: Path = Path("records"), place: Path | None = N
         read_bytes_per_s=_read_rate(segments, state),
         write_bytes_per_s=_write_rate(place),
         same_disk=place.stat().st_dev == path.stat().st_dev,
-        hints_logged=_hints_logged(path),
+        hints_logged=read_control(path / CONTROL_FILE)["wal_log_hints"],
         cost=last_cost(records),
     )
 
@@ -96,13 +93,6 @@ def _existing(path: Path) -> Path:
     while not path.is_dir():
         path = path.parent
     return path if os.access(path, os.W_OK) else Path(tempfile.gettempdir())
-
-
-def _hints_logged(path: Path) -> bool:
-    with (path / CONTROL_FILE).open("rb") as file:
-        file.seek(_HINTS_AT)
-        _, logged = _HINTS.unpack(file.read(_HINTS.size))
-    return bool(logged)
 
 
 def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
@@ -115,24 +105,9 @@ def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
         sample.append(segment)
         left -= segment.bytes
     began = time.monotonic()
-    scanned = scan_segments(
-        sample,
-        {
-            "page_bytes": state.layout.page_bytes,
-            "segment_blocks": state.layout.segment_blocks,
-            "checksums": True,  # pages that have none are wrong, which is not asked here
-            "threads": 1,
-            "max_rate": None,
-            "drop_behind": True,
-            "idle": state.life is Life.RUNNING,
-            "kernel": None,
-            "gaps_s": [],
-            "catalogue": None,
-            "origin": None,
-            "compare": False,
-        },
-        lambda *_: None,
-    )
+    one = Asked(state.directory, threads=1, max_rate=0, gaps_s=())
+    # Pages that have no checksums are wrong, which is not asked here.
+    scanned = scan_segments(sample, {**scan_asked(one, state), "checksums": True}, lambda *_: None)
     return max(1.0, scanned["bytes"] / max(time.monotonic() - began, 1e-6))
 
 

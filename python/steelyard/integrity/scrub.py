@@ -68,7 +68,7 @@ def scrub(asked: Asked, watch: Watch) -> Outcome:
             scanned = read_compressed(archives, archive, left)
         else:
             scanned = scan_segments(
-                left, _scan_asked(asked, state, base), _watcher(left, watch, resumption)
+                left, scan_asked(asked, state, base), _watcher(left, watch, resumption)
             )
     except BaseException:
         if resumption:
@@ -116,7 +116,8 @@ def _segments(
         ) from error
 
 
-def _scan_asked(asked: Asked, state: ClusterState, base: Baseline | None) -> ScanAsked:
+def scan_asked(asked: Asked, state: ClusterState, base: Baseline | None = None) -> ScanAsked:
+    """How the extension is to scan what a scrub is asked, given the state of the cluster."""
     running = state.life is Life.RUNNING
     rate = RUNNING_RATE if running and asked.max_rate is None else asked.max_rate
     threads = asked.threads or (1 if running else min(MOST_THREADS, _processors()))

@@ -14,8 +14,8 @@ from steelyard.integrity.drill.ground import Ground
 from steelyard.integrity.drill.questions import asked, statements
 from steelyard.integrity.scrub import Asked, scrub
 
-_CHECKSUMS_LINE = re.compile(r'in file "([^"]*)", block \d+')
-_BACKUP_LINE = re.compile(r'in file "([^"]*)", block \d+')
+_WRONG_BLOCK = re.compile(r'in file "([^"]*)", block \d+')
+"""Of pg_checksums and of pg_basebackup alike."""
 
 
 def copies_of(ground: Ground, paths: Iterable[str]) -> set[int]:
@@ -42,7 +42,7 @@ def by_pg_checksums(ground: Ground) -> set[int] | None:
         return None
     directory = ground.clone.directory
     _, words = run(ground.engine.account, [str(program), "--check", "-D", str(directory)])
-    paths = (Path(path) for path in _CHECKSUMS_LINE.findall(words))
+    paths = (Path(path) for path in _WRONG_BLOCK.findall(words))
     return copies_of(ground, (str(p.relative_to(directory)) for p in paths))
 
 
@@ -68,39 +68,39 @@ def by_base_backup(ground: Ground, cluster: Cluster) -> tuple[set[int], bool | N
 
     None: the build lacks the program.
     """
-    bindir = Path(ground.engine.identity.bindir)
-    if not (bindir / "pg_basebackup").is_file():
-        return None
     place = ground.slot.path / "backup"
-    address = cluster.address
-    command = [str(bindir / "pg_basebackup"), "-h", address.host, "-p", str(address.port)]
-    command += [
-        "-U",
-        address.user,
-        "-D",
-        str(place),
-        "-X",
-        "fetch",
-        "--checkpoint=fast",
-        "-N",
-        "--no-clean",
-    ]
     try:
-        status, words = _into_empty(ground, place, command)
-        named = copies_of(ground, _named(words))
+        taken = take_base_backup(ground, cluster, place)
+        if taken is None:
+            return None
+        status, words = taken
         if status != 0:
             # It refused to end well; whoever takes one all the same turns its checks off.
-            _into_empty(ground, place, [*command, "--no-verify-checksums"])
-        return named, verify_backup(ground, place)
+            take_base_backup(ground, cluster, place, "--no-verify-checksums")
+        return copies_of(ground, _named(words)), verify_backup(ground, place)
     except EngineError:
         return None
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _into_empty(ground: Ground, place: Path, command: list[str]) -> tuple[int, str]:
+def take_base_backup(
+    ground: Ground, cluster: Cluster, place: Path, *options: str
+) -> tuple[int, str] | None:
+    """Exit status and words of a pg_basebackup into an empty `place`; None: the build lacks it."""
+    program = Path(ground.engine.identity.bindir) / "pg_basebackup"
+    if not program.is_file():
+        return None
     shutil.rmtree(place, ignore_errors=True)
     ground.engine.account.make_directory(place)
+    address = cluster.address
+    command = [str(program), "-D", str(place), "-h", address.host, "-p", str(address.port)]
+    command += [
+        "-U",
+        address.user,
+        *["-X", "fetch", "--checkpoint=fast", "-N", "--no-clean"],
+        *options,
+    ]
     return run(ground.engine.account, command)
 
 
@@ -119,5 +119,5 @@ def verify_backup(ground: Ground, backup: Path) -> bool | None:
 
 
 def _named(words: str) -> set[str]:
-    found = _BACKUP_LINE.findall(words)
+    found = _WRONG_BLOCK.findall(words)
     return {path.removeprefix("./") for path in found}

@@ -13,9 +13,9 @@ from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.programs import run
 from steelyard.errors import ServerError
-from steelyard.integrity.drill.checks import verify_backup
+from steelyard.integrity.drill.checks import take_base_backup, verify_backup
 from steelyard.integrity.drill.faults import PAGE
-from steelyard.integrity.drill.ground import QUIET, Ground, require_ours
+from steelyard.integrity.drill.ground import QUIET, Ground
 from steelyard.integrity.drill.questions import ask, statements
 
 Say = Callable[[str], None]
@@ -49,10 +49,7 @@ def drill_consequences(
 
 
 def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:
-    require_ours(ground.clone.directory)
-    ground.restore()
-    if arm == "off":
-        ground.clone.set_checksums(False)
+    ground.make_ready(arm)
     standby = ground.clone.clone(ground.slot.path / "standby")
     try:
         row = _damage(ground, draw)
@@ -132,25 +129,10 @@ def _standby_state(alive: Cluster, standby: Cluster) -> str:
 
 
 def _back_up(ground: Ground, alive: Cluster, place: Path) -> tuple[str, str]:
-    bindir = Path(ground.engine.identity.bindir)
-    if not (bindir / "pg_basebackup").is_file():
+    taken = take_base_backup(ground, alive, place)
+    if taken is None:
         return "no pg_basebackup", "not asked"
-    shutil.rmtree(place, ignore_errors=True)
-    ground.engine.account.make_directory(place)
-    address = alive.address
-    command = [str(bindir / "pg_basebackup"), "-h", address.host, "-p", str(address.port)]
-    command += [
-        "-U",
-        address.user,
-        "-D",
-        str(place),
-        "-X",
-        "fetch",
-        "--checkpoint=fast",
-        "-N",
-        "--no-clean",
-    ]
-    status, words = run(ground.engine.account, command)
+    status, words = taken
     said = "warned" if "checksum verification failed" in words else "silent"
     objects = verify_backup(ground, place) if status == 0 else None
     verify = {True: "objects", False: "passes", None: "not asked"}[objects]

@@ -74,6 +74,13 @@ class Ground:
         self.clone.stop()
         self.clone.restore(self.template.directory)
 
+    def make_ready(self, arm: str) -> None:
+        """Make the clone sound, and its own checksums as the arm has them: "off", or on."""
+        require_ours(self.clone.directory)
+        self.restore()
+        if arm == "off":
+            self.clone.set_checksums(False)
+
     @contextmanager
     def alive(self, settings: Settings | None = None) -> Iterator[Cluster]:
         """The clone while it runs; ended without a checkpoint, which would write over faults."""

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings
+from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.errors import ServerError
 from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.faults import PAGE, SECTOR
-from steelyard.integrity.drill.ground import QUIET, Ground, require_ours
+from steelyard.integrity.drill.ground import QUIET, Ground
 from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
 from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
 from steelyard.integrity.drill.rate import Rate
@@ -54,10 +55,7 @@ def drill_recovery(ground: Ground, times: int, seed: int, say: Say, matrix: Matr
 
 def _crashed(ground: Ground, arm: str, settings: Settings) -> tuple[int, Answers]:
     """Leaves the clone killed after a change that only the log has; the copy, and the truth."""
-    require_ours(ground.clone.directory)
-    ground.restore()
-    if arm == "off":
-        ground.clone.set_checksums(False)
+    ground.make_ready(arm)
     number = 0
     with ground.alive(settings) as alive:
         statements(alive.address, ["CHECKPOINT", _CHANGE.format(n=number)])
@@ -105,7 +103,7 @@ def _break_log_once(
     fault, _, arm = case
     number, truth = _crashed(ground, arm, {})
     directory = ground.clone.directory
-    control = read_control(directory / "global/pg_control")
+    control = read_control(directory / CONTROL_FILE)
     segment_bytes = control["wal_segment_size"]
     names = (p for p in (directory / "pg_wal").iterdir() if _WAL_NAME.fullmatch(p.name))
     redo = control["redo"] // segment_bytes
@@ -115,11 +113,7 @@ def _break_log_once(
     end = len(content.rstrip(b"\0"))
     first = control["redo"] % segment_bytes
     at = draw.randrange(min(first, end - 1), end)
-    if fault == "one bit":
-        content[at] ^= 1 << draw.randrange(8)
-    else:
-        sector = at // SECTOR * SECTOR
-        content[sector : sector + SECTOR] = bytes(SECTOR)
+    _spoil(fault, content, at, draw)
     segment.write_bytes(content)
     _observe(ground, case, QUIET, number, truth, matrix)
 
@@ -128,15 +122,20 @@ def _break_commits_once(
     ground: Ground, case: tuple[str, str, str], draw: random.Random, matrix: Matrix
 ) -> None:
     fault, _, arm = case
-    require_ours(ground.clone.directory)
-    ground.restore()
-    if arm == "off":
-        ground.clone.set_checksums(False)
+    ground.make_ready(arm)
     file = ground.clone.directory / "pg_xact" / "0000"
     content = bytearray(file.read_bytes())
     end = len(content.rstrip(b"\0"))
     # Transactions that touched the tables are the latest: two bits each (access/transam/clog.c).
     at = draw.randrange(max(0, end - 8), end)
+    _spoil(fault, content, at, draw)
+    file.write_bytes(content)
+    matrix.add(*case, "scrub", Rate(len(checks.by_scrub(ground)), 1))
+    _observe(ground, case, QUIET, None, None, matrix)
+
+
+def _spoil(fault: str, content: bytearray, at: int, draw: random.Random) -> None:
+    """Damages `content` at byte `at`, or all of it up to its last byte that is not zero."""
     if fault == "one bit":
         content[at] ^= 1 << draw.randrange(8)
     elif fault == "run of bits":
@@ -145,10 +144,8 @@ def _break_commits_once(
         sector = at // SECTOR * SECTOR
         content[sector : sector + SECTOR] = bytes(SECTOR)
     else:
-        content[: max(end, 1)] = bytes(max(end, 1))
-    file.write_bytes(content)
-    matrix.add(*case, "scrub", Rate(len(checks.by_scrub(ground)), 1))
-    _observe(ground, case, QUIET, None, None, matrix)
+        end = max(len(content.rstrip(b"\0")), 1)
+        content[:end] = bytes(end)
 
 
 def _observe(
