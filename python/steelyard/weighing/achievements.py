@@ -11,10 +11,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.analysis.secondary import secondary_contrasts
 from steelyard.readings.reading import EpochTotals
 from steelyard.units import NS_PER_S
-from steelyard.verdict.judge_epochs import percent_ends
+from steelyard.weighing.contrasts import Read, contrast_row, contrasts
 from steelyard.weighing.latencies import latency_rows
 
 Json = dict[str, Any]
@@ -42,27 +41,20 @@ def work_per_minute(
 
 def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
     """The rates that every epoch tells, as verdict.json keeps them."""
-    columns: dict[str, tuple[list[float], list[float]]] = {}
-    for name in epochs[0].work_per_minute.get(control, {}) if epochs else ():
-        pair = tuple(
-            [epoch.work_per_minute.get(one, {}).get(name, math.nan) for epoch in epochs]
-            for one in (control, arm)
-        )
-        if all(math.isfinite(value) for values in pair for value in values):
-            columns[name] = (pair[0], pair[1])
+    names = epochs[0].work_per_minute.get(control, {}) if epochs else ()
+    found = contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
     return [
         {
-            "arm": arm,
-            "control": control,
-            "metric": f"{found.name}_per_minute",
+            "metric": f"{one.name}_per_minute",
             "unit": "1/min",
-            "control_value": found.control_value,
-            "arm_value": found.arm_value,
-            **percent_ends(found.estimate),
-            "confidence": found.estimate.confidence,
+            **contrast_row(one, control, arm),
         }
-        for found in secondary_contrasts(columns)
+        for one in found
     ]
+
+
+def _rate_of(name: str) -> Read:
+    return lambda epoch, arm: epoch.work_per_minute.get(arm, {}).get(name, math.nan)
 
 
 def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
@@ -79,58 +71,42 @@ def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[J
 
 def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
     """Mean time of each statement in microseconds, where they were timed and all epochs tell it."""
-    columns: dict[str, tuple[list[float], list[float]]] = {}
-    for name in epochs[0].arms[control].statements if epochs else ():
-        pair = tuple([_mean_us(epoch, one, name) for epoch in epochs] for one in (control, arm))
-        if all(math.isfinite(value) and value > 0 for values in pair for value in values):
-            columns[name] = (pair[0], pair[1])
-    return [
-        {
-            "statement": found.name,
-            "arm": arm,
-            "control": control,
-            "control_us": found.control_value,
-            "arm_us": found.arm_value,
-            **percent_ends(found.estimate),
-            "confidence": found.estimate.confidence,
-        }
-        for found in secondary_contrasts(columns)
-    ]
+    names = epochs[0].arms[control].statements if epochs else ()
+    found = contrasts(epochs, control, arm, {name: _mean_us_of(name) for name in names})
+    return [{"statement": one.name, **contrast_row(one, control, arm, "us")} for one in found]
 
 
-def _mean_us(epoch: EpochTotals, arm: str, statement: str) -> float:
-    executions, sum_ns = epoch.arms[arm].statements.get(statement, (0, 0))
-    return sum_ns / executions / 1000 if executions else math.nan
+def _mean_us_of(statement: str) -> Read:
+    def read(epoch: EpochTotals, arm: str) -> float:
+        executions, sum_ns = epoch.arms[arm].statements.get(statement, (0, 0))
+        return sum_ns / executions / 1000 if executions and sum_ns else math.nan
+
+    return read
 
 
 def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
     """The time of each query in milliseconds, where each is a slice of its own, with how many were
     not finished: what fails or is given up counts with the time that it took until then."""
-    names = {one.script for epoch in epochs for one in epoch.arms[control].slices}
-    columns: dict[str, tuple[list[float], list[float]]] = {}
-    for name in sorted(name for name in names if name is not None):
-        pair = tuple([_query_ms(epoch, one, name) for epoch in epochs] for one in (control, arm))
-        if all(math.isfinite(value) and value > 0 for values in pair for value in values):
-            columns[name] = (pair[0], pair[1])
+    scripts = {one.script for epoch in epochs for one in epoch.arms[control].slices}
+    names = sorted(name for name in scripts if name is not None)
+    found = contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
     return [
         {
-            "query": found.name,
-            "arm": arm,
-            "control": control,
-            "control_ms": found.control_value,
-            "arm_ms": found.arm_value,
-            "control_unfinished": _unfinished(epochs, control, found.name),
-            "arm_unfinished": _unfinished(epochs, arm, found.name),
-            **percent_ends(found.estimate),
-            "confidence": found.estimate.confidence,
+            "query": one.name,
+            **contrast_row(one, control, arm, "ms"),
+            "control_unfinished": _unfinished(epochs, control, one.name),
+            "arm_unfinished": _unfinished(epochs, arm, one.name),
         }
-        for found in secondary_contrasts(columns)
+        for one in found
     ]
 
 
-def _query_ms(epoch: EpochTotals, arm: str, query: str) -> float:
-    own = [one.busy_ns for one in epoch.arms[arm].slices if one.script == query]
-    return statistics.fmean(own) / 1e6 if own else math.nan
+def _query_ms_of(query: str) -> Read:
+    def read(epoch: EpochTotals, arm: str) -> float:
+        own = [one.busy_ns for one in epoch.arms[arm].slices if one.script == query]
+        return statistics.fmean(own) / 1e6 if any(own) else math.nan
+
+    return read
 
 
 def _unfinished(epochs: Sequence[EpochTotals], arm: str, query: str) -> int:

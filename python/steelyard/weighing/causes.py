@@ -7,18 +7,18 @@ that holds jointly with those of all other causes. They explain a verdict; they 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT
-from steelyard.analysis.secondary import SecondaryContrast, secondary_contrasts
+from steelyard.analysis.secondary import SecondaryContrast
 from steelyard.analysis.sign_flip import confidence_set
 from steelyard.analysis.t_interval import t_interval
 from steelyard.readings.reading import EpochTotals
-from steelyard.verdict.judge_epochs import percent_ends
+from steelyard.weighing.contrasts import Read, contrast_row, contrasts
 
 Json = dict[str, Any]
 FEWEST_PAGES = 0.01
@@ -31,7 +31,7 @@ class Cause:
 
     metric: str
     unit: str
-    read: Callable[[EpochTotals, str], float]  # NaN where the epoch does not tell
+    read: Read
 
 
 def _cpu_us(epoch: EpochTotals, arm: str) -> float:
@@ -41,7 +41,7 @@ def _cpu_us(epoch: EpochTotals, arm: str) -> float:
     return used_ns / 1000 / done if done and used_ns else math.nan
 
 
-def _counter(name: str) -> Callable[[EpochTotals, str], float]:
+def _counter(name: str) -> Read:
     """A server counter per transaction, both over the whole epoch: the server counts no slices."""
 
     def read(epoch: EpochTotals, arm: str) -> float:
@@ -66,12 +66,8 @@ def cause_contrasts(
     epochs: Sequence[EpochTotals], control: str, arm: str
 ) -> dict[str, SecondaryContrast]:
     """Metric → contrast, of the causes that every complete epoch tells; joint intervals."""
-    columns: dict[str, tuple[list[float], list[float]]] = {}
-    for cause in CAUSES:
-        pair = tuple([cause.read(epoch, name) for epoch in epochs] for name in (control, arm))
-        if epochs and all(math.isfinite(value) for values in pair for value in values):
-            columns[cause.metric] = (pair[0], pair[1])
-    return {contrast.name: contrast for contrast in secondary_contrasts(columns)}
+    reads = {cause.metric: cause.read for cause in CAUSES}
+    return {one.name: one for one in contrasts(epochs, control, arm, reads)}
 
 
 def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
@@ -80,16 +76,7 @@ def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Js
     rows = []
     for metric, found in cause_contrasts(epochs, control, arm).items():
         none = found.control_value == 0 and found.arm_value == 0
-        row: Json = {
-            "arm": arm,
-            "control": control,
-            "metric": metric,
-            "unit": units[metric],
-            "control_value": found.control_value,
-            "arm_value": found.arm_value,
-            **percent_ends(found.estimate),
-            "confidence": found.estimate.confidence,
-        }
+        row = {"metric": metric, "unit": units[metric], **contrast_row(found, control, arm)}
         if found.note:
             row["note"] = "none in either arm" if none else found.note
         rows.append(row)

@@ -17,7 +17,7 @@ from steelyard.readings.totals import slice_busy_ns
 from steelyard.study.plan import Design
 from steelyard.study.study import Counted, Study
 from steelyard.weighing.choices import Choices
-from steelyard.weighing.load import Visit
+from steelyard.weighing.load import Visit, lay_out
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stalls import find_stalls
 
@@ -34,22 +34,14 @@ def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit
     assert counted is not None  # whoever asks has seen it
     streams = study.workload.streams
     alone = bool(streams) and study.workload.clients == 1 and counted.each == 1
-    orders = design.blocks(epoch, counted.warmup + counted.blocks)
-    every = [
-        Visit(
-            arm=design.arms[arm],
-            length_ns=None,
-            kind="warmup" if block < counted.warmup else "measured",
-            block=block - counted.warmup,
-            position=position,
-            each=counted.each,
-            script=streams[0][block % len(streams[0])] if alone else None,
-        )
-        for block, order in enumerate(orders)
-        for position, arm in enumerate(order)
-    ]
-    cut = counted.warmup * len(design.arms)
-    return every[:cut], every[cut:]
+    return lay_out(
+        design,
+        epoch,
+        counted.warmup,
+        counted.blocks,
+        each=counted.each,
+        scripts=streams[0] if alone else (),
+    )
 
 
 def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:

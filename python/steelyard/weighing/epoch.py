@@ -18,7 +18,7 @@ from steelyard.study.plan import block_count
 from steelyard.weighing.achievements import work_per_minute
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.counted import counted_visits
-from steelyard.weighing.load import Visit
+from steelyard.weighing.load import Visit, lay_out
 from steelyard.weighing.losses import ArmLostError
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.sleeps import DROPPED, Sleeps
@@ -124,20 +124,8 @@ class EpochRunner:
             return counted_visits(self._design, epoch, self._setup.study)
         warm_blocks = block_count(choices.warmup_ns, len(arms), choices.visit_ns)
         blocks = block_count(self._design.epoch_ns, len(arms), choices.visit_ns)
-        orders = self._design.blocks(epoch, warm_blocks + blocks)
-        every = [
-            Visit(
-                arm=arms[arm],
-                length_ns=choices.slice_ns,
-                kind="warmup" if block < warm_blocks else "measured",
-                block=block - warm_blocks,
-                position=position,
-            )
-            for block, order in enumerate(orders)
-            for position, arm in enumerate(order)
-        ]
-        cut = warm_blocks * len(arms)
-        return every[:cut], every[cut:]
+        length_ns = choices.slice_ns
+        return lay_out(self._design, epoch, warm_blocks, blocks, length_ns=length_ns)
 
     def _keep(
         self, answers: Iterable[Json], place: Json, slots: Mapping[str, int], lines: list[Json]

@@ -16,6 +16,7 @@ from typing import Any, Self
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
 from steelyard.engines.engine import Freezable, Instance, Placeable
 from steelyard.errors import EngineError, StudyError
+from steelyard.study.plan import Design
 from steelyard.study.study import Study
 from steelyard.weighing.background import BackgroundWork
 from steelyard.weighing.laboratory import Creditor, Laboratory
@@ -37,6 +38,37 @@ class Visit:
     position: int
     each: int | None = None  # executions of each client
     script: str | None = None  # which one, where scripts are taken in turn and each is a visit
+
+
+def lay_out(
+    design: Design,
+    epoch: int,
+    warmup_blocks: int,
+    measured_blocks: int,
+    *,
+    length_ns: int | None = None,
+    each: int | None = None,
+    scripts: Sequence[str] = (),
+) -> tuple[list[Visit], list[Visit]]:
+    """The warm-up and the measured visits of an epoch: in each block every arm once, as drawn.
+
+    Of `scripts` a block takes one, in turn.
+    """
+    every = [
+        Visit(
+            arm=design.arms[arm],
+            length_ns=length_ns,
+            kind="warmup" if block < warmup_blocks else "measured",
+            block=block - warmup_blocks,
+            position=position,
+            each=each,
+            script=scripts[block % len(scripts)] if scripts else None,
+        )
+        for block, order in enumerate(design.blocks(epoch, warmup_blocks + measured_blocks))
+        for position, arm in enumerate(order)
+    ]
+    cut = warmup_blocks * len(design.arms)
+    return every[:cut], every[cut:]
 
 
 class Load:
