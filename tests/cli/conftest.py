@@ -7,7 +7,6 @@ imports each, for dozens of wrong questions, is more than all the rest of it.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ from typing import IO, NoReturn
 
 import pytest
 
+from own_cache import open_directory
+
 Said = subprocess.CompletedProcess[str]
 Steelyard = Callable[..., Said]
 
@@ -25,10 +26,8 @@ Steelyard = Callable[..., Said]
 @pytest.fixture(scope="session")
 def program_cache() -> Iterator[Path]:
     """A cache root that any account can reach, for every call of the program in these tests."""
-    home = Path(tempfile.mkdtemp(prefix="sytest"))
-    home.chmod(0o711)
-    yield home
-    shutil.rmtree(home)
+    with open_directory() as home:
+        yield home
 
 
 @pytest.fixture

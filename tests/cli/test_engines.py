@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from engines.published import FakeNpm, files_of, server
+from own_cache import own_cache
 from steelyard.cli.engines import register
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, open_cache
@@ -26,16 +26,12 @@ register(app)
 
 
 @pytest.fixture
-def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
-    # Not pytest's own directory: a server's account may have to read a copied build there.
-    home = Path(tempfile.mkdtemp(prefix="sytest"))
-    home.chmod(0o711)
-    monkeypatch.setenv("STEELYARD_CACHE", str(home))
-    cache = open_cache()
-    (cache.templates / "18.4-pgbench-50").mkdir()
-    (cache.templates / "18.4-pgbench-50" / "base").write_bytes(b"x" * 50_000)
-    yield cache
-    shutil.rmtree(home)
+def cache() -> Iterator[Cache]:
+    with own_cache():
+        cache = open_cache()
+        (cache.templates / "18.4-pgbench-50").mkdir()
+        (cache.templates / "18.4-pgbench-50" / "base").write_bytes(b"x" * 50_000)
+        yield cache
 
 
 def leave_behind(cache: Cache) -> Path:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from own_cache import open_directory
 from steelyard.cli.scrubbed import progress_line
 
 Refused = Callable[..., str]
@@ -20,10 +19,8 @@ def pgdata() -> Iterator[Path]:
     """A new cluster of the newest version, never started."""
     from steelyard.engines.find import find_postgres
 
-    home = Path(tempfile.mkdtemp(prefix="sytest"))
-    home.chmod(0o711)
-    yield find_postgres("18").create(home / "data", checksums=True).directory
-    shutil.rmtree(home)
+    with open_directory() as home:
+        yield find_postgres("18").create(home / "data", checksums=True).directory
 
 
 def _damage(pgdata: Path) -> Path:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from own_cache import own_cache
 from steelyard.cli.app import app
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address, Slot
@@ -82,10 +80,7 @@ def test_a_scale_that_does_not_fit_is_refused_with_one_that_would(
 @pytest.fixture(scope="module")
 def server() -> Iterator[Address]:
     """A server of somebody else, so to speak."""
-    root = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
-    root.chmod(0o711)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(root))
+    with own_cache():
         engine = find_postgres("18")
         with open_run(open_cache(), engine.account) as run:
             cluster = engine.create(run.directory / "data", checksums=True)
@@ -94,7 +89,6 @@ def server() -> Iterator[Address]:
                 yield cluster.address
             finally:
                 cluster.stop()
-    shutil.rmtree(root)
 
 
 @pytest.mark.postgres

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -14,11 +13,11 @@ from typing import Any
 import pytest
 
 from driver.served import Server
+from driver.stuck import interrupt_stuck_load
 
 pytestmark = pytest.mark.postgres
 
 START = "from steelyard.cli.app import main; main()"
-HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + START
 
 
 def _drive(server: Server, *words: str, cwd: Path | None = None) -> tuple[dict[str, Any], str]:
@@ -112,21 +111,7 @@ def test_a_log_is_written_in_pgbenchs_format(
 
 
 def test_ctrl_c_cancels_what_the_server_does(server: Server, tmp_path: Path) -> None:
-    script = tmp_path / "stuck.sql"
-    script.write_text("SELECT pg_sleep(3600) AS stuck;\n")
-    load = ["drive", server.conninfo, "-f", str(script), "-T", "60"]
-    command = [sys.executable, "-c", HEEDING, *load]
-    stuck = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'AS stuck'"
-    own = f"{stuck} AND pid <> pg_backend_pid()"
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while server.one(own) == 0:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-    deadline = time.monotonic() + 30
-    while server.one(own) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert server.one(own) == 0
+    interrupt_stuck_load(server, server.conninfo, tmp_path)
 
 
 def test_what_does_not_go_together_is_wrong_usage(server: Server) -> None:

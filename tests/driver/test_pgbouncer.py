@@ -21,6 +21,7 @@ import psycopg
 import pytest
 
 from driver.served import Server
+from driver.stuck import interrupt_stuck_load
 from steelyard.engines.account import choose_account
 
 pytestmark = pytest.mark.postgres
@@ -162,18 +163,4 @@ def test_a_connection_for_each_transaction_costs_the_server_none(
 def test_a_load_that_is_given_up_is_cancelled_through_it(
     server: Server, pooler: Pooler, tmp_path: Path
 ) -> None:
-    script = tmp_path / "stuck.sql"
-    script.write_text("SELECT pg_sleep(3600) AS pooled;\n")
-    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + START
-    command = [sys.executable, "-c", code, "drive", pooler.conninfo, "-f", str(script), "-T", "60"]
-    stuck = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'AS pooled'"
-    own = f"{stuck} AND pid <> pg_backend_pid()"
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while server.one(own) == 0:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-    deadline = time.monotonic() + 30
-    while server.one(own) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert server.one(own) == 0
+    interrupt_stuck_load(server, pooler.conninfo, tmp_path)

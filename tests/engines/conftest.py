@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from engines.published import FakeNpm
+from own_cache import open_directory, own_run
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
@@ -26,7 +25,7 @@ from steelyard.engines.postgres.pidfile import read_pid_file
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes import tree
 from steelyard.engines.postgres.shared_memory import segments_of
-from steelyard.engines.registry import Run, open_run
+from steelyard.engines.registry import Run
 
 VERSIONS = ("18", "16")
 
@@ -72,18 +71,10 @@ class Traces:
         ]
 
 
-def _open_directory() -> Path:
-    """A directory that every account may pass through: pytest's own are closed to them."""
-    made = Path(tempfile.mkdtemp(prefix="sytest"))
-    made.chmod(0o711)
-    return made
-
-
 @pytest.fixture
 def place() -> Iterator[Path]:
-    made = _open_directory()
-    yield made
-    shutil.rmtree(made)
+    with open_directory() as made:
+        yield made
 
 
 @pytest.fixture
@@ -110,13 +101,8 @@ def account() -> Account:
 @pytest.fixture(scope="session")
 def run() -> Iterator[Run]:
     """The place of all tests that start servers."""
-    home = _open_directory()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(home / "cache"))
-        opened = open_run(open_cache(), choose_account())
-    with opened:
+    with own_run() as opened:
         yield opened
-    shutil.rmtree(home)
 
 
 @pytest.fixture(scope="session")

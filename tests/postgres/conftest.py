@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from underway import Underway
 
+from own_cache import open_directory
 from steelyard.engines.cache import open_cache
 from steelyard.engines.registry import clean_leftovers
 
@@ -24,13 +23,11 @@ Start = Callable[..., Underway]
 @pytest.fixture(scope="session")
 def weighing_cache() -> Iterator[Path]:
     """A cache root of this session; what a killed weighing left in it is removed at the end."""
-    home = Path(tempfile.mkdtemp(prefix="sytest"))
-    home.chmod(0o711)
-    yield home
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(home))
-        clean_leftovers(open_cache())
-    shutil.rmtree(home)
+    with open_directory() as home:
+        yield home
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("STEELYARD_CACHE", str(home))
+            clean_leftovers(open_cache())
 
 
 @contextmanager
