@@ -72,7 +72,8 @@ def test_a_scale_that_does_not_fit_is_refused_with_one_that_would(
     import steelyard.workloads.template as template_module
 
     monkeypatch.setattr(template_module, "free_bytes", lambda _: 1_500_000_000)
-    said = refusal("load", "tproc-c", "--set", "warehouses=4321")
+    with own_cache():
+        said = refusal("load", "tproc-c", "--set", "warehouses=4321")
     assert "are needed, 1431 MB are free" in said
     assert "Scale 1" in said
 

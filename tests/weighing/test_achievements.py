@@ -60,6 +60,13 @@ def test_work_is_counted_over_the_time_that_was_measured_and_charged() -> None:
     assert work_per_minute({}, {"orders": 1.0}, []) == {}
 
 
+def test_transactions_of_several_kinds_are_counted_beside_what_the_workload_counts() -> None:
+    kinds = [{"name": "new-order"}, {"name": "payment"}]
+    lines = [{"start_ns": 0, "end_ns": 30_000_000_000, "transactions": 650, "scripts": kinds}]
+    assert work_per_minute({}, {"orders": 1.0}, lines) == {"orders": 2.0, "transactions": 1300.0}
+    assert work_per_minute({}, {}, lines) == {}, "a workload that counts nothing has no rates"
+
+
 def test_rates_are_told_where_every_epoch_has_them() -> None:
     rates = {"on": {"orders": 600.0}, "off": {"orders": 660.0}}
     epochs = [replace(epoch(number), work_per_minute=rates) for number in range(10)]

@@ -26,17 +26,22 @@ def work_per_minute(
 ) -> dict[str, float]:
     """What was counted in the slices of one arm, warm-up included, over their measured time.
 
+    Where it counts something and transactions are of several kinds, all of these are counted too.
     The time is the slices' own, from their start until the last client was back, and what the arm
     then paid for what it had left behind: not a nominal length.
     """
+    own = list(lines)
     under_load_ns = sum(
         int(line.get("end_ns", 0)) - int(line.get("start_ns", 0)) + int(line.get("debt_ns", 0))
-        for line in lines
+        for line in own
     )
-    if under_load_ns <= 0:
+    if under_load_ns <= 0 or not after:
         return {}
+    counted = {name: count - before.get(name, 0) for name, count in after.items()}
+    if len({script["name"] for line in own for script in line.get("scripts", ())}) > 1:
+        counted["transactions"] = sum(int(line["transactions"]) for line in own)
     minutes = under_load_ns / NS_PER_MINUTE
-    return {name: (count - before.get(name, 0)) / minutes for name, count in after.items()}
+    return {name: count / minutes for name, count in counted.items()}
 
 
 def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:

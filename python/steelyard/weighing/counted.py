@@ -11,12 +11,12 @@ from typing import Any
 
 from steelyard.analysis.looks import DEFAULT_S0
 from steelyard.analysis.placement import choose_placement
-from steelyard.errors import WeighingError
 from steelyard.readings.progress import Progress
 from steelyard.readings.totals import slice_busy_ns
 from steelyard.study.plan import Design
 from steelyard.study.study import Counted, Study
 from steelyard.weighing.choices import Choices
+from steelyard.weighing.first_errors import require_work
 from steelyard.weighing.load import Visit, lay_out
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stalls import find_stalls
@@ -45,7 +45,7 @@ def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit
 
 
 def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:
-    """What one discarded epoch says; WeighingError: no transaction succeeded in it."""
+    """What one discarded epoch says; WeighingError: the workload cannot work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: look what the work takes")
     first = "symmetric" if study.placement == "auto" else study.placement
@@ -63,9 +63,8 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         driver_io = load.io
     for line in lines:
         setup.record.append("slices.jsonl", line)
+    require_work(lines)
     done = sum(line["transactions"] for line in lines)
-    if not done:
-        raise WeighingError("no transaction succeeded in the pilot")
     placement, placement_why = (
         choose_placement(share) if study.placement == "auto" else (first, "the study says so")
     )

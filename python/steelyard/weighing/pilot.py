@@ -26,6 +26,7 @@ from steelyard.study.plan import slice_candidates
 from steelyard.units import NS_PER_S, format_duration
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.counted import pilot_counted
+from steelyard.weighing.first_errors import errors_told, require_work
 from steelyard.weighing.load import Load, Visit
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stalls import find_stalls
@@ -129,9 +130,8 @@ class Pilot:
             cut = mser5(rates)
             settled = settled and cut is not None
             warm_blocks = max(warm_blocks, blocks if cut is None else cut)
+        require_work(lines)
         done = sum(line["transactions"] for line in lines)
-        if done == 0:
-            raise WeighingError("no transaction succeeded in the pilot", detail=_errors_seen(lines))
         warmup_ns = round(warm_blocks * len(arms) * length_ns * WARMUP_MARGIN)
         busy_s = sum(slice_busy_ns(line) / line["clients"] for line in lines) / 1e9
         return _Settling(
@@ -220,7 +220,7 @@ class Pilot:
             if answer.get("lost"):
                 raise WeighingError(
                     f'arm "{answer["arm"]}" lost its connections in the pilot',
-                    detail=_errors_seen([answer]),
+                    detail=errors_told([answer]),
                 )
         return lines
 
@@ -269,13 +269,3 @@ def _mean_visit_ns(rounds: Sequence[Json], length_ns: int) -> int:
 def _batch(lines: Sequence[Json], arm: str, batch: int) -> tuple[int, int]:
     own = [line for line in lines if line["arm"] == arm and line["batch"] == batch]
     return sum(x["transactions"] for x in own), sum(slice_busy_ns(x) for x in own)
-
-
-def _errors_seen(lines: Sequence[Mapping[str, Any]]) -> str:
-    seen: dict[str, int] = {}
-    for line in lines:
-        for state, count in line.get("errors", {}).items():
-            seen[state] = seen.get(state, 0) + count
-    return "; ".join(f"SQLSTATE {state}: {n} times" for state, n in sorted(seen.items())) or (
-        "No error was reported; no transaction ended either."
-    )
