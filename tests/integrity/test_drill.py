@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -188,10 +191,33 @@ def test_a_drill_that_is_interrupted_tells_what_it_saw_and_leaves_nothing(tmp_pa
     asked = story.Asked(copies=1, trials=100, recovery=1, consequences=0, records=tmp_path)
     with own_cache() as root:
         seen = story.drill(asked, interrupt)
-        assert seen.interrupted
+        assert isinstance(seen.ended_by, KeyboardInterrupt)
         assert 0 < len(seen.pages) < 17
         assert list((root / "run").glob("2*")) == []
     assert "interrupted" in render(seen.to_json())
+
+
+@pytest.mark.postgres
+def test_a_drill_that_is_told_to_end_prints_what_it_saw(tmp_path: Path) -> None:
+    few = ["--copies", "1", "--trials", "100000", "--recovery", "0", "--json"]
+    with own_cache() as root:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard", "drill", *few],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            assert process.stderr is not None
+            next(line for line in process.stderr if line.startswith("run of bits, "))
+            process.terminate()
+            printed, _ = process.communicate(timeout=60)
+        assert list((root / "run").glob("2*")) == []
+    facts = json.loads(printed)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert facts["interrupted"]
+    assert "one bit" in {row["fault"] for row in facts["pages"]}
 
 
 def _facts() -> dict[str, object]:

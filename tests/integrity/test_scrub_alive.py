@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import tarfile
 import threading
 import time
@@ -213,16 +215,25 @@ def test_base_backups_are_read_as_directory_and_as_archives(
     assert sound.life is Life.BACKUP
     assert (sound.bad_blocks, sound.needs_replay) == (0, ())
     assert sound.blocks > 900
-    if form == "tar.gz":
-        return
     name = str(plain.relative_to(cluster.directory))
+    damage = {3 * PAGE + 5000: b"\xff\x00\xff"}
+    damage[4 * PAGE + 4] = b"\xff\xff\xff\x00"  # an LSN beyond the backup's log
     if form == "plain":
-        plant(place / name, 3 * PAGE + 5000, b"\xff\x00\xff")
-        plant(place / name, 4 * PAGE + 4, b"\xff\xff\xff\x00")  # an LSN beyond the backup's log
+        for at, spoilt in damage.items():
+            plant(place / name, at, spoilt)
     else:
-        with tarfile.open(place / "base.tar") as archive:
-            at = archive.getmember(name).offset_data
-        plant(place / "base.tar", at + 3 * PAGE + 5000, b"\xff\x00\xff")
-        plant(place / "base.tar", at + 4 * PAGE + 4, b"\xff\xff\xff\x00")
+        plant_in_archive(place / f"base.{form}", name, damage)
     found = scrubbed(place, backup=True)
     assert [(f.path, f.block) for f in found.bad] == [(name, 3), (name, 4)]
+
+
+def plant_in_archive(archive: Path, name: str, damage: dict[int, bytes]) -> None:
+    """Plant damage at offsets of a member of an archive that may be compressed."""
+    packed = archive.suffix == ".gz"
+    content = gzip.decompress(archive.read_bytes()) if packed else archive.read_bytes()
+    spoilt = bytearray(content)
+    with tarfile.open(fileobj=io.BytesIO(content)) as opened:
+        start = opened.getmember(name).offset_data
+    for at, planted in damage.items():
+        spoilt[start + at : start + at + len(planted)] = planted
+    archive.write_bytes(gzip.compress(spoilt, 1) if packed else spoilt)

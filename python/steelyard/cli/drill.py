@@ -54,8 +54,8 @@ def drill(
 ) -> None:
     """Show what checksums catch and what they miss, on clusters that are made for it and removed.
 
-    Takes half an hour and more; fewer --copies, --recovery and --trials take less. Ctrl-C shows
-    what was seen by then.
+    Takes half an hour and more; fewer --copies, --recovery and --trials take less. Ctrl-C and
+    SIGTERM end it with what was seen by then.
     """
     from steelyard.cli.drilled import render, render_algorithms
     from steelyard.integrity.drill import story
@@ -74,18 +74,20 @@ def drill(
         consequences=3 if recovery else 0,
         seed=seed,
     )
+    ended_by = None
     if algorithms:
         ways = story.algorithms(asked, _say)
         facts = {"seed": seed, "algorithms": [way.to_json() for way in ways]}
         words = render_algorithms(facts)
     else:
-        facts = story.drill(asked, _say).to_json()
+        seen = story.drill(asked, _say)
+        facts, ended_by = seen.to_json(), seen.ended_by
         words = render(facts)
     if page is not None:
         write_page(words, facts, page)
     typer.echo(json.dumps(facts) if as_json else words)
-    if facts.get("interrupted"):
-        raise KeyboardInterrupt
+    if ended_by is not None:
+        raise ended_by
 
 
 def _say(text: str) -> None:

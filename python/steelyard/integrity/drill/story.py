@@ -61,7 +61,8 @@ class Drill:
     recovery: Matrix
     consequences: list[Consequence]
     cost: Cost | None
-    interrupted: bool = False
+    ended_by: BaseException | None = None
+    """What interrupted it, Ctrl-C or a request to end: to be raised once this was shown."""
 
     def to_json(self) -> dict[str, Any]:
         """As `drill --json` gives it."""
@@ -81,7 +82,7 @@ class Drill:
             "recovery": self.recovery.to_json(),
             "consequences": [each.to_json() for each in self.consequences],
             "cost": self.cost.to_json() if self.cost else None,
-            "interrupted": self.interrupted,
+            "interrupted": self.ended_by is not None,
         }
 
 
@@ -99,14 +100,14 @@ def drill(asked: Asked, say: Say) -> Drill:
         ground = make_ground(engine, run.slot(0), asked.copies)
         pages: dict[str, dict[str, Rate]] = {}
         files, recovery, consequences = Matrix(), Matrix(), list[Consequence]()
-        interrupted = False
+        ended_by: BaseException | None = None
         try:
             drill_pages(page_pairs(ground), ground.start, asked.trials, asked.seed, say, pages)
             drill_consequences(ground, asked.consequences, asked.seed, say, consequences)
             drill_recovery(ground, asked.recovery, asked.seed, say, recovery)
             drill_files(ground, asked.faults, asked.places, asked.seed, say, files)
-        except KeyboardInterrupt:
-            interrupted = True
+        except (KeyboardInterrupt, SystemExit) as asked_to_end:
+            ended_by = asked_to_end
     return Drill(
         version=engine.identity.version,
         seed=asked.seed,
@@ -118,7 +119,7 @@ def drill(asked: Asked, say: Say) -> Drill:
         recovery=recovery,
         consequences=consequences,
         cost=last_cost(asked.records),
-        interrupted=interrupted,
+        ended_by=ended_by,
     )
 
 
