@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from steelyard.analysis.forecast import MOST_EPOCHS, epochs_needed, forecast
+from steelyard.analysis.looks import BALANCED
 
 MARGINS = (math.log(0.99), math.log(1.01))
 
@@ -19,7 +20,8 @@ MARGINS = (math.log(0.99), math.log(1.01))
 @settings(max_examples=40, deadline=None)
 def test_the_count_is_the_smallest_even_one_that_the_formula_allows(sd: float, gap: float) -> None:
     def seen(n: int) -> bool:
-        return n >= ((t.ppf(0.98, n - 1) + t.ppf(0.8, n - 1)) * sd / gap) ** 2
+        seen_sd = t.ppf(0.98, n - 1) + t.ppf(0.8, n - 1)
+        return n >= (seen_sd * BALANCED.get(n, 1.0) * sd / gap) ** 2
 
     n = epochs_needed(sd, gap)
     assert n >= 8

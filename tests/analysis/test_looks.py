@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
-from steelyard.analysis.looks import DEFAULT_S0, Stage, Terms, smallest_visible
+from steelyard.analysis.looks import ALPHAS, DEFAULT_S0, Stage, Terms, smallest_visible
 from steelyard.analysis.sets import judging_sets
 from steelyard.analysis.sign_flip import confidence_set, plain_subsets, rank
 from steelyard.study.plan import first_look
@@ -64,6 +64,14 @@ def test_an_open_ended_weighing_has_its_own_stages(done: int) -> None:
 )
 def test_the_smallest_visible_effect_is_that_of_the_simulated_table(n: int, effect: float) -> None:
     assert smallest_visible(n) == pytest.approx(effect, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [8, 10, 12])
+def test_the_smallest_visible_effect_is_seen_four_times_in_five_at_the_last_look(n: int) -> None:
+    d = np.random.default_rng(n).normal(smallest_visible(n, balanced=True), 1.0, (1_500, n))
+    assignment = tuple(i % 2 == 0 for i in range(n))
+    lows = [confidence_set(one, ALPHAS[1], assignment).interval.low for one in d]
+    assert np.mean(np.array(lows) > 0) == pytest.approx(0.8, abs=0.035)
 
 
 def judged(d: np.ndarray, assignment: tuple[bool, ...], terms: Terms) -> VerdictKind:

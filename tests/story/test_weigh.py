@@ -279,6 +279,25 @@ def test_ctrl_c_judges_what_there_is_and_keeps_the_record(
     assert (tmp_path / "record" / "verdict.json").is_file()
 
 
+@pytest.mark.parametrize(("epoch", "looked"), [(5, 0), (9, 1)])
+def test_a_weighing_that_goes_on_after_its_interval_was_shown_says_so(
+    tmp_path: Path, weigh_in: Weigh, epoch: int, looked: int
+) -> None:
+    class Interrupting(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            super().epoch(n, total, contrasts, seconds_left)
+            if n == epoch:
+                raise KeyboardInterrupt
+
+    world = ScriptedWorld(tmp_path / "first", noise=0.1)
+    shown = weigh_in(world, record="seen", progress=Interrupting())
+    assert shown["interrupted"]
+    again = ScriptedWorld(tmp_path / "again", noise=0.1)
+    [contrast] = weigh_in(again, resume=tmp_path / "seen")["contrasts"]
+    told = [t["seen"] for t in contrast["threats"] if t["name"] == "looked at before its end"]
+    assert told == ["it was interrupted and judged once before it went on"] * looked
+
+
 def test_a_weighing_killed_in_an_epoch_goes_on_as_if_nothing_had_happened(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:

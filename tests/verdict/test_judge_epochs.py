@@ -232,6 +232,14 @@ def test_further_arms_are_secondary_and_wait_for_the_first() -> None:
     assert first.details["subsets"] == 4096  # three slots: plain flips
     assert second.details["secondary"]
     json.dumps(second.to_json(), allow_nan=False)
+    waiting = dataclasses.replace(TERMS, open_ended=True)
+    opened = contrasts_of({k: v[:10] for k, v in table.items()}, waiting, "on", {})
+    assert opened[1].details["method"] == "e-process"
+    alone = contrasts_of({"third": table["third"][:10]}, waiting, "on", {})
+    assert opened[1].estimate.interval == alone[0].estimate.interval, "one further arm has it all"
+    thrice = {**table, "fourth": table["third"]}
+    shared = contrasts_of({k: v[:10] for k, v in thrice.items()}, waiting, "on", {})
+    assert shared[1].estimate.interval.width > opened[1].estimate.interval.width
     early = contrasts_of({k: v[:10] for k, v in table.items()}, TERMS, "on", {})
     assert early[1].verdict.kind is VerdictKind.INCONCLUSIVE
     assert [c.verdict.kind for c in contrasts_of({"off": table["off"]}, TERMS, "on", {})] == [

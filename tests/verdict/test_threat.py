@@ -20,7 +20,6 @@ INVALIDATING = {
     "balance's ledger",
     "debug build of the driver",
     "wrong answer from the workload",
-    "arms differ where not declared",
     "drift looks like an arm",
 }
 SHOWN_BY_EPOCHS = {
@@ -34,6 +33,7 @@ SHOWN_BY_EPOCHS = {
     ThreatKind.SKEWED,
     ThreatKind.TOO_FEW_EPOCHS,
     ThreatKind.ATTEMPT,
+    ThreatKind.LOOKED_AT,
 }
 
 
@@ -107,6 +107,8 @@ def broken(kind: ThreatKind) -> tuple[list[EpochReading], Terms]:
             epochs, terms = epochs[:6], Terms(6, None)
         case ThreatKind.ATTEMPT:
             terms = Terms(12, 8, attempt=2)
+        case ThreatKind.LOOKED_AT:
+            terms = Terms(12, 8, looked=1)
     return epochs, terms
 
 

@@ -1,9 +1,11 @@
 """Forecasts how many more epochs would settle a weighing that says "inconclusive".
 
 The smallest n ≥ 8 with n ≥ (t_{1−α/2,n−1} + t_{.8,n−1})² (s/g)²: the count at which a set at α sees
-the gap g with 80 % power; g is the distance of the estimate from what it must be told from. s² from
-a dozen epochs is only known within a factor, so the answer is a range, from 80 % chi-square limits
-of s² (×.61 … ×2.2 at n = 10). The estimate itself wanders too: this is a forecast, not a promise.
+the gap g with 80 % power, and a little more where two slots leave only balanced sign changes
+(`looks.BALANCED`). g is the distance of the estimate from what it must be told from: if the effect
+is as large as it reads. s² from a dozen epochs is only known within a factor, so the answer is a
+range, from 80 % chi-square limits of s² (×.61 … ×2.2 at n = 10); that the estimate wanders too is
+not in it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.analysis.looks import ALPHAS, FEWEST_FOR_VERDICT
+from steelyard.analysis.looks import ALPHAS, BALANCED, FEWEST_FOR_VERDICT
 from steelyard.analysis.sign_flip import Floats
 
 POWER = 0.8
@@ -76,13 +78,17 @@ def need(variance: float, gap: float, n: int, alpha: float = ALPHAS[1]) -> Need:
     )
 
 
-def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1]) -> int:
-    """Smallest even n ≥ 8 that sees `gap` with 80 % power where epochs scatter by `sd`."""
+def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1], *, balanced: bool = True) -> int:
+    """Smallest even n ≥ 8 that sees `gap` with 80 % power where epochs scatter by `sd`.
+
+    Not `balanced`: rows from elsewhere, all whose sign changes count.
+    """
     if gap <= 0:
         return MOST_EPOCHS
 
     def seen(n: int) -> bool:
-        return n >= (_t_quantiles(n - 1, alpha) * sd / gap) ** 2
+        stretch = BALANCED.get(n, 1.0) if balanced else 1.0
+        return n >= (_t_quantiles(n - 1, alpha) * stretch * sd / gap) ** 2
 
     low, high = FEWEST_FOR_VERDICT, MOST_EPOCHS
     if seen(low):

@@ -20,6 +20,10 @@ CONFIDENCE = 0.95
 """Nominal confidence of every printed set: 1 − (.01 + .04)."""
 
 
+BALANCED = {8: 1.18, 10: 1.05, 12: 1.04}
+"""Epochs → by how much more an effect must be to be seen at the last look of a plan with two slots,
+where only balanced sign changes count: 1 of 70 at 8 epochs, a level of 2.9 %; later none."""
+
 DEFAULT_S0 = 0.005
 """Where the pilot gave no scale. Err low: ten times too large costs four epochs, too small none."""
 
@@ -59,6 +63,8 @@ class Terms:
     epoch_seconds: float = 0.0
     """Time that one more epoch takes, restart included, for the forecast; 0: unknown."""
     attempt: int = 1
+    looked: int = 0
+    """How often it was interrupted, judged and shown before it went on."""
     separate: bool = False
     """Several arms: each judged by its own set, not jointly."""
 
@@ -80,6 +86,7 @@ class Terms:
             s0=_scale(plan.get("s0")),
             epoch_seconds=float(plan.get("epoch_ns", 0)) / 1e9,
             attempt=int(plan.get("attempt", 1)),
+            looked=int(plan.get("looked", 0)),
             separate=plan.get("judged") == "separately",
         )
 
@@ -116,15 +123,18 @@ def _scale(s0: float | None) -> float:
     return float(s0) if s0 is not None and s0 > 0 else DEFAULT_S0
 
 
-def smallest_visible(epochs: int, alpha: float = ALPHAS[1], power: float = 0.8) -> float:
+def smallest_visible(
+    epochs: int, alpha: float = ALPHAS[1], power: float = 0.8, *, balanced: bool = False
+) -> float:
     """The effect, in standard deviations of an epoch, that a set at `alpha` sees with `power`.
 
     (t_{1−α/2,n−1} + t_{power,n−1}) / √n. Within .02 of the simulated table for sign-flip sets of
-    Gaussian epochs at α = .04: n = 8: 1.22, 10: 1.04, 12: .93, 18: .73, 30: .55.
+    Gaussian epochs at α = .04: n = 8: 1.22, 10: 1.04, 12: .93, 18: .73, 30: .55. With `balanced`
+    sign changes, those of a plan with two slots: 8: 1.44, 10: 1.09, 12: .97, then the same.
     """
     from scipy.stats import t
 
     if epochs < 2:
         return math.inf
     quantiles = float(t.ppf(1 - alpha / 2, epochs - 1)) + float(t.ppf(power, epochs - 1))
-    return quantiles / math.sqrt(epochs)
+    return quantiles / math.sqrt(epochs) * (BALANCED.get(epochs, 1.0) if balanced else 1.0)

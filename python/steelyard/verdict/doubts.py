@@ -184,3 +184,8 @@ def _plan(epochs: Sequence[EpochReading], terms: Terms, ended: bool) -> Iterator
         )
     if terms.attempt > 1:
         yield raise_threat(ThreatKind.ATTEMPT, f"this is attempt {terms.attempt}")
+    if terms.looked:
+        times = "once" if terms.looked == 1 else f"{terms.looked} times"
+        yield raise_threat(
+            ThreatKind.LOOKED_AT, f"it was interrupted and judged {times} before it went on"
+        )

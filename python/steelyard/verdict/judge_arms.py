@@ -7,6 +7,9 @@ not raise the chance that some arm is said to differ. They never end a weighing 
 A study may ask for every arm to be judged separately, by the set that it would have in a weighing
 of its own: a calibration asks of each interval whether it covers a truth that is known, and no arm
 decides for the others. Such a plan has one look, at its end.
+
+An open-ended weighing ends when its first arm is settled, a time that the data choose. There every
+further arm is judged by the e-process and the set of N too, at its share of the error rate.
 """
 
 from __future__ import annotations
@@ -45,10 +48,34 @@ def contrasts_of(
     if len(contrasts) < 2 or terms.separate:
         return contrasts
     primary = contrasts[0]
+    if terms.open_ended:
+        share = _shared(terms, len(contrasts) - 1)
+        return [primary] + [
+            _secondary_open(
+                contrast_of(readings[one.arm], share, one.arm, control, threats.get(one.arm, ())),
+                primary,
+            )
+            for one in contrasts[1:]
+        ]
     joint = _joint_intervals(readings)
     return [primary] + [
         _secondary(contrast, joint[contrast.arm], primary, ended) for contrast in contrasts[1:]
     ]
+
+
+def _shared(terms: Terms, arms: int) -> Terms:
+    """The terms of one of several further arms: its share of the error rate."""
+    first, last = terms.alphas
+    return replace(terms, alphas=(first / arms, last / arms))
+
+
+def _secondary_open(contrast: Contrast, primary: Contrast) -> Contrast:
+    """The contrast by its own e-process; it neither ends the weighing nor holds it up."""
+    return replace(
+        contrast,
+        verdict=replace(contrast.verdict, ends=primary.verdict.ends),
+        details={**contrast.details, "secondary": True},
+    )
 
 
 def _joint_intervals(readings: Readings) -> dict[str, Interval]:

@@ -212,7 +212,7 @@ def to_measure(gap: float, margin: float, clients: float | None) -> Finding:
 
 
 def _repetitions(scatter: float, gap: float) -> int:
-    return epochs_needed(scatter * math.sqrt(2), gap)
+    return epochs_needed(scatter * math.sqrt(2), gap, balanced=False)
 
 
 def _amount(repetitions: int) -> str:

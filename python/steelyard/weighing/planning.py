@@ -28,9 +28,10 @@ def recall_choices(kept: Kept) -> Choices | None:
 
 
 def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> Json:
-    """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own."""
+    """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own, and
+    learns how often it was judged and shown before."""
     if kept.resumed:
-        plan = kept.record.read("plan.json")
+        plan = {**kept.record.read("plan.json"), "looked": kept.looked}
     else:
         plan = _plan(setup, choices, kept)
         kept.record.write("plan.json", plan)

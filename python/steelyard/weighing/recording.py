@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from steelyard.analysis.looks import FEWEST_FOR_VERDICT
 from steelyard.errors import UsageError
 from steelyard.readings.record import Record
 from steelyard.readings.totals import epochs_of
 from steelyard.study.read import write_study
 from steelyard.weighing.epoch import RanEpoch
 from steelyard.weighing.question import Question
+
+JUDGED = "interrupted: judged by what there was"
+"""The event of a Ctrl-C, as the record keeps it."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Kept:
     epochs: list[RanEpoch] = field(default_factory=list)
     attempts: dict[int, int] = field(default_factory=dict)
     """Epoch → how often it was begun; a torn one is begun again and its slices left unseen."""
+    looked: int = 0
+    """How often it was interrupted, judged and shown before."""
 
 
 def open_record(question: Question) -> Kept:
@@ -43,7 +49,11 @@ def open_record(question: Question) -> Kept:
         epoch = line["epoch"]
         attempts[epoch] = max(attempts.get(epoch, 0), line.get("attempt", 1))
     resumed = replace(question, seed=plan["seed"])
-    return Kept(record, resumed, resumed=True, epochs=epochs, attempts=attempts)
+    looked = sum(
+        line["type"] == "event" and line["event"] == JUDGED and line["epoch"] >= FEWEST_FOR_VERDICT
+        for line in record.lines("telemetry.jsonl")
+    )
+    return Kept(record, resumed, resumed=True, epochs=epochs, attempts=attempts, looked=looked)
 
 
 def finished_epochs(record: Record) -> list[RanEpoch]:

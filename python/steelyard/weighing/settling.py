@@ -14,7 +14,7 @@ from steelyard.weighing.choices import Choices
 from steelyard.weighing.epoch import EpochRunner, RanEpoch
 from steelyard.weighing.inspection import Inspection
 from steelyard.weighing.judging import judge
-from steelyard.weighing.recording import Kept
+from steelyard.weighing.recording import JUDGED, Kept
 from steelyard.weighing.setup import Setup
 
 MOST_LOST_IN_A_ROW = 3
@@ -71,7 +71,7 @@ def settle(
     except KeyboardInterrupt:
         interrupted = True
         progress.note("interrupted: judging what there is")
-        _note(setup, len(epochs), "interrupted: judged by what there was")
+        _note(setup, len(epochs), JUDGED)
     if interrupted or failure is not None:
         contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
     ended_ns = laboratory.now_ns()
