@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from validation.case import generator
-from validation.simulation import EPOCHS, Tallies, weighings
-from validation.virtual import Question
+from validation.simulation import EPOCHS, NO_MARGIN, Tallies, weighings
 from validation.worlds.atlas import WORLDS, world
 
 PARTS = 2
 WEIGHINGS_A_PART = 1_000
-NO_MARGIN = Question(0.0, margin=1e-4)
-"""Equal arms, and a margin of a hundredth of σ."""
 
 
 @dataclass(frozen=True)

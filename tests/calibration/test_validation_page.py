@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, t
+from scipy.stats import binomtest, f, t
 
 from steelyard.units import percent_of_log
 from validation.pages import digest, lived, paired, replayed, shares, simulated
@@ -66,6 +66,7 @@ def test_a_cell_beyond_its_bound_is_bold_counted_and_named(tmp_path: Path) -> No
     every = Simulated.read(results(tmp_path, "simulation", [bad]))
     assert "**10.0 [8.7, 11.4]**" in simulated.section(every)
     assert {one["what"] for one in shares.beyond(every)} == {shares.FALSE, shares.MISSED}
+    assert "10.0 [8.7, 11.4] % (white, N = 10)" in shares.summary(every)
     assert "2 of" not in shares.summary(Simulated.read(results(tmp_path, "good", [line])))
 
 
@@ -94,6 +95,10 @@ def test_controls_say_whether_they_fail_and_traces_that_are_missing(tmp_path: Pa
     assert "-1.00 % | fails |" in text
     assert "no such traces" in text
     assert replayed.failing(lines) == 2
+    assert [replayed.must_fail(name) for name in ("peeking", "traced_blocks_symmetric")] == [
+        True,
+        False,
+    ]
 
 
 def weighed(kind: str, estimate: float, half: float, truth: float, verdict: str) -> dict[str, Any]:
@@ -101,7 +106,7 @@ def weighed(kind: str, estimate: float, half: float, truth: float, verdict: str)
         "kind": kind, "estimate_percent": estimate, "low_percent": estimate - half,
         "high_percent": estimate + half, "truth_percent": truth, "verdict": verdict,
         "nonzero": False, "command_seconds": 70.0, "started": "2026-11-21T23:00:00+00:00",
-        "version": "0.1.0",
+        "version": "0.1.0", "load_before": 0.5, "epoch_sd_percent": 1.5, "epochs": 9,
         "machine": {
             "kernel": "Linux 6", "processor": "P", "allowed_processors": [0, 1],
             "memory_bytes": 8e9, "virtual": True,
@@ -121,7 +126,7 @@ def test_live_weighings_are_counted_by_machine_with_their_bounds(tmp_path: Path)
     text = lived.section(results(tmp_path, "live", [*lines, elsewhere]))
     assert "Equal arms told apart: **1 of 2**, not yet measured: 58 of 60" in text
     assert "Truth covered, pooled over the doubled work: **1 of 2**" in text
-    assert "| twice 3 % | 2 of 20 | -2.91 | -1.49 ± 1.50 | 1 of 2 | 100 % | 70 |" in text
+    assert "| twice 3 % | 2 of 20 | -2.91 | -1.49 ± 0.35 | 1 of 2 | 100 % | 70 |" in text
     assert "| stall | 0 of 10 | not yet measured |" in text
     assert text.count("### On ") == 2
 
@@ -142,7 +147,7 @@ def test_the_ratio_of_times_is_pairs_needed_over_the_weighing(tmp_path: Path) ->
     rng = np.random.default_rng(3)
     session = {"session": "2026-11-22T01:00:00+00:00", "pair_seconds": 20}
     weighing = weighed("weighing", -1.0, 0.5, 0.0, "slower")
-    lines = [{**weighing, "measured_seconds": 120.0, **session}]
+    lines = [{**weighing, "measured_seconds": 120.0, "epochs": 12, **session}]
     logs = rng.normal(-0.01, 0.05, 30)
     lines += [
         {"kind": "pair", "on": 1000.0, "off": 1000 * float(np.exp(x)), **session} for x in logs
@@ -152,7 +157,9 @@ def test_the_ratio_of_times_is_pairs_needed_over_the_weighing(tmp_path: Path) ->
     assert percent_of_log(found.half_width) == pytest.approx(0.505, abs=0.005)
     needed = found.pairs_needed(found.scatter)
     assert found.ratio(found.scatter) == pytest.approx(needed * 20 / 120)
-    low, high = found.scatter_interval()
-    assert low < found.scatter < high
+    low, high = found.ratio_interval()
+    assert low < found.ratio(found.scatter) < high
+    # The ratio goes with s² of the pairs over s² of the epochs: F with 29 and 11 degrees.
+    assert high / found.ratio(found.scatter) == pytest.approx(1 / f.ppf(0.025, 29, 11), rel=0.03)
     assert f"{needed:,}" in paired.section(results(tmp_path, "paired_pgbench", lines))
     assert "Not yet measured" in paired.section(results(tmp_path, "none", lines[:1]))

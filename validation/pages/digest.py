@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from validation.alarms import NO_MARGIN
 from validation.pages.shares import (
     ZERO,
     Simulated,
@@ -13,7 +12,7 @@ from validation.pages.shares import (
 )
 from validation.pages.table import percent, table
 from validation.proportion import Proportion
-from validation.simulation import OPEN_EPOCHS, Tally
+from validation.simulation import NO_MARGIN, OPEN_EPOCHS, Tally
 from validation.virtual import Question
 
 BEGINS = "<!-- figures of docs/validation.md -->\n"
@@ -69,7 +68,7 @@ def _power(every: Simulated) -> str:
 
 def _open(every: Simulated) -> str:
     [planned] = OPEN_EPOCHS
-    none = every.tally("white", planned, "open, first verdict", ZERO)
+    none = every.tally("white", planned, "open, first verdict", NO_MARGIN)
     small = every.tally("white", planned, "open, first verdict", Question(-0.01))
     alarms, misses = _one_digit(false_alarms(none)), _one_digit(missed(none))
     return (

@@ -26,9 +26,10 @@ _WORDS = """
     probability p, truth 1 ÷ (1 + p). *stall*: a transaction of the only client sleeps in
     the server now and then, truth by Wald's identity. *background*: a share of the work is
     executed again after each slice and charged as a debt (cost whole), truth by that share and
-    the control's own debt. *Bias*: mean of estimate less truth, ± its standard error, in
-    points of percent. *Covered*: the printed interval holds the truth. *Seen*: the share called
-    slower. *Time*: median of the whole command, the servers' starts and the pilot included.
+    the control's own debt. *Bias*: mean of estimate less truth, in points of percent, ± its
+    standard error from the scatter of all their epochs. *Covered*: the printed interval holds the
+    truth. *Seen*: the share called slower. *Time*: median of the whole command, the servers' starts
+    and the pilot included.
 """
 
 
@@ -58,8 +59,36 @@ def _of_machine(weighings: Sequence[Json]) -> str:
     head = ["kind", "weighings", "truth, %", "bias, points", "covered", "seen slower", "time, s"]
     dates = sorted(one["started"][:10] for one in weighings)
     versions = ", ".join(sorted({one["version"] for one in weighings}))
-    said = f"Measured from {dates[0]} to {dates[-1]}, version {versions}."
+    said = f"Measured from {dates[0]} to {dates[-1]}, version {versions}{_conditions(weighings)}."
     return "\n\n".join([said, _bounds(weighings), table(head, rows)])
+
+
+def _conditions(weighings: Sequence[Json]) -> str:
+    """How many commits, and how busy and how steady the machine was."""
+    commits = {one["revision"] for one in weighings if one.get("revision")}
+    loads = sorted(one["load_before"] for one in weighings if "load_before" in one)
+    spread = sorted(one["epoch_sd_percent"] for one in weighings if one.get("epoch_sd_percent"))
+    said = f", {len(commits)} commits" if len(commits) > 1 else ""
+    if loads:
+        said += (
+            f"; the load of the machine before a weighing was {loads[0]:.1f} to {loads[-1]:.1f} "
+            f"(median {statistics.median(loads):.1f})"
+        )
+    if spread:
+        said += (
+            f"; the sd of an epoch {spread[0]:.1f} to {spread[-1]:.1f} % "
+            f"(median {statistics.median(spread):.1f})"
+        )
+    return said
+
+
+def _standard_error(weighings: Sequence[Json]) -> float | None:
+    """Of the mean error, in points: from the scatter of every weighing's epochs, pooled."""
+    squares = [(one.get("epoch_sd_percent"), one.get("epochs", 0)) for one in weighings]
+    known = [(sd, n) for sd, n in squares if sd and n > 1]
+    if len(known) < len(weighings) or not known:
+        return None
+    return math.sqrt(sum(sd**2 / n for sd, n in known)) / len(known)
 
 
 def _bounds(weighings: Sequence[Json]) -> str:
@@ -108,8 +137,8 @@ def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
         return [kind, count, *["–" if weighings else "not yet measured"] * 5]
     errors = [one["estimate_percent"] - one["truth_percent"] for one in known]
     bias = f"{statistics.fmean(errors):+.2f}"
-    if len(errors) > 1:
-        bias += f" ± {statistics.stdev(errors) / math.sqrt(len(errors)):.2f}"
+    if (uncertain := _standard_error(known)) is not None:
+        bias += f" ± {uncertain:.2f}"
     return [
         kind,
         count,

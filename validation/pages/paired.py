@@ -23,8 +23,9 @@ _WORDS = f"""
     without, and so on, with a paired t over the log ratios (`validation/paired_pgbench.py`). From
     the scatter s of the pairs follows how many of them give an interval as narrow as the
     weighing's: the smallest n with t₀.₉₇₅,ₙ₋₁ · s/√n ≤ half its width. The ratio is the pairs' time
-    under load over the weighing's; asked is at least {ASKED:g}. Its interval is that of s²
-    (chi-square, 95 %). The pairs speak of two servers that were never restarted, the weighing of
+    under load over the weighing's; asked is at least {ASKED:g}. Its interval (95 %) is that of the
+    ratio of two scatters, s² of the pairs and that of the weighing's epochs (F), for Gaussian logs.
+    The pairs speak of two servers that were never restarted, the weighing of
     restarts in general.
 """
 
@@ -59,13 +60,17 @@ class Session:
         seconds = self.pairs_needed(scatter) * self.pairs[0]["pair_seconds"]
         return float(seconds / self.weighing["measured_seconds"])
 
-    def scatter_interval(self) -> tuple[float, float]:
-        """The 95 % interval of the scatter, for Gaussian pairs."""
-        from scipy.stats import chi2
+    def ratio_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the ratio, for Gaussian pairs and epochs.
 
-        degrees = len(self.pairs) - 1
-        low, high = (float(chi2.ppf(tail, degrees)) for tail in (0.975, 0.025))
-        return self.scatter * math.sqrt(degrees / low), self.scatter * math.sqrt(degrees / high)
+        As many pairs are needed as s² ÷ (half-width)², and the half-width goes with the scatter of
+        the epochs, which is known from a dozen of them: so the ratio of variances decides.
+        """
+        from scipy.stats import f
+
+        degrees = len(self.pairs) - 1, self.weighing["epochs"] - 1
+        low, high = (math.sqrt(1 / float(f.ppf(tail, *degrees))) for tail in (0.975, 0.025))
+        return self.ratio(self.scatter * low), self.ratio(self.scatter * high)
 
 
 def pairs_needed(scatter: float, half_width: float) -> int:
@@ -114,7 +119,7 @@ def section(results: Results) -> str:
 def _table(found: Sequence[Session]) -> str:
     rows = []
     for one in found:
-        narrow, wide = one.scatter_interval()
+        least, most = one.ratio_interval()
         mean = statistics.fmean(math.log(pair["off"] / pair["on"]) for pair in one.pairs)
         low, high = one.weighing["low_percent"], one.weighing["high_percent"]
         shown = "unbounded" if None in (low, high) else f"[{low:+.2f}, {high:+.2f}]"
@@ -126,7 +131,7 @@ def _table(found: Sequence[Session]) -> str:
             f"{100 * math.expm1(mean):+.2f}, scatter {100 * one.scatter:.2f}, "
             f"{len(one.pairs)} pairs",
             f"{needed:,} ({needed * one.pairs[0]['pair_seconds'] / 3600:.1f} h)",
-            f"**{one.ratio(one.scatter):.0f}** [{one.ratio(narrow):.0f}, {one.ratio(wide):.0f}]",
+            f"**{one.ratio(one.scatter):.0f}** [{least:.0f}, {most:.0f}]",
         ])  # fmt: skip
     head = ["session", "Steelyard, %", "pairs, %", "pairs needed", "ratio of times"]
     return table(head, rows)

@@ -44,6 +44,8 @@ class World:
     drawing: Drawing
     symmetric: bool = True
     """Whether d − θ is symmetric, which the method's exactness asks for."""
+    nearly: bool = False
+    """It is not quite, but the bound is asked all the same."""
 
     def draw(
         self, rng: np.random.Generator, weighings: int, epochs: int, planned: int | None = None
