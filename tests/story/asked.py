@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from steelyard.readings.progress import Silent
+from steelyard.readings.record import Record
 from steelyard.study.study import Study
 
 Facts = dict[str, Any]
@@ -45,3 +47,8 @@ def study_of(**changes: Any) -> Study:
         "budget": {"measuring": "30s"},
     }
     return Study.model_validate({**facts, **changes})
+
+
+def lines(tmp_path: Path, name: str, record: str = "record") -> list[Facts]:
+    """The lines of a file of a record that was made in `tmp_path`."""
+    return list(Record(tmp_path / record).lines(name))

@@ -10,16 +10,11 @@ from typing import Any
 import pytest
 
 from steelyard.errors import ServerError, StudyError, WeighingError
-from steelyard.readings.record import Record
-from story.asked import Watcher, study_of
+from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
-
-
-def lines(tmp_path: Path, name: str, record: str = "record") -> list[Facts]:
-    return list(Record(tmp_path / record).lines(name))
 
 
 def test_equal_arms_are_not_told_apart(world: ScriptedWorld, weigh_in: Weigh) -> None:
@@ -260,70 +255,6 @@ def test_files_that_cost_too_much_to_put_back_follow_their_arms_and_that_is_a_th
         t["name"] for t in verdict["contrasts"][0]["threats"]
     ]
     assert any(call.action == "move" for call in slow.noop.calls)
-
-
-def test_ctrl_c_judges_what_there_is_and_keeps_the_record(
-    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
-) -> None:
-    world.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    epoch_slices = 2 * 30 + 20
-    world.events[epoch_slices * 12] = [interrupt]
-    verdict = weigh_in(world)
-    assert verdict["interrupted"]
-    assert 0 < verdict["contrasts"][0]["epochs"] < 10
-    assert not any(instance.running for instance in world.noop.journal.serving.values())
-    assert (tmp_path / "record" / "verdict.json").is_file()
-
-
-@pytest.mark.parametrize(("epoch", "looked"), [(5, 0), (9, 1)])
-def test_a_weighing_that_goes_on_after_its_interval_was_shown_says_so(
-    tmp_path: Path, weigh_in: Weigh, epoch: int, looked: int
-) -> None:
-    class Interrupting(Watcher):
-        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
-            super().epoch(n, total, contrasts, seconds_left)
-            if n == epoch:
-                raise KeyboardInterrupt
-
-    world = ScriptedWorld(tmp_path / "first", noise=0.1)
-    shown = weigh_in(world, record="seen", progress=Interrupting())
-    assert shown["interrupted"]
-    again = ScriptedWorld(tmp_path / "again", noise=0.1)
-    [contrast] = weigh_in(again, resume=tmp_path / "seen")["contrasts"]
-    told = [t["seen"] for t in contrast["threats"] if t["name"] == "looked at before its end"]
-    assert told == ["it was interrupted and judged once before it went on"] * looked
-
-
-def test_a_weighing_killed_in_an_epoch_goes_on_as_if_nothing_had_happened(
-    tmp_path: Path, weigh_in: Weigh
-) -> None:
-    class Killed(BaseException):
-        """What kill -9 is to the code: no handler of ours sees it."""
-
-    def kill() -> None:
-        raise Killed
-
-    whole = ScriptedWorld(tmp_path / "whole", noise=0.0)
-    weigh_in(whole, record="whole")
-    torn = ScriptedWorld(tmp_path / "torn", noise=0.0)
-    torn.events[500] = [kill]
-    with pytest.raises(Killed):
-        weigh_in(torn, record="torn")
-    done = [x for x in lines(tmp_path, "telemetry.jsonl", "torn") if x["type"] == "epoch"]
-    assert 0 < len(done) < 8
-    again, watcher = ScriptedWorld(tmp_path / "again", noise=0.0), Watcher()
-    verdict = weigh_in(again, resume=tmp_path / "torn", progress=watcher)
-    assert verdict["resumed"]
-    assert watcher.recalls == [verdict["contrasts"][0]["details"]["d"][: len(done)]]
-    assert watcher.epochs[0] == len(done) + 1
-    events = [x for x in lines(tmp_path, "telemetry.jsonl", "torn") if x["type"] == "event"]
-    assert events == [{"type": "event", "epoch": len(done), "event": "resumed"}]
-    expected = json.loads((tmp_path / "whole" / "verdict.json").read_text())
-    assert verdict["contrasts"][0]["details"]["d"] == expected["contrasts"][0]["details"]["d"]
 
 
 def test_an_inconclusive_weighing_repeated_is_counted_as_an_attempt(
