@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.integrity.drill.rate import Rate
 from steelyard.report.drilled import COLUMNS, table
 
 Facts = Mapping[str, Any]
@@ -30,6 +31,8 @@ def render(facts: Facts) -> str:
         lines += ["It was interrupted: what follows was seen by then.", ""]
     lines += [f"PostgreSQL {facts['version']}, seed {facts['seed']}; noticed of 100, by fault and "
               "check; off, on, ign: checksums off, on, ignore_checksum_failure"]  # fmt: skip
+    if facts["files"]:
+        lines += [_certainty(facts["copies"])]
     files = table(facts["files"])
     lines += ["", "Whole servers, all places together:", *matrix(files), ""]
     for place in dict.fromkeys(cell["place"] for cell in facts["files"]):
@@ -48,6 +51,15 @@ def render(facts: Facts) -> str:
     if not facts["amcheck"]:
         lines += ["amcheck was not there (`steelyard engines add` brings contrib)."]
     return "\n".join(lines)
+
+
+def _certainty(times: int) -> str:
+    """How much is known from so many faults of a kind."""
+    none, every = Rate(0, times).interval()[1], Rate(times, times).interval()[0]
+    return (
+        f"(of {times} times a 0 means 0 to {100 * none:.0f}, a 100 means {100 * every:.0f} to 100, "
+        "at 95 %)"
+    )
 
 
 def sentence(facts: Facts) -> str:

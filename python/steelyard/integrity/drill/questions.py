@@ -31,8 +31,8 @@ _WAYS = {
 _PATIENCE_S = 20.0
 _STATEMENT_TIMEOUT = "2s"
 _KILLED_AFTER_S = 3.0
-"""A damaged index may lead in a circle, and not every loop of a server can be cancelled. A sound copy
-answers in milliseconds."""
+"""A damaged index may lead in a circle, and not every loop of a server can be cancelled. A sound
+copy answers in milliseconds."""
 
 
 @dataclass(frozen=True)
