@@ -117,13 +117,16 @@ BEGIN
          ORDER BY o_orderkey
         OFFSET orders_a_set * ((number - 1) / 3) LIMIT orders_a_set),
     entered AS (
-        INSERT INTO orders
+        INSERT INTO orders (o_orderkey, o_custkey, o_orderstatus, o_totalprice, o_orderdate,
+               o_orderpriority, o_clerk, o_shippriority, o_comment)
         SELECT key, o_custkey, o_orderstatus, o_totalprice, o_orderdate, o_orderpriority, o_clerk,
                o_shippriority, o_comment
           FROM coming JOIN orders ON o_orderkey = source
         RETURNING o_orderkey),
     lines AS (
-        INSERT INTO lineitem
+        INSERT INTO lineitem (l_orderkey, l_partkey, l_suppkey, l_linenumber, l_quantity,
+               l_extendedprice, l_discount, l_tax, l_returnflag, l_linestatus, l_shipdate,
+               l_commitdate, l_receiptdate, l_shipinstruct, l_shipmode, l_comment)
         SELECT key, l_partkey, l_suppkey, l_linenumber, l_quantity, l_extendedprice, l_discount,
                l_tax, l_returnflag, l_linestatus, l_shipdate, l_commitdate, l_receiptdate,
                l_shipinstruct, l_shipmode, l_comment
