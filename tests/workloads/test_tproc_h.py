@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import re
 import tomllib
@@ -252,10 +253,13 @@ def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dr
         [one] = plan.arms
         limited = replace(one, name="limited", options="-c statement_timeout=1ms")
         lines = blocks(replace(plan, arms=(replace(one, name="free"), limited)), 22)
+        with connected(replace(address, database="postgres")) as connection:
+            connection.execute(f"ALTER DATABASE {DATABASE} SET statement_timeout = '1ms'".encode())
+        assert check(workload, address, 1) == [], "the limit is not for the checks"
     stream = workload.streams[0]
     placed = [
-        {**line, "kind": "measured", "block": number // 2, "script": stream[number // 2]}
-        for number, line in enumerate(lines)
+        {**line, "kind": "measured", "block": block, "position": arm, "script": stream[block]}
+        for line, (block, arm) in zip(lines, itertools.product(range(22), range(2)), strict=True)
     ]
     head = {"epoch": 0, "slots": {"free": 0, "limited": 1}, "start_order": ["free", "limited"]}
     totals = epoch_totals(head, placed)
