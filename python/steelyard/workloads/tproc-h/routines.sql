@@ -96,7 +96,8 @@ $$;
 CREATE TABLE refreshed (sets_in int, sets_out int, inserted int, deleted int);
 INSERT INTO refreshed VALUES (0, 0, 0, 0);
 
--- RF1: a thousandth of the orders anew, with keys between those of dbgen, which uses 8 of every 32.
+-- RF1: a thousandth of the orders anew, with keys between those of dbgen, which uses 8 of every 32,
+-- in the newer half: RF2 takes the oldest.
 -- What they say is what other orders say, so that nothing about the tables changes but their age.
 -- Set n takes slot (n − 1) mod 3 + 1 of the three free ones of 32 keys, beginning where
 -- set n − 3 ended.
