@@ -41,10 +41,12 @@ def test_a_workload_is_weighed(start: Start, workload: str, rate: str, scripts: 
 
 
 @pytest.mark.long
-def test_first_touches_are_weighed_by_executions(start: Start) -> None:
+@pytest.mark.parametrize("checkpoint", ["true", "false"])
+def test_first_touches_are_weighed_by_executions(start: Start, checkpoint: str) -> None:
     counted = "budget.counted={each = 20, blocks = 6, warmup = 1}"
     smaller = ("--set", "workload.scale=200", "--set", counted, "--set", "budget.epochs=8")
-    weighing = start("record", "read-after-insert", *smaller)
+    begins = ("--set", f"workload.options.checkpoint={checkpoint}")
+    weighing = start("record", "read-after-insert", *smaller, *begins)
     assert weighing.end() == 0, weighing.said
     verdict = weighing.verdict
     images = {
@@ -52,7 +54,8 @@ def test_first_touches_are_weighed_by_executions(start: Start) -> None:
         for row in verdict["probes"]
         if (row["probe"], row["counter"]) == ("first_touch", "wal_full_page_images")
     }
-    assert images == {"off": 0, "hints": 10, "on": 10}
+    logged = 10 if checkpoint == "true" else 0
+    assert images == {"off": 0, "hints": logged, "on": logged}
     assert {c["verdict"] for c in verdict["contrasts"]} != {"invalid"}
 
 
