@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 from underway import QUICK, Underway
 
-pytestmark = [pytest.mark.postgres, pytest.mark.long]
+pytestmark = pytest.mark.postgres
 
 Start = Callable[..., Underway]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("workload", "rate", "scripts"),
     [
@@ -39,10 +40,13 @@ def test_a_workload_is_weighed(start: Start, workload: str, rate: str, scripts: 
     assert "new-order" in told if scripts else not told
 
 
-def test_first_touches_are_weighed_by_executions(start: Start) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("checkpoint", ["true", "false"])
+def test_first_touches_are_weighed_by_executions(start: Start, checkpoint: str) -> None:
     counted = "budget.counted={each = 20, blocks = 6, warmup = 1}"
     smaller = ("--set", "workload.scale=200", "--set", counted, "--set", "budget.epochs=8")
-    weighing = start("record", "read-after-insert", *smaller)
+    begins = ("--set", f"workload.options.checkpoint={checkpoint}")
+    weighing = start("record", "read-after-insert", *smaller, *begins)
     assert weighing.end() == 0, weighing.said
     verdict = weighing.verdict
     images = {
@@ -50,10 +54,12 @@ def test_first_touches_are_weighed_by_executions(start: Start) -> None:
         for row in verdict["probes"]
         if (row["probe"], row["counter"]) == ("first_touch", "wal_full_page_images")
     }
-    assert images == {"off": 0, "hints": 10, "on": 10}
+    logged = 10 if checkpoint == "true" else 0
+    assert images == {"off": 0, "hints": logged, "on": logged}
     assert {c["verdict"] for c in verdict["contrasts"]} != {"invalid"}
 
 
+@pytest.mark.long
 def test_queries_are_weighed_one_by_one_and_by_their_geometric_mean(start: Start) -> None:
     smaller = ("--set", "workload.scale=1", "--set", "budget.epochs=8")
     counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 22}")
@@ -65,3 +71,38 @@ def test_queries_are_weighed_one_by_one_and_by_their_geometric_mean(start: Start
     assert contrast["verdict"] != "invalid", contrast["threats"]
     assert [row["query"] for row in verdict["queries"]] == [f"q{n:02}" for n in range(1, 23)]
     assert all(row["control_ms"] > 0 for row in verdict["queries"])
+
+
+def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
+    work = ("--set", "workload=insert-read", "--set", "workload.options={added = 50}")
+    work += ("--set", "workload.scale=20", "--set", "workload.clients=1")
+    counted = ("--set", "budget.counted={each = 5, blocks = 2, warmup = 1}")
+    weighing = start("record", "checksums", *work, *counted, "--set", "budget.epochs=2")
+    assert weighing.end() == 0, weighing.said
+    verdict = weighing.verdict
+    images = {
+        (row["arm"], row["probe"]): row["median"]
+        for row in verdict["probes"]
+        if row["counter"] == "wal_full_page_images" and row["median"]
+    }
+    # 165 pages have new rows; the slices of an epoch touch 15 of them, the other probes 10.
+    assert images == {("on", "first_touch"): 10, ("on", "sequential_scan"): 165 - 15 - 10}
+    wal = next(x for x in verdict["causes"] if x["metric"] == "wal_bytes_per_transaction")
+    # Beside the pages of the reads there are some of the catalog, in 15 executions.
+    assert wal["control_value"] > 8_000
+    assert wal["arm_value"] < 1_000
+    [contrast] = verdict["contrasts"]
+    assert contrast["verdict"] != "invalid", contrast["threats"]
+
+
+def test_queries_are_weighed_once_each_within_seconds(start: Start) -> None:
+    smaller = ("--set", "workload.scale=1", "--set", "budget.epochs=2")
+    counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 0}")
+    weighing = start("record", "queries", *smaller, *counted, "--set", "arm.settings.work_mem=64MB")
+    assert weighing.end() == 0, weighing.said
+    verdict = weighing.verdict
+    [contrast] = verdict["contrasts"]
+    assert (contrast["metric"], contrast["higher_is_better"]) == ("geometric_mean", False)
+    assert contrast["verdict"] != "invalid", contrast["threats"]
+    assert [row["query"] for row in verdict["queries"]] == [f"q{n:02}" for n in range(1, 23)]
+    assert all(row["control_ms"] > 0 and row["arm_ms"] > 0 for row in verdict["queries"])

@@ -161,6 +161,8 @@ class ScriptedWorld:
     lives: int = 0
     written_back: int = 0
     plans_driven: list[DrivePlan] = field(default_factory=list)
+    begun: list[tuple[int, int]] = field(default_factory=list)
+    """Ports of servers on which the workload has begun, and how many drivers there had been."""
     standing: dict[str, NoopInstance] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -207,6 +209,10 @@ class ScriptedWorld:
 
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
         return {"scale": study.workload.scale}
+
+    def before_clients(self, instance: Instance, study: Study) -> None:
+        assert instance.running
+        self.begun.append((instance.address.port, self.lives))
 
     def drive(self, plan: DrivePlan) -> ScriptedDriver:
         self.lives += 1

@@ -322,6 +322,16 @@ def test_slices_of_so_many_executions_are_laid_out_as_the_study_says(
     assert verdict["probes"][0]["median"] == 80_000
 
 
+def test_a_workload_begins_on_every_server_before_its_clients_come(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    weigh_in(world)
+    ports = [arm.port for arm in world.plans_driven[0].arms]
+    for life in range(world.lives):
+        begun = [port for port, lives in world.begun if lives == life]
+        assert set(begun) == set(ports), f"before driver {life}"
+
+
 def test_more_clients_than_a_server_takes_are_refused_before_anything_is_loaded(
     world: ScriptedWorld, weigh_in: Weigh
 ) -> None:

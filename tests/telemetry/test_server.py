@@ -11,6 +11,7 @@ from steelyard.errors import EngineError
 from steelyard.telemetry.queries import query
 from steelyard.telemetry.server import (
     Counters,
+    connect,
     read_counters,
     wait_until_flushed,
     wal_insert_lsn,
@@ -194,3 +195,16 @@ def test_a_difference_of_counters_tells_when_the_statistics_were_reset() -> None
     assert (later - earlier).went_backwards
     assert not (later - Counters()).went_backwards
     assert (later + earlier).as_dict()["blocks_read"] == 8
+
+
+@pytest.mark.postgres
+def test_who_watches_is_not_held_to_the_time_limit_of_the_statements(server: Any) -> None:
+    with server.connect() as connection:
+        connection.execute("ALTER DATABASE postgres SET statement_timeout = '1ms'")
+    try:
+        with connect(server.conninfo) as watching:
+            watching.execute("SELECT pg_sleep(0.02)")
+            watching.execute("CHECKPOINT")
+    finally:
+        with server.connect() as connection:
+            connection.execute("ALTER DATABASE postgres RESET statement_timeout")

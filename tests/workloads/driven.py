@@ -11,10 +11,10 @@ from steelyard.workloads.scripts import Script, resolve_scripts
 from steelyard.workloads.workload import DATABASE, Workload
 
 
-def drive(
-    workload: Workload, address: Address, scale: int, each: int, clients: int = 4
-) -> tuple[dict[str, Any], list[Script]]:
-    """The line of one slice of the workload's own mix, and its scripts; nothing may have failed."""
+def plan_of(
+    workload: Workload, address: Address, scale: int, clients: int
+) -> tuple[DrivePlan, list[Script]]:
+    """One arm that is driven with the workload's own mix or streams, and its scripts."""
     scripts = resolve_scripts(workload, workload.mix(), scale)
     numbers = {script.name: number for number, script in enumerate(scripts)}
     streams = workload.streams_of(clients)
@@ -29,6 +29,14 @@ def drive(
         seed=7,
         variables=workload.variables(scale),
     )
+    return plan, scripts
+
+
+def drive(
+    workload: Workload, address: Address, scale: int, each: int, clients: int = 4
+) -> tuple[dict[str, Any], list[Script]]:
+    """The line of one slice of the workload's own mix, and its scripts; nothing may have failed."""
+    plan, scripts = plan_of(workload, address, scale, clients)
     with Driver.start(plan) as driver:
         [line] = driver.run([SliceRequest(arm=0, each=each, length_ns=60_000_000_000)])
     told = (line["errors"], line.get("failed"), line.get("wrong_rows"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 import re
 import tomllib
 from collections import Counter
@@ -11,15 +13,21 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 import pytest
-from driven import drive
+from driven import drive, plan_of
 
 from steelyard._core import script_statements
+from steelyard.analysis.epoch_reading import epoch_log_ratio
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Address
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.readings.totals import epoch_totals
 from steelyard.study.read import read_study
+from steelyard.weighing.achievements import query_rows
 from steelyard.workloads.checks import check
 from steelyard.workloads.choice import completed
 from steelyard.workloads.database import connected
@@ -108,13 +116,16 @@ def orders_of_customers(address: Address) -> Counter[int]:
     return Counter(counted.values())
 
 
+def schema_for(engine: Postgres) -> str:
+    """One schema on each version; both on both were tried when the queries were written."""
+    return "native" if engine.identity.version_number >= 180000 else "hammerdb"
+
+
 @pytest.mark.postgres
 def test_all_22_answers_are_those_of_another_database(
     engine: Postgres, place: Path, serve: Serve
 ) -> None:
-    # One schema on each version; both on both were tried when the queries were written.
-    schema = "native" if engine.identity.version_number >= 180000 else "hammerdb"
-    workload = find_workload("tproc-h", {"schema": schema})
+    workload = find_workload("tproc-h", {"schema": schema_for(engine)})
     with serve(engine.open(template(engine, workload, 1)).clone(place / "clone")) as address:
         found = answers(workload, address, 1)
         by_hand = orders_of_customers(address)
@@ -134,24 +145,136 @@ def test_answers_at_scale_factor_one_are_those_of_another_database(
     assert {name: digest(rows, "0.01") for name, rows in found.items()} == ANSWERS["1"]
 
 
+HAMMERDBS = "l_shipdate l_orderkey l_discount l_extendedprice"
+SPECIFIED = "l_orderkey l_partkey l_suppkey l_linenumber"
+
+
 @pytest.mark.postgres
-def test_queries_with_drawn_values_find_rows_and_refreshed_orders_keep_their_lines(
-    engine18: Postgres, place: Path, serve: Serve
+def test_drawn_values_find_rows_and_refreshed_orders_keep_their_lines_until_the_next_epoch(
+    engine: Postgres, place: Path, serve: Serve
 ) -> None:
-    workload = find_workload("tproc-h", {"refresh": True})
-    with serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address:
+    workload = find_workload("tproc-h", {"schema": schema_for(engine), "refresh": True})
+    loaded = template(engine, workload, 1)
+    clone = engine.open(loaded).clone(place / "clone")
+    with serve(clone) as address:
         line, scripts = drive(workload, address, 1, 48, clients=1)
         assert {s["name"]: s["transactions"] for s in line["scripts"]} == dict.fromkeys(
             workload.scripts, 2
         ), "two rounds of 22 queries and the refresh functions around them"
         assert check(workload, address, 1, scripts) == []
+        assert refreshed(address) == (2, 2, 30, 30)
+        assert strangers(address) == 30
         with connected(replace(address, database=DATABASE)) as connection:
-            counts = connection.execute("SELECT * FROM refreshed").fetchone()
-            assert counts == (2, 2, 30, 30)
+            columns = "SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute "
+            columns += "WHERE attrelid = 'lineitem'::regclass AND attnum BETWEEN 1 AND 4"
+            found = connection.execute(columns.encode()).fetchone()
+            native = schema_for(engine) == "native"
+            assert found == (SPECIFIED if native else HAMMERDBS,)
             connection.execute(
                 "DELETE FROM lineitem WHERE l_orderkey = (SELECT max(l_orderkey) FROM lineitem)"
             )
         assert any("has no line" in text for text in check(workload, address, 1, scripts))
+    clone.restore(loaded)  # as every slot is before an epoch
+    with serve(clone) as address:
+        assert check(workload, address, 1, scripts) == []
+        assert (refreshed(address), strangers(address)) == ((0, 0, 0, 0), 0)
+
+
+def refreshed(address: Address) -> tuple[object, ...]:
+    with connected(replace(address, database=DATABASE)) as connection:
+        row = connection.execute("SELECT * FROM refreshed").fetchone()
+    assert row is not None
+    return tuple(row)
+
+
+def strangers(address: Address) -> int:
+    """Orders with keys that dbgen leaves free."""
+    with connected(replace(address, database=DATABASE)) as connection:
+        row = connection.execute("SELECT count(*) FROM orders WHERE o_orderkey % 32 >= 8")
+        [[count]] = row.fetchall()
+    return int(count)
+
+
+def drawing(script: DriveScript) -> DriveScript:
+    """A script that also notes in a table what it drew."""
+    names = re.findall(r"^\\set (\w+)", script.text, re.MULTILINE)
+    words = ", ".join(["'drawn'", *(f":{name}::text" for name in names)])
+    note = "INSERT INTO drawn (arm, client, script, words) VALUES "
+    note += f"(current_setting('application_name'), :client_id, '{script.name}', "
+    return replace(script, text=f"{script.text}\n{note}concat_ws(' ', {words}));")
+
+
+@pytest.mark.postgres
+def test_clients_side_by_side_keep_their_orders_and_both_arms_of_a_block_draw_the_same_values(
+    engine18: Postgres, place: Path, serve: Serve
+) -> None:
+    workload = find_workload("tproc-h", {"stream": 3})
+    words: dict[tuple[str, int], list[str]] = {}
+    with serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address:
+        plan, _ = plan_of(workload, address, 1, clients=2)
+        [one] = plan.arms
+        arms = tuple(replace(one, name=name, application_name=name) for name in ("on", "off"))
+        plan = replace(plan, arms=arms, scripts=tuple(map(drawing, plan.scripts)))
+        made = "CREATE TABLE drawn (turn serial, arm text, client int, script text, words text)"
+        found = (
+            "SELECT arm, client, array_agg(script ORDER BY turn), array_agg(words ORDER BY turn)"
+        )
+        with connected(replace(address, database=DATABASE)) as connection:
+            connection.execute(made.encode())
+            blocks(plan, 22)
+            rows = connection.execute(f"{found} FROM drawn GROUP BY 1, 2".encode()).fetchall()
+            connection.execute("TRUNCATE drawn")
+            blocks(replace(plan, seed=8), 22)
+            others = connection.execute(f"{found} FROM drawn GROUP BY 1, 2".encode()).fetchall()
+    assert len(rows) == 4
+    for arm, client, scripts, drawn in rows:
+        assert tuple(scripts) == workload.streams[3 + client], (arm, client)
+        words[arm, client] = drawn
+    for client in (0, 1):
+        assert words["on", client] == words["off", client]
+    assert all(drawn != words[arm, client] for arm, client, _, drawn in others)
+
+
+def blocks(plan: DrivePlan, count: int) -> list[dict[str, Any]]:
+    """So many blocks of a query each on every arm and client, as the study has them; the lines."""
+    arms = range(len(plan.arms))
+    requests = [SliceRequest(arm=arm, each=1) for _ in range(count) for arm in arms]
+    with Driver.start(plan) as driver:
+        return list(driver.run(requests))
+
+
+@pytest.mark.postgres
+def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dropped(
+    engine18: Postgres, place: Path, serve: Serve
+) -> None:
+    workload = find_workload("tproc-h")
+    with serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address:
+        plan, _ = plan_of(workload, address, 1, clients=1)
+        [one] = plan.arms
+        limited = replace(one, name="limited", options="-c statement_timeout=1ms")
+        lines = blocks(replace(plan, arms=(replace(one, name="free"), limited)), 22)
+        with connected(replace(address, database="postgres")) as connection:
+            connection.execute(f"ALTER DATABASE {DATABASE} SET statement_timeout = '1ms'".encode())
+        assert check(workload, address, 1) == [], "the limit is not for the checks"
+    stream = workload.streams[0]
+    placed = [
+        {**line, "kind": "measured", "block": block, "position": arm, "script": stream[block]}
+        for line, (block, arm) in zip(lines, itertools.product(range(22), range(2)), strict=True)
+    ]
+    head = {"epoch": 0, "slots": {"free": 0, "limited": 1}, "start_order": ["free", "limited"]}
+    totals = epoch_totals(head, placed)
+    assert totals.arms["limited"].errors.keys() == {"57014"}
+    epochs = [replace(totals, epoch=number) for number in range(8)]
+    rows = {row["query"]: row for row in query_rows(epochs, "free", "limited")}
+    assert list(rows) == [f"q{number:02}" for number in range(1, 23)]
+    assert all(row["control_unfinished"] == 0 for row in rows.values())
+    slow = rows["q01"]  # some 60,000 lines are added up
+    assert slow["arm_unfinished"] == 8
+    assert 1 <= slow["arm_ms"] < slow["control_ms"]
+    unfinished = sum(row["arm_unfinished"] for row in rows.values()) // 8
+    assert unfinished == totals.arms["limited"].failed
+    mean = sum(math.log(row["arm_ms"] / row["control_ms"]) for row in rows.values()) / 22
+    assert epoch_log_ratio(totals, "limited", "free", "geometric_mean") == pytest.approx(mean)
 
 
 def test_every_stream_has_every_query_once() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from driven import drive
@@ -14,9 +13,9 @@ from driven import drive
 from steelyard.engines.engine import Address
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.telemetry.server import wait_until_flushed
 from steelyard.workloads.checks import check
 from steelyard.workloads.database import connected
-from steelyard.workloads.probes import explain_probes
 from steelyard.workloads.scripts import resolve_scripts
 from steelyard.workloads.template import description, template
 from steelyard.workloads.workload import DATABASE, Workload, find_workload
@@ -184,61 +183,22 @@ def test_lines_go_to_the_partitions_of_their_warehouses(
         assert check(workload, address, 1, scripts) == []
 
 
-def explained(
-    options: dict[str, object], engine: Postgres, place: Path, serve: Serve
-) -> dict[str, Any]:
-    """The probes of insert-read on a clone that was stopped after its load."""
-    workload = find_workload("insert-read", {"added": 50, **options})
-    clone = engine.open(template(engine, workload, 20)).clone(place / "clone")
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_each_turn_of_the_loop_is_committed_by_itself_and_waits_for_its_log(
+    side: str, engine18: Postgres, place: Path, serve: Serve
+) -> None:
+    workload = find_workload("select-insert", {"side": side, "turns": 20})
+    written = "SELECT sum(writes) FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'"
+    clone = engine18.open(template(engine18, workload, 1)).clone(place / "clone")
+    writes = [0]
     with serve(clone) as address:
-        return dict(explain_probes(workload, address, 20))
-
-
-def test_the_first_touch_of_a_page_logs_it_and_later_ones_do_not(
-    engine: Postgres, place: Path, serve: Serve
-) -> None:
-    probes = explained({}, engine, place, serve)
-    first = probes["first_touch"]
-    assert first["wal_full_page_images"] == 10
-    # 61 rows of 128 bytes leave a hole of 116 in a page: 8,241 less the hole, as the manual of the
-    # log's format has it, and nothing else is written.
-    assert 10 * 8_000 < first["wal_bytes"] < 10 * 8_241
-    for later in ("second_touch", "third_touch", "same_row_again"):
-        assert probes[later]["wal_full_page_images"] == 0, later
-        assert probes[later]["wal_bytes"] == 0, later
-
-
-@pytest.mark.parametrize("options", [{"vacuumed": True}, {"frozen": True}])
-def test_rows_that_were_vacuumed_or_frozen_are_read_without_a_trace(
-    options: dict[str, object], engine18: Postgres, place: Path, serve: Serve
-) -> None:
-    probes = explained(options, engine18, place, serve)
-    assert [one["wal_bytes"] for one in probes.values()] == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"access": "page"}, {"durable": True}, {"window": 5, "readers": 4}]
-)
-def test_every_read_finds_a_page_of_its_own(
-    options: dict[str, object], engine18: Postgres, place: Path, serve: Serve
-) -> None:
-    workload = find_workload("insert-read", {"added": 50, "readers": 4, **options})
-    clone = engine18.open(template(engine18, workload, 20)).clone(place / "clone")
-    with serve(clone) as address:
-        before = ask(address, "SELECT pg_current_wal_insert_lsn() - '0/0'")
-        drive(workload, address, 20, 20)
-        written = ask(address, "SELECT pg_current_wal_insert_lsn() - '0/0'") - before
-        first = 1_000 * 20 + (61 - 1_000 * 20 % 61) % 61 + 1
-        offset = f"SELECT (ctid::text::point)[1] FROM measurements WHERE id = {first}"
-        assert ask(address, offset) == 1, "pages begin where the scripts think that they do"
-    pages = 20 if "window" in options else 80
-    assert pages * 8_000 < written < pages * 8_300 + 80 * 400
-
-
-def test_pages_that_are_used_up_are_not_read_twice(
-    engine18: Postgres, place: Path, serve: Serve
-) -> None:
-    workload = find_workload("insert-read", {"added": 50, "readers": 4})
-    clone = engine18.open(template(engine18, workload, 20)).clone(place / "clone")
-    with serve(clone) as address, pytest.raises(AssertionError, match="wrong_rows"):
-        drive(workload, address, 20, 60)
+        for durable in ("on", "off"):
+            change(address, f"ALTER DATABASE {DATABASE} SET synchronous_commit = {durable}")
+            drive(workload, address, 1, 200 if side == "client" else 10, clients=1)
+            wait_until_flushed(address.conninfo(), 180000)
+            writes.append(ask(address, written))
+        assert ask(address, "SELECT count(DISTINCT xmin::text) FROM results") == 400
+    waited, left = writes[1] - writes[0], writes[2] - writes[1]
+    # The log writer may now and then come before a turn does; by itself it comes every 200 ms.
+    assert waited > 180
+    assert left < 100

@@ -114,6 +114,8 @@ def wal_insert_lsn(connection: psycopg.Connection[Any]) -> int:
 
 
 def connect(conninfo: str) -> psycopg.Connection[Any]:
+    """A control connection in autocommit. A time limit that an arm sets for its statements is not
+    meant for those that watch it: a checkpoint that was given up would be no debt."""
     import psycopg
 
     try:
@@ -122,6 +124,7 @@ def connect(conninfo: str) -> psycopg.Connection[Any]:
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
             application_name="steelyard telemetry",
+            options="-c statement_timeout=0",
         )
     except psycopg.OperationalError as failure:
         raise EngineError(

@@ -64,6 +64,9 @@ class Laboratory(Protocol):
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` among them."""
 
+    def before_clients(self, instance: Instance, study: Study) -> None:
+        """What the workload does on a server that has just been started, before any client."""
+
     def drive(self, plan: DrivePlan) -> LoadDriver:
         """A load driver connected to every arm of the plan."""
 

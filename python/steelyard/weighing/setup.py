@@ -60,6 +60,9 @@ class Setup:
         """The arms put up in the slots of an epoch, and taken down again whatever happens."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
-            yield self.stand.put_up(slots, order, upkeep, self.loads_of(epoch))
+            standing = self.stand.put_up(slots, order, upkeep, self.loads_of(epoch))
+            for instance in standing.values():
+                self.laboratory.before_clients(instance, self.study)
+            yield standing
         finally:
             self.stand.take_down()

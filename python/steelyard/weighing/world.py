@@ -35,6 +35,7 @@ from steelyard.units import format_bytes
 from steelyard.weighing.laboratory import SaysStage
 from steelyard.workloads.checks import check, count_work
 from steelyard.workloads.choice import chosen_scale, chosen_workload, complete
+from steelyard.workloads.load import before_clients
 from steelyard.workloads.probes import explain_probes
 from steelyard.workloads.scripts import Script, resolve_scripts
 from steelyard.workloads.template import template
@@ -129,6 +130,11 @@ class World:
         """Variables that every script sees, `scale` among them."""
         scale = chosen_scale(study.workload)
         return {**chosen_workload(study.workload).variables(scale), **study.workload.variables}
+
+    def before_clients(self, instance: Instance, study: Study) -> None:
+        """`before.sql` of the study's workload."""
+        scale = chosen_scale(study.workload)
+        before_clients(chosen_workload(study.workload), instance.address, scale)
 
     def drive(self, plan: DrivePlan) -> Driver:
         """A load driver in its own process, connected to every arm."""

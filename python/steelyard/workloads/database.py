@@ -36,9 +36,11 @@ def connected(address: Address) -> Iterator[psycopg.Connection]:
     """A control connection in autocommit; what the server says against it is a ServerError."""
     import psycopg
 
+    # Even empty, "options" keep PGOPTIONS of the caller out of the session. Checks and probes of a
+    # server of ours have all the time they need; on one of somebody else's its own limits hold.
+    options = "" if isinstance(address, GivenAddress) else "-c statement_timeout=0"
     try:
-        # An empty "options" keeps PGOPTIONS of the caller out of the session.
-        with psycopg.connect(address.conninfo(), options="", autocommit=True) as connection:
+        with psycopg.connect(address.conninfo(), options=options, autocommit=True) as connection:
             yield connection
     except psycopg.Error as error:
         raise ServerError(

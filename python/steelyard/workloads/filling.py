@@ -56,7 +56,7 @@ def fill(
             connection.execute(statement.encode())
         if stream is None:
             return Filled(0, "")
-        arrived = _copy(connection, table.name, stream, pace, halt)
+        arrived = _copy(connection, table, stream, pace, halt)
         expected = stream.rows if expected is None else expected
         if arrived != expected:
             raise ServerError(
@@ -73,11 +73,13 @@ def fill(
 
 
 def _copy(
-    connection: psycopg.Connection, table: str, stream: RowStream, pace: Pace, halt: Halt
+    connection: psycopg.Connection, table: Table, stream: RowStream, pace: Pace, halt: Halt
 ) -> int:
-    freeze = "" if _partitioned(connection, table) else ", FREEZE"
+    freeze = "" if _partitioned(connection, table.name) else ", FREEZE"
+    columns = f" ({', '.join(table.columns)})" if table.columns else ""
+    statement = f"COPY {table.name}{columns} FROM STDIN (FORMAT binary{freeze})"
     with connection.cursor() as cursor:
-        with cursor.copy(f"COPY {table} FROM STDIN (FORMAT binary{freeze})".encode()) as copy:
+        with cursor.copy(statement.encode()) as copy:
             copy.write(COPY_HEADER)
             before = 0
             for chunk in stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from steelyard.workloads.filling import Filled, fill, rows_of
 from steelyard.workloads.pace import Pace, Progress
 from steelyard.workloads.side_by_side import Halt, Piece, side_by_side
 from steelyard.workloads.statements import by_creation, by_table
-from steelyard.workloads.workload import Table, Workload
+from steelyard.workloads.workload import DATABASE, Table, Workload
 
 if TYPE_CHECKING:
     import psycopg
@@ -70,6 +70,13 @@ def load(
     seconds = time.monotonic() - started
     digests = {name: one.digest for name, one in filled.items() if one.digest}
     return LoadReport(sum(counted.values()), seconds, size, counted, digests)
+
+
+def before_clients(workload: Workload, address: Address, scale: int) -> None:
+    """Run `before.sql` in the loaded database of a server that has just been started."""
+    if statements := workload.statements("before.sql", scale):
+        with connected(replace(address, database=DATABASE)) as connection:
+            _execute(statements, connection)
 
 
 def _fill_tables(

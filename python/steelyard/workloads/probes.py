@@ -47,13 +47,16 @@ def explain_probes(workload: Workload, address: Address, scale: int) -> dict[str
             connection.execute(setting.encode())
         for name, text in workload.probes.items():
             try:
-                [query] = script_statements(name, text, variables)
+                *settings, query = script_statements(name, text, variables)
             except ValueError as error:
                 raise UsageError(
                     f'workload "{workload.name}": probe "{name}" is wrong', detail=str(error)
                 ) from error
             explained = f"EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) {query}"
-            row = connection.execute(explained.encode()).fetchone()
+            with connection.transaction():
+                for setting in settings:
+                    connection.execute(setting.encode())
+                row = connection.execute(explained.encode()).fetchone()
             assert row is not None  # EXPLAIN answers with one row of JSON
             counted[name] = _counts(row[0][0]["Plan"])
     return counted

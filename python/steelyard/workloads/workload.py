@@ -3,9 +3,10 @@
 A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (rows made by SQL),
 `keys.sql` (run after the rows and the vacuum, tables side by side), `constraints.sql` and
 `routines.sql` (after the keys, in order), `last.sql` (after the checks; nothing touches the rows
-after it), `checks.sql` (every row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT
-is the only one that writes) and `scripts/*.sql`. SQL files are cut into statements by pgbench's
-rules and may use `:scale` and the workload's options.
+after it), `before.sql` (on every server of an epoch, before its clients come), `checks.sql` (every
+row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes)
+and `scripts/*.sql`. SQL files are cut into statements by pgbench's rules and may use `:scale` and
+the workload's options.
 """
 
 from __future__ import annotations
@@ -46,14 +47,19 @@ def _words(value: object) -> object:
     return tuple(value.split()) if isinstance(value, str) else value
 
 
+_Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+
+
 class Table(_Model):
     """A table of the workload and how many rows it has."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+    name: _Name
     rows_per_scale: Annotated[int, Field(ge=0)] | None = None
     """None: not known beforehand, so not verified."""
     generator: str | None = None
     """Who makes its rows, a name of `crates/datagen`; None: nobody, or `load.sql`."""
+    columns: Annotated[tuple[_Name, ...], BeforeValidator(_words)] = ()
+    """The order in which they are made; none: that of `schema.sql`."""
 
 
 class ScriptFacts(_Model):
@@ -91,7 +97,8 @@ class Workload(_Model):
     begins: dict[str, int] = {}
     """Variables that its scripts change, as they are before a client's first transaction."""
     probes: dict[str, str] = {}
-    """Name → query that is explained after an epoch, on rows that no script touches."""
+    """Name → query that is explained after an epoch, on rows that no script touches. What stands
+    before the query (SET LOCAL) holds for it alone."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
     """How statements are sent, where a study does not say: slow ones are planned each time."""
     streams: tuple[Annotated[tuple[str, ...], BeforeValidator(_words)], ...] = ()

@@ -1,5 +1,7 @@
--- The new rows, which nobody reads, counts or analyses afterwards. A vacuum can note that they are
--- committed only when that is in the log on disk, so this commit waits for it.
+-- The new rows, which nobody reads, counts or analyses afterwards: the clean stop behind them is a
+-- checkpoint. A vacuum can note that they are committed only when that is in the log on disk, so
+-- this commit waits for it.
+\if :checkpoint
 SET synchronous_commit = on;
 \if :frozen = 0
 INSERT INTO measurements (id, part, value, payload)
@@ -8,4 +10,5 @@ SELECT 1000 * :scale + n, (n % 1000)::int, n::int, repeat(md5(n::text), 2) || le
 \endif
 \if :vacuumed
 VACUUM measurements;
+\endif
 \endif

@@ -96,7 +96,8 @@ $$;
 CREATE TABLE refreshed (sets_in int, sets_out int, inserted int, deleted int);
 INSERT INTO refreshed VALUES (0, 0, 0, 0);
 
--- RF1: a thousandth of the orders anew, with keys between those of dbgen, which uses 8 of every 32.
+-- RF1: a thousandth of the orders anew, with keys between those of dbgen, which uses 8 of every 32,
+-- in the newer half: RF2 takes the oldest.
 -- What they say is what other orders say, so that nothing about the tables changes but their age.
 -- Set n takes slot (n − 1) mod 3 + 1 of the three free ones of 32 keys, beginning where
 -- set n − 3 ended.
@@ -117,13 +118,16 @@ BEGIN
          ORDER BY o_orderkey
         OFFSET orders_a_set * ((number - 1) / 3) LIMIT orders_a_set),
     entered AS (
-        INSERT INTO orders
+        INSERT INTO orders (o_orderkey, o_custkey, o_orderstatus, o_totalprice, o_orderdate,
+               o_orderpriority, o_clerk, o_shippriority, o_comment)
         SELECT key, o_custkey, o_orderstatus, o_totalprice, o_orderdate, o_orderpriority, o_clerk,
                o_shippriority, o_comment
           FROM coming JOIN orders ON o_orderkey = source
         RETURNING o_orderkey),
     lines AS (
-        INSERT INTO lineitem
+        INSERT INTO lineitem (l_orderkey, l_partkey, l_suppkey, l_linenumber, l_quantity,
+               l_extendedprice, l_discount, l_tax, l_returnflag, l_linestatus, l_shipdate,
+               l_commitdate, l_receiptdate, l_shipinstruct, l_shipmode, l_comment)
         SELECT key, l_partkey, l_suppkey, l_linenumber, l_quantity, l_extendedprice, l_discount,
                l_tax, l_returnflag, l_linestatus, l_shipdate, l_commitdate, l_receiptdate,
                l_shipinstruct, l_shipmode, l_comment
