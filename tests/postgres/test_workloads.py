@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from underway import QUICK, Underway
+
+from steelyard.workloads.workload import find_workload
 
 pytestmark = pytest.mark.postgres
 
@@ -38,6 +42,38 @@ def test_a_workload_is_weighed(start: Start, workload: str, rate: str, scripts: 
     # A rare script may be missing from an epoch of a slow machine, and then has no row.
     told = {one["script"] for one in verdict["latency_by_script"]}
     assert "new-order" in told if scripts else not told
+
+
+FORGETFUL = """\
+name = "forgetful"
+title = "TPROC-C in which one payment of a hundred forgets the district"
+loads_as = "tproc-c"
+[[mixes]]
+scripts = { "new-order" = 1, "payment" = 1 }
+[scripts.new-order]
+writes = true
+[scripts.payment]
+writes = true
+"""
+
+
+@pytest.mark.long
+def test_a_broken_condition_of_tpc_c_makes_the_verdict_invalid(
+    start: Start, tmp_path: Path
+) -> None:
+    folder, known = tmp_path / "forgetful", find_workload("tproc-c").folder
+    shutil.copytree(known / "scripts", folder / "scripts")
+    (folder / "workload.toml").write_text(FORGETFUL)
+    forgets = "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = :warehouse;"
+    payment = folder / "scripts" / "payment.sql"
+    payment.write_text(f"{payment.read_text()}\\if random(1, 100) = 1\n{forgets}\n\\endif\n")
+    changed = ("--set", "arm.settings.wal_compression=pglz", "--workload", str(folder))
+    weighing = start("record", "settings", *changed, *QUICK)
+    assert weighing.end() == 0, weighing.said
+    [contrast] = weighing.verdict["contrasts"]
+    assert contrast["verdict"] == "invalid"
+    threats = {threat["name"]: threat["seen"] for threat in contrast["threats"]}
+    assert "condition 1: warehouse 1 has w_ytd" in threats["wrong answer from the workload"]
 
 
 @pytest.mark.long

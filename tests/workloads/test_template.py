@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import steelyard.workloads.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
+from steelyard.engines.engine import Address
 from steelyard.engines.noop import NOOP_IDENTITY
+from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.errors import EngineError, ServerError
+from steelyard.workloads.database import connected, value
+from steelyard.workloads.load import LoadReport
 from steelyard.workloads.template import template, template_key, trusted
 from steelyard.workloads.workload import Workload
+
+Serve = Callable[[Cluster], AbstractContextManager[Address]]
 
 
 @pytest.mark.postgres
@@ -28,6 +37,42 @@ def test_a_template_is_described_and_cleanly_stopped(loaded: Path) -> None:
     assert described["bytes"] > 10_000_000
     control = read_control(loaded / "global" / "pg_control")
     assert (control["state"], control["checksum_version"]) == ("shut down", 1)
+
+
+@pytest.mark.postgres
+def test_what_is_loaded_is_not_logged_and_no_disk_is_waited_for(
+    engine18: Postgres,
+    pgbench: Workload,
+    place: Path,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("wal_level", "fsync", "synchronous_commit", "full_page_writes", "autovacuum")
+    shown: dict[str, str] = {}
+    sizes: list[int] = []
+    real = template_module.load
+
+    def observed(workload: Workload, address: Address, *rest: Any) -> LoadReport:
+        with connected(address) as connection:
+            for name in names:
+                shown[name] = str(connection.execute(f"SHOW {name}".encode()).fetchall()[0][0])
+            before = value(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'")
+            report = real(workload, address, *rest)
+            logged = value(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'") - before
+        sizes.extend([logged, report.bytes])
+        return report
+
+    monkeypatch.setattr(template_module, "load", observed)
+    data = template(engine18, pgbench, 5)
+    assert shown == {**dict.fromkeys(names, "off"), "wal_level": "minimal"}
+    logged, loaded = sizes
+    assert logged < loaded / 10
+    with (  # an arm has settings of its own
+        serve(engine18.open(data).clone(place / "clone")) as address,
+        connected(address) as connection,
+    ):
+        own = connection.execute(b"SHOW wal_level").fetchall()
+    assert own == [("replica",)]
 
 
 @pytest.mark.postgres

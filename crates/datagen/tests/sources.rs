@@ -1,6 +1,6 @@
 //! What holds of every table of every workload: bytes, counts and sums, whoever makes the rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steelyard_datagen::{find, Parameters, Stream, Tuples};
 
@@ -102,6 +102,29 @@ fn every_customer_has_one_order_by_the_specification() {
         .collect();
     customers.sort_unstable();
     assert!(customers.into_iter().eq(1..=3_000));
+}
+
+#[test]
+fn orders_of_hammerdb_are_of_customers_from_their_own_number_on_and_half_have_none() {
+    let hammerdb = Parameters {
+        options: BTreeMap::from([("profile".to_owned(), "hammerdb".to_owned())]),
+        ..parameters(7)
+    };
+    let source = find("tproc-c", "orders", &hammerdb).expect("a source");
+    let mut out = Tuples::default();
+    source.write(0..30_000, &mut out);
+    let mut customers = BTreeSet::new();
+    for (at, row) in fields(&out.bytes).iter().enumerate() {
+        let [order, customer] = [&row[1], &row[3]]
+            .map(|field| i32::from_be_bytes(field.clone().try_into().expect("an int4")));
+        assert!((order..=3_000).contains(&customer), "{order} {customer}");
+        customers.insert((at / 3_000, customer));
+    }
+    assert!(
+        (14_500..15_500).contains(&customers.len()),
+        "{}",
+        customers.len()
+    );
 }
 
 /// How many tuples these bytes are.

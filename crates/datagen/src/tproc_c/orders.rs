@@ -1,4 +1,4 @@
-//! Orders, one of every customer, their lines, and those that are not delivered yet.
+//! Orders, one of every customer (not so in HammerDB), their lines, and those not delivered yet.
 
 use std::ops::Range;
 
@@ -36,8 +36,9 @@ pub fn orders(shape: Shape) -> Box<dyn Source> {
             let (warehouse, district, number) = place(row, ORDERS);
             let carrier = random.between(1, 10) as i16;
             let customer = if shape.hammerdb {
-                // Its shuffle keeps no permutation: some customers have two orders, some none.
-                random.between(1, CUSTOMERS as i64) as i32
+                // Its shuffle keeps no permutation: order n is of a customer drawn from n to 3,000.
+                // The last of them have many orders, and half of all have none.
+                random.between(number as i64, CUSTOMERS as i64) as i32
             } else {
                 let key = Random::of(shape.seed, Stream::Shuffle as u64, row / ORDERS).word();
                 permuted(number - 1, CUSTOMERS, key) as i32 + 1

@@ -19,6 +19,6 @@ CREATE TABLE cards (
     security_code smallint NOT NULL, frozen boolean NOT NULL);
 
 CREATE TABLE transfers (
-    id bigserial NOT NULL, card_id bigint NOT NULL, from_account_id int NOT NULL,
+    id bigserial NOT NULL, card_id bigint, from_account_id int NOT NULL,
     to_account_id int NOT NULL, requesting_user_id int NOT NULL, amount bigint NOT NULL,
     created_at timestamp NOT NULL);

@@ -11,23 +11,25 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
                   % (high - low + 1))::int
 $$;
 
--- The lines of an order: items by NURand(8191) or evenly, 1 in 100 supplied by another warehouse.
--- Of a failing order the last item does not exist.
+-- The lines of an order: items by NURand(8191) or evenly. 1 in 100 is remote: supplied by another
+-- warehouse, or evenly by any one. Of a failing order the last item does not exist.
 CREATE FUNCTION drawing.lines(
     seed bigint, lines int, home int, warehouses int, failing boolean, even boolean)
-RETURNS TABLE (number int, item int, supplier int, quantity int)
+RETURNS TABLE (number int, item int, supplier int, quantity int, remote boolean)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
     SELECT n,
            CASE WHEN failing AND n = lines THEN 100001
                 WHEN even THEN drawing.number(seed, 8 * n, 1, 100000)
                 ELSE ((drawing.number(seed, 8 * n, 0, 8191)
                        | drawing.number(seed, 8 * n + 1, 1, 100000)) + 7911) % 100000 + 1 END,
-           CASE WHEN warehouses = 1 OR drawing.number(seed, 8 * n + 2, 1, 100) > 1 THEN home
+           CASE WHEN warehouses = 1 OR NOT drawn.remote THEN home
                 WHEN even THEN drawing.number(seed, 8 * n + 3, 1, warehouses)
                 ELSE (home + drawing.number(seed, 8 * n + 3, 0, warehouses - 2)) % warehouses + 1
                 END,
-           drawing.number(seed, 8 * n + 4, 1, 10)
-      FROM generate_series(1, lines) AS n
+           drawing.number(seed, 8 * n + 4, 1, 10),
+           drawn.remote
+      FROM generate_series(1, lines) AS n,
+           LATERAL (SELECT drawing.number(seed, 8 * n + 2, 1, 100) = 1) AS drawn (remote)
 $$;
 
 -- The last name of a number from 0 to 999 (clause 4.3.2.3).
@@ -218,6 +220,8 @@ $$;
 -- block with an EXCEPTION clause has one), no counters, no order that is really rolled back.
 CREATE SCHEMA hammerdb;
 
+-- The amount of a line holds taxes and discount, and an order with a line that was drawn as remote
+-- is not local, whichever warehouse that turned out to be.
 CREATE FUNCTION hammerdb.new_order(
     warehouse_id int, district_id int, customer_id int, lines int, seed bigint, warehouses int,
     failing boolean)
@@ -230,24 +234,26 @@ DECLARE
     items int[];
     suppliers int[];
     quantities int[];
-    prices numeric[];
+    all_local boolean;
+    amounts numeric(6, 2)[];
     places text[];
 BEGIN
     SELECT c_discount, w_tax INTO discount, taxes FROM customer JOIN warehouse ON w_id = c_w_id
      WHERE c_w_id = warehouse_id AND c_d_id = district_id AND c_id = customer_id;
     SELECT array_agg(l.item ORDER BY l.number), array_agg(l.supplier ORDER BY l.number),
-           array_agg(l.quantity ORDER BY l.number)
-      INTO items, suppliers, quantities
+           array_agg(l.quantity ORDER BY l.number), NOT bool_or(l.remote)
+      INTO items, suppliers, quantities, all_local
       FROM drawing.lines(seed, lines, warehouse_id, warehouses, failing, true) l;
     UPDATE district SET d_next_o_id = d_next_o_id + 1
      WHERE d_w_id = warehouse_id AND d_id = district_id
     RETURNING d_next_o_id - 1, d_tax INTO order_id, district_tax;
     INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
-    VALUES (order_id, district_id, warehouse_id, customer_id, now(), lines,
-            (warehouse_id = ALL (suppliers))::int);
+    VALUES (order_id, district_id, warehouse_id, customer_id, now(), lines, all_local::int);
     INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (order_id, district_id, warehouse_id);
-    SELECT array_agg(i_price ORDER BY n) INTO prices
-      FROM unnest(items) WITH ORDINALITY AS u (id, n) LEFT JOIN item ON i_id = u.id;
+    SELECT array_agg(u.quantity * i_price * (1 + taxes + district_tax) * (1 - discount) ORDER BY n)
+      INTO amounts
+      FROM unnest(items, quantities) WITH ORDINALITY AS u (id, quantity, n)
+      LEFT JOIN item ON i_id = u.id;
     WITH changed AS (
         UPDATE stock AS s
            SET s_quantity = s_quantity - u.quantity
@@ -260,12 +266,10 @@ BEGIN
       LEFT JOIN changed ON s_i_id = u.id AND s_w_id = u.supplier;
     INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id,
                             ol_quantity, ol_amount, ol_dist_info)
-    SELECT order_id, district_id, warehouse_id, n, u.id, u.supplier, u.quantity,
-           u.quantity * u.price, u.place
-      FROM unnest(items, suppliers, quantities, prices, places)
-           WITH ORDINALITY AS u (id, supplier, quantity, price, place, n);
-    RETURN (SELECT sum(u.quantity * u.price) FROM unnest(quantities, prices) AS u (quantity, price))
-           * (1 - discount) * (1 + taxes + district_tax);
+    SELECT order_id, district_id, warehouse_id, n, u.id, u.supplier, u.quantity, u.amount, u.place
+      FROM unnest(items, suppliers, quantities, amounts, places)
+           WITH ORDINALITY AS u (id, supplier, quantity, amount, place, n);
+    RETURN (SELECT sum(amount) FROM unnest(amounts) AS amount);
 EXCEPTION
     WHEN serialization_failure OR deadlock_detected OR no_data_found THEN RAISE;
 END $$;
@@ -309,32 +313,40 @@ EXCEPTION
     WHEN serialization_failure OR deadlock_detected OR no_data_found THEN RAISE;
 END $$;
 
+-- All ten districts at once: four statements, each for a set of orders.
 CREATE FUNCTION hammerdb.delivery(warehouse_id int, carrier int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
-    delivered int := 0;
-    order_id int;
-    customer_id int;
-    total numeric;
+    districts int[];
+    numbers int[];
+    payers int[];
+    totals numeric[];
 BEGIN
-    FOR district_id IN 1 .. 10 LOOP
+    WITH gone AS (
         DELETE FROM new_order
-         WHERE no_w_id = warehouse_id AND no_d_id = district_id
-           AND no_o_id = (SELECT min(no_o_id) FROM new_order
-                           WHERE no_w_id = warehouse_id AND no_d_id = district_id)
-        RETURNING no_o_id INTO order_id;
-        CONTINUE WHEN NOT FOUND;
-        UPDATE orders SET o_carrier_id = carrier
-         WHERE o_w_id = warehouse_id AND o_d_id = district_id AND o_id = order_id
-        RETURNING o_c_id INTO customer_id;
+         USING (SELECT d, (SELECT min(no_o_id) FROM new_order
+                            WHERE no_w_id = warehouse_id AND no_d_id = d) AS first
+                  FROM generate_series(1, 10) AS d) AS oldest
+         WHERE no_w_id = warehouse_id AND no_d_id = oldest.d AND no_o_id = oldest.first
+        RETURNING no_d_id, no_o_id)
+    SELECT array_agg(no_d_id), array_agg(no_o_id) INTO districts, numbers FROM gone;
+    UPDATE orders SET o_carrier_id = carrier
+      FROM unnest(districts, numbers) AS u (d, number)
+     WHERE o_w_id = warehouse_id AND o_d_id = u.d AND o_id = u.number;
+    WITH changed AS (
         UPDATE order_line SET ol_delivery_d = now()
-         WHERE ol_w_id = warehouse_id AND ol_d_id = district_id AND ol_o_id = order_id;
-        SELECT coalesce(sum(ol_amount), 0) INTO total FROM order_line
-         WHERE ol_w_id = warehouse_id AND ol_d_id = district_id AND ol_o_id = order_id;
-        UPDATE customer SET c_balance = c_balance + total
-         WHERE c_w_id = warehouse_id AND c_d_id = district_id AND c_id = customer_id;
-        delivered := delivered + 1;
-    END LOOP;
-    RETURN delivered;
+          FROM unnest(districts, numbers) AS u (d, number)
+         WHERE ol_w_id = warehouse_id AND ol_d_id = u.d AND ol_o_id = u.number
+        RETURNING ol_d_id AS d, ol_o_id AS number, ol_amount),
+    summed AS (
+        SELECT d, number, sum(ol_amount) AS total FROM changed GROUP BY d, number)
+    SELECT array_agg(d), array_agg(total),
+           array_agg((SELECT o_c_id FROM orders
+                       WHERE o_w_id = warehouse_id AND o_d_id = d AND o_id = number))
+      INTO districts, totals, payers FROM summed;
+    UPDATE customer SET c_balance = c_balance + coalesce(u.total, 0)
+      FROM unnest(districts, payers, totals) AS u (d, payer, total)
+     WHERE c_w_id = warehouse_id AND c_d_id = u.d AND c_id = u.payer;
+    RETURN coalesce(cardinality(districts), 0);
 EXCEPTION
     WHEN serialization_failure OR deadlock_detected OR no_data_found THEN RAISE;
 END $$;

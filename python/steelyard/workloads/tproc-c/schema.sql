@@ -1,13 +1,15 @@
 -- The nine tables, with HammerDB's columns and their order. No foreign keys, as there.
 
 CREATE TABLE warehouse (
-    w_id int NOT NULL, w_name varchar(10), w_street_1 varchar(20), w_street_2 varchar(20),
-    w_city varchar(20), w_state char(2), w_zip char(9), w_tax numeric(4, 4), w_ytd numeric(16, 2));
+    w_id int NOT NULL, w_name varchar(10) NOT NULL, w_street_1 varchar(20) NOT NULL,
+    w_street_2 varchar(20) NOT NULL, w_city varchar(20) NOT NULL, w_state char(2) NOT NULL,
+    w_zip char(9) NOT NULL, w_tax numeric(4, 4) NOT NULL, w_ytd numeric(16, 2) NOT NULL);
 
 CREATE TABLE district (
-    d_w_id int NOT NULL, d_next_o_id int NOT NULL, d_id smallint NOT NULL, d_ytd numeric(12, 2),
-    d_tax numeric(4, 4), d_name varchar(10), d_street_1 varchar(20), d_street_2 varchar(20),
-    d_city varchar(20), d_state char(2), d_zip char(9));
+    d_w_id int NOT NULL, d_next_o_id int NOT NULL, d_id smallint NOT NULL,
+    d_ytd numeric(12, 2) NOT NULL, d_tax numeric(4, 4) NOT NULL, d_name varchar(10) NOT NULL,
+    d_street_1 varchar(20) NOT NULL, d_street_2 varchar(20) NOT NULL, d_city varchar(20) NOT NULL,
+    d_state char(2) NOT NULL, d_zip char(9) NOT NULL);
 
 CREATE TABLE customer (
     c_since timestamptz NOT NULL, c_id int NOT NULL, c_w_id int NOT NULL, c_d_id smallint NOT NULL,

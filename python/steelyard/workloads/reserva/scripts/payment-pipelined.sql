@@ -5,8 +5,9 @@
 \if (:payer - :payee) % :banks = 0
 \set payee :payee % (1000 * :scale) + 1
 \endif
-\set asking (:payer - 1) % :banks + 1
-\set issuing (:payee - 1) % :banks + 1
+-- The payee's bank asks for the money; the payer's, which issued the card, approves.
+\set asking (:payee - 1) % :banks + 1
+\set issuing (:payer - 1) % :banks + 1
 \set amount random(0, 999)
 \startpipeline
 SELECT u.id, u.bank_id, u.frozen, t.permission_id, t.expires_at
@@ -18,8 +19,10 @@ SELECT u.id, u.bank_id, u.frozen, t.expires_at
  WHERE t.hash = token_of(:issuing) AND t.permission_id = 2;
 \endpipeline
 SELECT transfer_funds(:payer, :payer, :payee, :asking, :amount, now()::timestamp) AS transfer \gset
--- A transfer is deleted: one of those made so far; if it is gone already, none.
-\if random(1, 100) <= :deletes
+-- Of every hundred of a client's transfers so many are followed by a delete: of one of those made
+-- so far; if it is gone already, of none.
+\set transfers :transfers + 1
+\if (:transfers + :client_id) * :deletes % 100 < :deletes
 \set gone random(1, :transfer)
 DELETE FROM transfers WHERE id = :gone;
 \endif

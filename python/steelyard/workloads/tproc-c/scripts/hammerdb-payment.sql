@@ -9,9 +9,9 @@
 \sleep 3 s
 \endif
 \set district random(1, 10)
--- 15 of 100 customers pay at another warehouse than their own, where there is one.
-\if random(1, 100) <= 15 and :scale > 1
-\set customer_w (:warehouse + random(0, :scale - 2)) % :scale + 1
+-- 15 of 100 customers are of another warehouse; where there is none, of any district of this one.
+\if random(1, 100) <= 15
+\set customer_w (:warehouse + random(0, greatest(:scale - 2, 0))) % :scale + 1
 \set customer_d random(1, 10)
 \else
 \set customer_w :warehouse
