@@ -178,3 +178,12 @@ def test_the_order_of_files_is_read_from_their_times() -> None:
     assert compared(*turns).order is Order.ALTERNATING
     assert compared(("a", log(t)), ("b", log(t + 20))).order is Order.UNKNOWN
     assert compared(*apart, order=Order.RANDOM).order is Order.RANDOM
+
+
+def test_rows_with_names_are_in_the_order_of_measuring_only_where_the_user_says_so() -> None:
+    named = "query,off,on\nq1,10,11\nq2,20,21\nq3,5,6\n"
+    assert compared((None, named), unit="s").no_order.startswith("rows are named")
+    assert compared((None, named), unit="s", order=Order.RANDOM).no_order != ""
+    assert compared((None, named), unit="s", order=Order.ALTERNATING).no_order == ""
+    counted = "rep,off,on\n1,10,11\n2,20,21\n3,5,6\n"
+    assert compared((None, counted), unit="s").no_order == ""

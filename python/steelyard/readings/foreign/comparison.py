@@ -30,7 +30,8 @@ class Comparison:
     rows: Rows
     lines: tuple[int, ...] = ()
     row_names: tuple[str, ...] = ()
-    ordered: bool = True
+    no_order: str = ""
+    """Why nobody knows in which order the rows of an arm were measured; empty: as they stand."""
     loads: Mapping[str, Load] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
     notes: tuple[str, ...] = ()
@@ -53,6 +54,9 @@ class Asked:
     clients: float | None = None
 
 
+_NAMED = "rows are named, and nothing says in which order they were measured"
+_TOLD = (Order.ALTERNATING, Order.SEQUENTIAL)
+"""Who says this of the arms says that they are given in the order of measuring."""
 NamedSheet = tuple[str | None, Sheet]
 """The arm that a file was said to hold (None: it names its arms itself), and what it holds."""
 
@@ -92,7 +96,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         rows=single.rows if single else Rows.APART,
         lines=single.lines if single else (),
         row_names=single.row_names if single else (),
-        ordered=single.ordered if single else True,
+        no_order="" if asked.order in _TOLD else _why_lost(single),
         loads=loads,
         notes=tuple(dict.fromkeys([*notes, *spoken])),
     )
@@ -124,6 +128,11 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
         ),
         clients={called: sheet.clients[own]} if own in sheet.clients else {},
     )
+
+
+def _why_lost(single: Sheet | None) -> str:
+    """Why nobody knows in which order the rows of an arm were measured; empty: as they stand."""
+    return _NAMED if single and not single.ordered else ""
 
 
 def _stem(source: str) -> str:
