@@ -305,20 +305,6 @@ def test_what_such_numbers_could_have_seen_is_said() -> None:
     assert visible == pytest.approx(0.90 * 2.8, rel=0.35)
 
 
-def test_a_verdict_judged_again_reads_the_same_epochs() -> None:
-    d = np.random.default_rng(53).normal(0.03, 0.01, 12)
-    epochs = [{"d": x, "throughput": {"on": 100.0, "off": 100 * np.exp(x)}} for x in d.tolist()]
-    text = json.dumps(
-        {"study": "s", "contrasts": [{"control": "on", "details": {"epochs": epochs}}]}
-    )
-    from readings.foreign.reading import sheet_of
-
-    contrast = only(judge_numbers(compare([(None, sheet_of(text))], Asked())))
-    assert contrast.estimate.value == pytest.approx(float(d.mean()))
-    assert contrast.verdict.kind.value == "faster"
-    assert "observational" not in names(contrast)
-
-
 def test_real_equal_commands_of_hyperfine_are_not_told_apart() -> None:
     sheet = read_sheet(open_source(GOLDEN / "hyperfine.json"))
     judgement = judge_numbers(compare([(None, sheet)], Asked()))
