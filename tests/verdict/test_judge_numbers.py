@@ -231,6 +231,7 @@ def test_a_storm_that_hits_all_arms_is_said_with_its_rows() -> None:
     seen = next(t.seen for t in only(judgement).threats if t.name == "level moved")
     assert "rows 13–16 +60 % [" in seen or "rows 13–16 +59 % [" in seen
     assert seen.startswith("all arms together: ")
+    assert seen.endswith(" (chosen by looking: intervals too narrow)")
 
 
 def test_a_difference_that_changes_on_the_way_is_said() -> None:
