@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,16 @@ def test_json_has_the_contrasts_of_a_weighing_and_no_bare_number() -> None:
     assert contrast["low_percent"] < contrast["estimate_percent"] < contrast["high_percent"]
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
     assert {"pairing", "replicates", "visible", "centres"} <= {f["name"] for f in facts["findings"]}
+
+
+def test_a_judgement_gives_intervals_and_no_p_value() -> None:
+    storm = np.where(np.arange(30) < 12, 1.0, 1.5)
+    spoiled = storm * noise(61, 30, 0.1)
+    judgement = judge_numbers(numbers(spoiled, noise(62, 30), storm, order=Order.UNKNOWN))
+    text = json.dumps(judgement.to_json())
+    assert len(doubted := {t.name for c in judgement.contrasts for t in c.threats}) >= 3
+    assert "observational" in doubted
+    assert re.search(r"\bp ?[=<≤]|p.?values?\b", text) is None
 
 
 def test_rows_beside_each_other_are_paired_and_what_it_gains_is_said() -> None:
