@@ -183,6 +183,10 @@ def test_files_of_arms_and_standard_input(
             (tmp_path / f"{name}{number}.txt").write_text(f"tps = {rate}.0 (without initial)\n")
     arms = ["off=off0.txt", "on=on0.txt", "off=off1.txt", "on=on1.txt"]
     found = json.loads(steelyard_here("judge", *arms, "--json").stdout)
+    assert "rows as given, in no order of time" in steelyard_here("judge", *arms).stdout
+    assert "rows in their order" in (
+        steelyard_here("judge", *arms, "--order", "alternating").stdout
+    )
     assert [arm["rows"] for arm in found["arms"]] == [2, 2]
     (tmp_path / "a=b.csv").write_text("off,on\n1,2\n3,4\n")
     whole = steelyard_here("judge", "a=b.csv", "--unit", "s", "--json")

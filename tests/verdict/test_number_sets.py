@@ -12,7 +12,9 @@ from verdict.judged_rows import finding, names, noise, numbers, only
 
 def test_rows_that_lost_their_order_carry_no_verdict_unless_chance_drew_it() -> None:
     a, b = np.sort(noise(24, 12)), np.sort(1.5 * noise(25, 12))
-    lost = only(judge_numbers(numbers(a, b, order=Order.UNKNOWN)))
+    judgement = judge_numbers(numbers(a, b, order=Order.UNKNOWN))
+    assert judgement.to_json()["row_order"] == "lost"
+    lost = only(judgement)
     assert ThreatKind.ORDER_LOST.value in names(lost)
     assert ThreatKind.ROWS_DEPEND.value not in names(lost)
     assert lost.verdict.kind.value == "inconclusive"
