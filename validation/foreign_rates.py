@@ -1,31 +1,35 @@
-"""Error rates of `steelyard judge` in worlds where the truth is known: the table of METHODOLOGY.
+"""Counts how often `steelyard judge` errs, in rows of which the truth is known.
 
-    .venv/bin/python -m validation.foreign_rates [WORLDS [NUMBER OF A WORLD]...]
-
-Two equal arms (and, for power, one 1 sd better), rows of many kinds, the product's own sets and
-rule. Printed as rows of Markdown; minutes on one processor with 1,000 worlds.
+Two equal arms, rows of many kinds, the product's own sets and rule. An effect of one sd of a row is
+added to the same draws (the sets move with it), which gives the power. Rows of one arm after the
+other go through the whole judgement: there drift may make the verdict invalid.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.estimate import Interval
+from steelyard.analysis.looks import Stage, Terms
 from steelyard.readings.foreign.comparison import Comparison
 from steelyard.readings.foreign.metric import Metric
 from steelyard.readings.foreign.series import Order, Rows, Series
 from steelyard.verdict.judge_numbers import judge_numbers
-from steelyard.verdict.rule import VerdictKind
-from validation.proportion import Proportion
+from steelyard.verdict.number_sets import ALPHA, NumberSets, RowOrder, paired_sets, unpaired_sets
+from steelyard.verdict.rule import VerdictKind, decide
+from validation.case import generator
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]
 SCATTER = 0.03
 """Of a row of one arm, log."""
+MARGIN = 0.001
+"""δ far below the scatter, so that no verdict is "equivalent" before it could err."""
 
 
 def autoregressive(phi: float) -> Draw:
@@ -50,7 +54,7 @@ def _spikes(rng: np.random.Generator, n: int) -> Floats:
 
 
 def _storm(rng: np.random.Generator, n: int) -> Floats:
-    rows = rng.normal(size=n)
+    rows = np.zeros(n)
     length = max(2, n // 8)
     at = int(rng.integers(0, n - length))
     rows[at : at + length] += 4.0
@@ -61,84 +65,147 @@ def _slow(rng: np.random.Generator, n: int) -> Floats:
     return np.asarray((rng.normal(size=n) + autoregressive(0.95)(rng, n)) / np.sqrt(2))
 
 
-ROWS: dict[str, Draw] = {
+KINDS: Mapping[str, Draw] = {
     "independent": lambda rng, n: rng.normal(size=n),
-    "10 % one-sided spikes": _spikes,
     "AR(1) .3": autoregressive(0.3),
     "AR(1) .5": autoregressive(0.5),
     "AR(1) .7": autoregressive(0.7),
     "AR(1) .9": autoregressive(0.9),
     "half white, half AR(1) .95": _slow,
+    "10 % one-sided spikes": _spikes,
 }
+PAIRED = "in one row, sharing storms"
+DRAWN = "in one row, in an order that chance drew"
+APART = "rows apart"
+SEQUENTIAL = "one arm after the other"
+_FEW = ("independent", "AR(1) .5", "AR(1) .7")
+CELLS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
+    PAIRED: (tuple(KINDS), (8, 10, 15, 20, 30, 40, 100), 1_000),
+    DRAWN: (_FEW, (10, 30), 1_000),
+    APART: (_FEW, (10, 30), 500),
+    SEQUENTIAL: (("independent", "AR(1) .5", "AR(1) .9"), (10, 30), 500),
+}
+"""How arms were measured → kinds of rows, numbers of rows, comparisons a cell."""
+_SECONDS = {PAIRED: 0.0016, DRAWN: 0.002, APART: 0.015, SEQUENTIAL: 0.02}
+"""A comparison, roughly."""
+
+
+@dataclass
+class Counts:
+    """How the comparisons of one cell ended."""
+
+    comparisons: int = 0
+    different: int = 0
+    """Said to be slower or faster: false, since the arms are equal."""
+    withheld: int = 0
+    """No verdict could be given, whatever the rows read."""
+    missed: int = 0
+    """The interval without the truth in it, of those that carry a verdict."""
+    seen: int = 0
+    """An arm one sd of a row above said to be so."""
+
+
+def rows_of(measured: str, kind: str, rng: np.random.Generator, n: int) -> tuple[Series, Series]:
+    """Equal arms of n rows each."""
+    draw = KINDS[kind]
+    one, other = draw(rng, n), draw(rng, n)
+    shared = np.zeros(n)
+    if measured in (PAIRED, DRAWN):
+        shared = _storm(rng, n)
+    if measured == DRAWN:
+        turned = rng.random(n) < 0.5
+        one, other = np.where(turned, other, one), np.where(turned, one, other)
+    if measured == SEQUENTIAL:  # one course of time, cut in the middle
+        one, other = np.split(draw(rng, 2 * n), 2)
+    first, second = (100 * np.exp(SCATTER * (own + shared)) for own in (one, other))
+    return Series("a", first), Series("b", second)
+
+
+def sets_of(measured: str, arms: tuple[Series, Series]) -> NumberSets:
+    """The sets of a comparison in which no threat can invalidate."""
+    order = RowOrder.DRAWN if measured == DRAWN else RowOrder.IN_TIME
+    judged = unpaired_sets if measured == APART else paired_sets
+    return judged(*arms, terms_of(len(arms[0].values)), order)
+
+
+def terms_of(rows: int) -> Terms:
+    """Two arms, one look at 5 %."""
+    alphas = (ALPHA, ALPHA)
+    return Terms(rows, margin=MARGIN, metric="time", alphas=alphas, more_is_better=False)
+
+
+def count(measured: str, kind: str, rng: np.random.Generator, n: int, times: int) -> Counts:
+    """So many comparisons of n rows a side."""
+    counts = Counts(times)
+    for _ in range(times):
+        arms = rows_of(measured, kind, rng, n)
+        if measured == SEQUENTIAL:
+            _add_judged(counts, arms)
+        else:
+            _add(counts, sets_of(measured, arms), terms_of(n))
+    return counts
+
+
+def _add(counts: Counts, found: NumberSets, terms: Terms) -> None:
+    sets = found.sets
+    withheld = sets.stage is Stage.TOO_FEW
+    counts.withheld += withheld
+    counts.missed += not withheld and 0.0 not in sets.main
+    counts.different += _differs(sets.stage, sets.main, sets.equivalence, terms)
+    counts.seen += _differs(
+        sets.stage, _moved(sets.main, SCATTER), _moved(sets.equivalence, SCATTER), terms
+    )
+
+
+def _differs(stage: Stage, main: Interval, equivalence: Interval, terms: Terms) -> bool:
+    kind = decide(stage, main, equivalence, terms).kind
+    return kind in (VerdictKind.SLOWER, VerdictKind.FASTER)
+
+
+def _moved(interval: Interval, effect: float) -> Interval:
+    return Interval(interval.low + effect, interval.high + effect)
+
+
+def _add_judged(counts: Counts, arms: tuple[Series, Series]) -> None:
+    metric = Metric("time", "s", False)
+    comparison = Comparison((), "", metric, arms, Order.SEQUENTIAL, Rows.APART)
+    (contrast,) = judge_numbers(comparison, MARGIN).contrasts
+    kind = contrast.verdict.kind
+    withheld = kind is VerdictKind.INVALID or contrast.details["look"] == Stage.TOO_FEW
+    counts.withheld += withheld
+    counts.missed += not withheld and 0.0 not in contrast.estimate.interval
+    counts.different += kind in (VerdictKind.SLOWER, VerdictKind.FASTER)
 
 
 @dataclass(frozen=True)
-class World:
-    """How rows of two arms come about."""
+class ForeignCase:
+    """One cell."""
 
-    name: str
-    own: Draw
-    """What each arm has for itself."""
-    shared: Draw | None
-    """What both arms of a row share, as large as the rest; None: rows stand apart."""
-    order: Order
+    measured: str
+    kind: str
+    rows: int
 
+    @property
+    def key(self) -> str:
+        return f"judge/{self.measured}/{self.kind}/{self.rows}"
 
-def worlds() -> Iterator[World]:
-    """Every world of the table."""
-    for name, draw in ROWS.items():
-        yield World(f"in one row, sharing storms: {name}", draw, _storm, Order.UNKNOWN)
-    for name, draw in ROWS.items():
-        yield World(f"rows apart: {name}", draw, None, Order.UNKNOWN)
-    for name in ("independent", "AR(1) .5", "AR(1) .9"):
-        yield World(f"one arm after the other: {name}", ROWS[name], None, Order.SEQUENTIAL)
+    @property
+    def cost(self) -> float:
+        return CELLS[self.measured][2] * _SECONDS[self.measured]
 
-
-def numbers(world: World, rng: np.random.Generator, n: int, effect: float) -> Comparison:
-    """Two arms of n rows; the second is `effect` (log) above the first."""
-    if world.order is Order.SEQUENTIAL:
-        both = np.split(world.own(rng, 2 * n), 2)  # one course of time, cut in the middle
-    else:
-        both = [world.own(rng, n), world.own(rng, n)]
-    common = world.shared(rng, n) if world.shared else np.zeros(n)
-    arms = tuple(
-        Series(name, 100 * np.exp(SCATTER * (own + common) + shift))
-        for name, own, shift in zip(("a", "b"), both, (0.0, effect), strict=True)
-    )
-    rows = Rows.BESIDE if world.shared else Rows.APART
-    return Comparison((), "", Metric("time", "s", False), arms, world.order, rows)
+    def work(self) -> Mapping[str, Any]:
+        """The counts of the cell."""
+        times = CELLS[self.measured][2]
+        counts = count(self.measured, self.kind, generator(self.key), self.rows, times)
+        return {
+            "measured": self.measured,
+            "kind": self.kind,
+            "rows": self.rows,
+            "counts": asdict(counts),
+        }
 
 
-def rates(world: World, n: int, effect: float, count: int, seed: int) -> dict[str, Proportion]:
-    """How often a verdict says "slower" or "faster", and how often nothing is said."""
-    rng = np.random.default_rng([seed, n])
-    said = {"different": 0, "withheld": 0, "covered": 0}
-    for _ in range(count):
-        (contrast,) = judge_numbers(numbers(world, rng, n, effect)).contrasts
-        kind = contrast.verdict.kind
-        said["different"] += kind in (VerdictKind.SLOWER, VerdictKind.FASTER)
-        said["withheld"] += kind is VerdictKind.INVALID or contrast.details["look"] == "too few"
-        said["covered"] += effect in contrast.estimate.interval
-    return {name: Proportion(hits, count) for name, hits in said.items()}
-
-
-def main() -> None:
-    """Print the table, or the rows of one world."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    wanted = [int(number) for number in sys.argv[2:]]
-    if not wanted:
-        print("| rows | n | false verdicts % | withheld % | 1 sd of a row seen % |")
-        print("|---|---|---|---|---|")
-    for number, world in enumerate(worlds()):
-        if wanted and number not in wanted:
-            continue
-        for n in (10, 30, 100):
-            none = rates(world, n, 0.0, count, number)
-            some = rates(world, n, SCATTER, count // 4, number)
-            cells = (none["different"], none["withheld"], some["different"])
-            figures = " | ".join(f"{100 * cell.value:.1f}" for cell in cells)
-            print(f"| {world.name} | {n} | {figures} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def cases() -> Iterator[ForeignCase]:
+    """Every cell."""
+    for measured, (kinds, numbers, _) in CELLS.items():
+        yield from (ForeignCase(measured, kind, rows) for kind in kinds for rows in numbers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from validation.pages import compared, digest, lived, paired, replayed, shares, simulated
+from validation.pages import compared, digest, judged, lived, paired, replayed, shares, simulated
 from validation.pages.shares import Simulated
 from validation.pages.table import paragraph
 from validation.results import FOLDER, Results
@@ -57,6 +57,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         replayed.control_section(found["controls"]),
         replayed.replay_section(found["replay"], traces(traced)),
         compared.section(found["comparison"]),
+        judged.section(found["judge"]),
         lived.section(found["live"]),
         paired.section(found["paired_pgbench"]),
         "## How to repeat this",
@@ -71,7 +72,10 @@ def methodology(folder: Path = FOLDER) -> str:
     return digest.replaced(METHODOLOGY.read_text(encoding="utf-8"), every)
 
 
-_FILES = ("simulation", "alarms", "controls", "replay", "comparison", "live", "paired_pgbench")
+_FILES = (
+    *("simulation", "alarms", "controls", "replay", "comparison", "judge"),
+    *("live", "paired_pgbench"),
+)
 
 
 def _short(every: Simulated, found: dict[str, Results]) -> str:
@@ -84,6 +88,7 @@ def _short(every: Simulated, found: dict[str, Results]) -> str:
         paragraph(_SHORT.format(holding=holding, breaking=len(WORLDS) - holding)).strip(),
         shares.summary(every),
         f"Negative controls that fail, as they must: {failing} of {len(done)}.",
+        judged.held(found["judge"]),
     ]
     beyond = shares.beyond(every)
     if beyond:

@@ -8,17 +8,35 @@ from types import ModuleType
 from typing import Any
 
 from steelyard.analysis import (
+    autocorrelation,
+    change_points,
     e_process,
     epoch_reading,
     equivalence,
     estimate,
     looks,
+    permutation,
+    replicates,
     sets,
     sign_flip,
+    t_interval,
+    trend,
+    unpaired,
+    welch,
 )
 from steelyard.study.plan import balanced_orders, first_look
-from steelyard.verdict import rule
-from validation import alarms, case, comparison, controls, replay, simulation, traces, virtual
+from steelyard.verdict import judge_numbers, level_steps, number_doubts, number_sets, rule
+from validation import (
+    alarms,
+    case,
+    comparison,
+    controls,
+    foreign_rates,
+    replay,
+    simulation,
+    traces,
+    virtual,
+)
 from validation.case import Case
 from validation.fingerprint import fingerprint
 from validation.machines import machine as measuring
@@ -31,9 +49,9 @@ from validation.rules import (
     pinpoint,
     steelyard,
     tango,
-    welch,
 )
 from validation.rules import rule as other_rules
+from validation.rules import welch as rule_welch
 from validation.worlds import (
     atlas,
     autoregression,
@@ -59,6 +77,14 @@ JUDGING: tuple[Any, ...] = (
     *(balanced_orders, first_look),
 )
 """What judges: the product's own code and what hands it the epochs."""
+ROWS: tuple[Any, ...] = (
+    *(replicates, autocorrelation, number_sets, sign_flip, equivalence, unpaired, permutation),
+    *(welch, t_interval, change_points, trend, estimate, case),
+    *(sets.judging_sets, sets._flip_sets, looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
+    *(rule.decide, judge_numbers._contrast, judge_numbers._value, level_steps.steps_of),
+    *(number_doubts._order, number_doubts._movement),
+)
+"""What judges rows from elsewhere."""
 WORLDS: tuple[ModuleType, ...] = (
     *(atlas, autoregression, bench, errors, lives, machine, restarts, slots, stalls, trends),
     *(variances, white, world),
@@ -66,7 +92,7 @@ WORLDS: tuple[ModuleType, ...] = (
 
 
 RULES: tuple[ModuleType, ...] = (
-    *(criterion, mann_whitney, perfgate, pinpoint, steelyard, tango, welch, other_rules),
+    *(criterion, mann_whitney, perfgate, pinpoint, steelyard, tango, rule_welch, other_rules),
     *(measuring, simulated, traced),
 )
 
@@ -97,6 +123,7 @@ class Suite:
 SUITES = (
     Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
+    Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
     Suite("replay", replay.cases, (*JUDGING, simulation, replay, traces), replays=True),
     Suite(

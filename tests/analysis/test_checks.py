@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, permutation_test
+from scipy.stats import binomtest, permutation_test, ttest_ind
 
 from steelyard.analysis.autocorrelation import lag_one, mean_lag_one
 from steelyard.analysis.drops import balance_p_value, unequal
@@ -33,6 +33,16 @@ def test_a_slower_slot_is_seen_and_sized() -> None:
     d = np.random.default_rng(5).normal(0, 0.005, 12) + np.tile([0.02, -0.02], 6)
     assert place_check(d, PLACES).alarms
     assert slot_effect(d, [True, False] * 6) == pytest.approx(0.02, abs=0.004)
+    theirs = ttest_ind(d[::2], d[1::2], equal_var=False).confidence_interval(0.99)
+    assert place_check(d, PLACES).interval.low == pytest.approx(theirs.low)
+    assert place_check(-d, PLACES).interval.high == pytest.approx(theirs.high)
+
+
+def test_more_than_two_places_have_no_interval_of_their_distance() -> None:
+    d = np.random.default_rng(5).normal(0, 0.005, 12) + np.tile([0.02, 0.0, -0.02], 4)
+    found = place_check(d, ["a", "b", "c"] * 4)
+    assert found.alarms
+    assert math.isinf(found.interval.width)
 
 
 def test_places_wholly_apart_are_seen_from_ten_epochs_on_and_not_before() -> None:
@@ -61,7 +71,9 @@ def test_an_infinite_epoch_does_not_stop_the_slot_check() -> None:
 
 def test_carry_over_is_seen_where_it_is_and_not_where_epochs_cannot_tell() -> None:
     rng = np.random.default_rng(7)
-    assert carry_over_check(list(rng.normal(0.05, 0.01, 12))).alarms
+    found = carry_over_check(list(rng.normal(0.05, 0.01, 12)))
+    assert found.alarms
+    assert 0 < found.interval.low < found.effect < found.interval.high
     assert not carry_over_check(list(rng.normal(0.0, 0.01, 12))).alarms
     assert carry_over_check([math.nan] * 12) == UNKNOWN
 

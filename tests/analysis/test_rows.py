@@ -15,8 +15,18 @@ from steelyard.analysis.change_points import MOST_POINTS, segments_of, thinned
 from steelyard.analysis.outliers import outlying
 from steelyard.analysis.pairing import is_sorted, rank_correlation
 from steelyard.analysis.profile import profile_of
-from steelyard.analysis.replicates import BATCHES, MOST_ROWS, batch_means, replicates_of
+from steelyard.analysis.replicates import (
+    BATCHES,
+    FEWEST_EFFECTIVE,
+    MOST_ROWS,
+    batch_means,
+    correlation_limit,
+    likely_correlation,
+    replicates_of,
+    stretched,
+)
 from steelyard.analysis.sign_flip import Floats, confidence_set
+from steelyard.analysis.t_interval import t_interval
 from steelyard.analysis.trend import trend_of
 
 
@@ -36,12 +46,28 @@ def test_batches_hold_every_row_once_and_are_even(n: int) -> None:
         assert np.ptp(np.diff(means)) <= 2
 
 
-def test_independent_rows_are_left_as_they_are() -> None:
+def test_independent_rows_are_seen_to_be_so_and_cost_some_of_their_number() -> None:
     rng = np.random.default_rng(1)
-    left = [replicates_of(rng.normal(size=30)) for _ in range(300)]
-    assert 0.7 < np.mean([not one.dependent for one in left]) < 0.9  # four of five by design
-    one = next(one for one in left if not one.dependent)
-    assert (one.stretch, one.effective, one.enough) == (1.0, 30.0, True)
+    found = [replicates_of(rng.normal(size=30)) for _ in range(300)]
+    assert 0.7 < np.mean([not one.dependent for one in found]) < 0.9  # four of five by design
+    assert 1.1 < np.median([one.stretch for one in found]) < 1.35
+    assert 18 < np.median([one.effective for one in found]) < 25
+    assert all(one.enough for one in found)
+
+
+def test_rows_that_lean_against_their_neighbours_are_left_as_they_are() -> None:
+    one = replicates_of(np.tile([1.0, -1.0], 10))
+    assert (one.stretch, one.effective, one.dependent, one.lag_one_limit) == (1.0, 20.0, False, 0.0)
+
+
+def test_few_rows_cannot_rule_dependence_out_and_many_can() -> None:
+    rng = np.random.default_rng(3)
+    few, many = (
+        [replicates_of(rng.normal(size=n)).effective >= FEWEST_EFFECTIVE for _ in range(300)]
+        for n in (8, 30)
+    )
+    assert np.mean(few) < 0.5
+    assert np.mean(many) > 0.95
 
 
 def test_dependent_rows_are_stretched_about_their_mean_and_worth_fewer() -> None:
@@ -54,25 +80,68 @@ def test_dependent_rows_are_stretched_about_their_mean_and_worth_fewer() -> None
     np.testing.assert_allclose(found.values - rows.mean(), found.stretch * (rows - rows.mean()))
 
 
+def test_the_t_interval_of_stretched_rows_is_that_of_their_effective_number() -> None:
+    rows = autoregressive(np.random.default_rng(5), 20, 0.4)
+    for alpha in (0.05, 0.01):
+        found = replicates_of(rows, alpha=alpha)
+        n, worth = 20, found.effective
+        assert 3 < worth < 15
+        seen = 1 - (n / worth - 1) / (n - 1)  # of the spread, dependence hides the rest
+        error = math.sqrt(rows.var(ddof=1) / seen / worth)
+        half = stats.t.ppf(1 - alpha / 2, worth - 1) * error
+        assert t_interval(found.values, 1 - alpha).width / 2 == pytest.approx(half)
+
+
+def test_the_limit_of_the_correlation_is_above_the_truth_in_four_of_five_series() -> None:
+    rng = np.random.default_rng(14)
+    for phi, n in ((0.0, 20), (0.5, 40)):
+        above = [correlation_limit([autoregressive(rng, n, phi)]) >= phi for _ in range(400)]
+        assert 0.72 < np.mean(above) <= 1 if phi else np.mean(above) == 1
+
+
+def test_arms_of_one_machine_lend_each_other_their_rows() -> None:
+    rng = np.random.default_rng(15)
+    alone, together = [], []
+    for _ in range(200):
+        one, other = rng.normal(size=(2, 15))
+        alone.append(correlation_limit([one]))
+        together.append(correlation_limit([one, other]))
+    assert np.mean(together) < np.mean(alone) - 0.04
+    slow = autoregressive(rng, 30, 0.9)
+    common = correlation_limit([slow, rng.normal(size=30), rng.normal(size=30)])
+    found = stretched(slow, 30, limit=common)
+    assert found.lag_one_limit == likely_correlation(slow) > common  # what it shows itself counts
+
+
 def test_rows_whose_order_chance_drew_are_never_stretched() -> None:
     rows = autoregressive(np.random.default_rng(2), 40, 0.7)
-    assert not replicates_of(rows, randomised=True).dependent
+    found = replicates_of(rows, randomised=True)
+    assert (found.stretch, found.effective, found.dependent) == (1.0, 40.0, False)
 
 
 def test_rows_that_hang_together_too_much_leave_no_interval() -> None:
     assert not replicates_of(np.arange(12.0)).enough
 
 
-def test_false_alarms_of_dependent_rows_fall_from_a_quarter_to_near_the_nominal_rate() -> None:
+def test_rows_that_may_but_need_not_hang_together_keep_an_interval() -> None:
+    rng = np.random.default_rng(16)
+    found = [replicates_of(rng.normal(size=8)) for _ in range(200)]
+    assert all(one.enough or one.dependent for one in found)
+    assert min(one.effective for one in found if one.enough) == pytest.approx(3)
+
+
+@pytest.mark.parametrize(("phi", "rows"), [(0.5, 10), (0.7, 10), (0.5, 30), (0.7, 30)])
+def test_false_alarms_of_dependent_rows_fall_below_the_nominal_rate(phi: float, rows: int) -> None:
     rng = np.random.default_rng(4)
     naive = judged = 0
-    for _ in range(300):
-        rows = autoregressive(rng, 100, 0.5)
-        naive += 0.0 not in confidence_set(rows[:40], 0.05).interval
-        found = replicates_of(rows)
-        judged += found.enough and 0.0 not in confidence_set(found.values, 0.05).interval
-    assert naive / 300 > 0.17
-    assert judged / 300 < 0.10
+    for _ in range(400):
+        series = autoregressive(rng, rows, phi)
+        naive += 0.0 not in confidence_set(series, 0.05).interval
+        found = replicates_of(series)
+        if found.enough and found.effective >= FEWEST_EFFECTIVE:
+            judged += 0.0 not in confidence_set(found.values, 0.05).interval
+    assert naive / 400 > 0.17
+    assert judged / 400 < 0.05
 
 
 def test_a_storm_is_found_where_it_is() -> None:
@@ -203,5 +272,4 @@ def test_a_profile_looks_for_nothing_in_time_where_rows_are_in_none() -> None:
     untimed = profile_of(rows, in_time=False)
     assert not untimed.steps
     assert not untimed.trend.beyond(0)
-    assert not untimed.replicates.dependent
     assert profile_of(np.array([5.0])).sd != 0

@@ -46,7 +46,7 @@ def threats(contrast: Facts) -> dict[str, str]:
 
 
 CAUGHT = [
-    (breaks.throttled_slot, "slots differ", "with the slots of the arms (p = 0.0079)"),
+    (breaks.throttled_slot, "slots differ", "(99 % interval) with the slots of the arms"),
     (breaks.start_order, "start order matters", "with which arm was started first"),
     (breaks.carry_over, "carry-over", "more than on when it follows another arm"),
     (breaks.asleep_under_one_arm, "unequal drops", "slices of off were dropped and 0 of on"),

@@ -183,6 +183,10 @@ def test_files_of_arms_and_standard_input(
             (tmp_path / f"{name}{number}.txt").write_text(f"tps = {rate}.0 (without initial)\n")
     arms = ["off=off0.txt", "on=on0.txt", "off=off1.txt", "on=on1.txt"]
     found = json.loads(steelyard_here("judge", *arms, "--json").stdout)
+    assert "rows as given, in no order of time" in steelyard_here("judge", *arms).stdout
+    assert "rows in their order" in (
+        steelyard_here("judge", *arms, "--order", "alternating").stdout
+    )
     assert [arm["rows"] for arm in found["arms"]] == [2, 2]
     (tmp_path / "a=b.csv").write_text("off,on\n1,2\n3,4\n")
     whole = steelyard_here("judge", "a=b.csv", "--unit", "s", "--json")
@@ -191,14 +195,35 @@ def test_files_of_arms_and_standard_input(
     assert empty.stderr.startswith('error: "standard input": the file is empty')
 
 
-def test_a_record_is_judged_by_its_verdict(steelyard_here: Call, tmp_path: Path) -> None:
+def test_a_record_is_shown_by_its_own_verdict_and_not_judged_again(
+    steelyard_here: Call, two_columns: Path, tmp_path: Path
+) -> None:
     epochs = [{"d": 0.1, "throughput": {"on": 100.0, "off": 110.0 + n}} for n in range(10)]
-    verdict = {"study": "s", "contrasts": [{"control": "on", "details": {"epochs": epochs}}]}
+    told = {
+        **{"arm": "off", "control": "on", "metric": "throughput", "verdict": "invalid"},
+        **{"estimate_percent": 10.0, "low_percent": 9.0, "high_percent": 11.0},
+        "sentence": "invalid: nothing can be said of off against on: balance's ledger",
+        "threats": [{"name": "balance's ledger", "seen": "E is 400", "cause": "c", "advice": "a"}],
+        "details": {"epochs": epochs, "margin_percent": 2.0},
+    }
     (tmp_path / "record").mkdir()
-    (tmp_path / "record" / "verdict.json").write_text(json.dumps(verdict))
+    (tmp_path / "record" / "verdict.json").write_text(
+        json.dumps({"study": "checksums", "contrasts": [told]})
+    )
+    said = steelyard_here("judge", "record")
+    assert said.stdout.startswith(
+        "✕ INVALID\nnothing can be said of off against on: balance's ledger"
+    )
+    assert "- balance's ledger: E is 400" in said.stdout
+    assert "not judged again" in said.stdout
     found = json.loads(steelyard_here("judge", "record", "--json").stdout)
-    assert (found["format"], found["order"]) == ("a verdict of Steelyard", "random")
-    assert found["contrasts"][0]["verdict"] == "faster"
+    assert found["contrasts"] == [told]
+    for option in (["--margin", "2%"], ["--metric", "tps"], ["-o", "p.svg"], ["--unpaired"]):
+        refused = steelyard_here("judge", "record", *option)
+        assert refused.returncode == 2
+        assert "is a verdict of Steelyard: it is shown, not judged again" in refused.stderr
+    among = steelyard_here("judge", "a=record", "b=runs.csv", "--unit", "ms")
+    assert "a verdict of Steelyard is no list of numbers" in among.stderr
 
 
 @pytest.mark.parametrize(

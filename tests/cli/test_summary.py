@@ -85,7 +85,7 @@ FASTER = {
 
 WORDS = (
     "inconclusive: off against on reads −0.32 % [−1.42, +0.79] of throughput; "
-    "about 6 min more would settle ±1 %"
+    "if the effect is as large as it reads, about 6 min more would settle ±1 %"
 )
 INCONCLUSIVE = {
     "study": "aa",

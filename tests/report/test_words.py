@@ -92,8 +92,11 @@ def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
     [
         (None, ""),
         (0, ""),
-        (90.0, "1 min 30 s more measuring would settle it"),
-        ([240, 660], "4 min to 11 min more measuring would settle it"),
+        (90.0, "if the effect is as large as it reads, 1 min 30 s more measuring would settle it"),
+        (
+            [240, 660],
+            "if the effect is as large as it reads, 4 min to 11 min more measuring would settle it",
+        ),
     ],
 )
 def test_a_forecast_is_said_as_time(forecast: object, said: str) -> None:

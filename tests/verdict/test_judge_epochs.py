@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from itertools import pairwise
 from math import comb
 
@@ -136,7 +137,12 @@ def test_a_slot_effect_is_reported_apart_from_the_reading() -> None:
     ]
     found = judged(epochs)
     assert found.details["slot_effect_percent"] == pytest.approx(2.0, abs=0.1)
-    assert "slots differ" in [threat.name for threat in found.threats]
+    seen = {threat.name: threat.seen for threat in found.threats}
+    assert re.fullmatch(
+        r"the reading moves by \+\S+ % \[\+\S+, \+\S+\] \(99 % interval\) "
+        r"with the slots of the arms",
+        seen["slots differ"],
+    )
     assert 0.0 in found.estimate.interval
 
 

@@ -85,19 +85,21 @@ NEAR_MARGIN = Forecast(12, margin=None, sign=Need(14, 20, 34))
         (
             contrast(OPEN, (0.4, -0.8, 1.6), forecast=SETTLES),
             "inconclusive: off against on reads +0.40 % [−0.80, +1.60] of throughput "
-            "(95 % interval, 12 epochs); about 6 min more (3 min to 13 min 20 s) would settle ±1 %",
+            "(95 % interval, 12 epochs); if the effect is as large as it reads, about 6 min more "
+            "(3 min to 13 min 20 s) would settle ±1 %",
         ),
         (
             contrast(OPEN, (0.99, -0.1, 2.1), forecast=NEAR_MARGIN),
             "inconclusive: off against on reads +0.99 % [−0.10, +2.10] of throughput "
-            "(95 % interval, 12 epochs); about 1 min 20 s more (20 s to 3 min 40 s) would tell it "
-            "from zero, but it lies so near ±1 % that no time will settle that",
+            "(95 % interval, 12 epochs); if the effect is as large as it reads, about 1 min 20 s "
+            "more (20 s to 3 min 40 s) would tell it from zero, but it lies so near ±1 % that no "
+            "time will settle that",
         ),
         (
             contrast(OPEN, (0.4, -0.8, 1.6), forecast=SETTLES, epoch_seconds=0.0),
             "inconclusive: off against on reads +0.40 % [−0.80, +1.60] of throughput "
-            "(95 % interval, 12 epochs); about 36 epochs more (18 epochs to 80 epochs) would "
-            "settle ±1 %",
+            "(95 % interval, 12 epochs); if the effect is as large as it reads, about 36 epochs "
+            "more (18 epochs to 80 epochs) would settle ±1 %",
         ),
         (
             contrast(OPEN, (0.4, -0.8, 1.6), look="too few"),

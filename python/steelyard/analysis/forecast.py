@@ -2,10 +2,10 @@
 
 The smallest n ≥ 8 with n ≥ (t_{1−α/2,n−1} + t_{.8,n−1})² (s/g)²: the count at which a set at α sees
 the gap g with 80 % power, and a little more where two slots leave only balanced sign changes
-(`looks.BALANCED`). g is the distance of the estimate from what it must be told from: if the effect
-is as large as it reads. s² from a dozen epochs is only known within a factor, so the answer is a
-range, from 80 % chi-square limits of s² (×.61 … ×2.2 at n = 10); that the estimate wanders too is
-not in it.
+(`looks.BALANCED`). g is the distance of the estimate from what it must be told from. s² from a
+dozen epochs is only known within a factor, so the answer is a range, from 80 % chi-square limits of
+s² (×.61 … ×2.2 at n = 10). The estimate is taken for the truth: that it wanders too is not in the
+range. This is a forecast, not a promise, and its sentence says so.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import numpy as np
 
 from steelyard.analysis.change_points import Segment, segments_of
 from steelyard.analysis.outliers import outlying
-from steelyard.analysis.replicates import Replicates, replicates_of
 from steelyard.analysis.sign_flip import Floats
 from steelyard.analysis.trend import Trend, trend_of
 
@@ -25,7 +24,6 @@ class Profile:
     trend: Trend
     outliers: tuple[int, ...]
     """Rows counted from 0."""
-    replicates: Replicates
 
     @property
     def steps(self) -> bool:
@@ -41,8 +39,8 @@ class Profile:
 def profile_of(logs: Floats, in_time: bool = True) -> Profile:
     """The profile of a series of logs, shape (n,), finite, n ≥ 1.
 
-    `in_time`: whether the rows are in the order of measuring; else steps, drift and dependence
-    are not looked for.
+    `in_time`: whether the rows are in the order of measuring; else steps and drift are not
+    looked for.
     """
     level = float(np.mean(logs))
     whole = (Segment(0, len(logs) - 1, level),)
@@ -52,5 +50,4 @@ def profile_of(logs: Floats, in_time: bool = True) -> Profile:
         segments=segments_of(logs) if in_time else whole,
         trend=trend_of(logs) if in_time else Trend(float("nan"), -np.inf, np.inf),
         outliers=tuple(int(row) for row in outlying(logs)),
-        replicates=replicates_of(logs, randomised=not in_time),
     )

@@ -18,8 +18,10 @@ from itertools import combinations
 
 import numpy as np
 
+from steelyard.analysis.estimate import UNBOUNDED, Interval
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT
-from steelyard.analysis.sign_flip import Bools, Floats, p_value
+from steelyard.analysis.sign_flip import Bools, Floats, confidence_set, p_value
+from steelyard.analysis.welch import welch
 
 ALPHA = 0.01
 PERMUTATIONS = 9_999
@@ -33,6 +35,8 @@ class PlaceCheck:
     effect: float
     """Log: the largest difference between the mean log ratios of two places."""
     p_value: float
+    interval: Interval = UNBOUNDED
+    """Of the effect, at 1 − ALPHA; by Welch's t for two places, not bounded for more."""
 
     @property
     def alarms(self) -> bool:
@@ -66,7 +70,14 @@ def place_check(d: Floats, places: Sequence[Hashable]) -> PlaceCheck:
         others = _spread(shuffled, codes, len(names))
         identity = 1
     as_large = identity + int((others >= observed * (1 - 1e-9)).sum())
-    return PlaceCheck(observed, as_large / (identity + len(others)))
+    between = _between(kept, codes) if len(names) == 2 else UNBOUNDED
+    return PlaceCheck(observed, as_large / (identity + len(others)), between)
+
+
+def _between(kept: Floats, codes: np.ndarray) -> Interval:
+    """The higher of two places less the lower."""
+    one, other = sorted((kept[codes == code] for code in (0, 1)), key=lambda side: side.mean())
+    return welch(one, other).interval(1 - ALPHA)
 
 
 @lru_cache(maxsize=32)
@@ -110,4 +121,4 @@ def carry_over_check(changes: Sequence[float]) -> PlaceCheck:
     known = np.array([value for value in changes if math.isfinite(value)])
     if len(known) < FEWEST_FOR_VERDICT:
         return UNKNOWN
-    return PlaceCheck(float(known.mean()), p_value(known))
+    return PlaceCheck(float(known.mean()), p_value(known), confidence_set(known, ALPHA).interval)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.replicates import batch_means, stretched
+from steelyard.analysis.replicates import batch_means, likely_stretch
 from steelyard.analysis.sign_flip import Floats
 
 CONFIDENCE = 0.99
@@ -41,7 +41,7 @@ def trend_of(series: Floats) -> Trend:
     means = batch_means(series)
     at = np.arange(len(means), dtype=np.float64)
     slope, intercept, low, high = (float(x) for x in theilslopes(means, at, CONFIDENCE))
-    rest = stretched(means - intercept - slope * at, len(series))
+    stretch = likely_stretch(means - intercept - slope * at)
     reach = len(means) - 1
-    ends = (slope - rest.stretch * (slope - low), slope + rest.stretch * (high - slope))
+    ends = (slope - stretch * (slope - low), slope + stretch * (high - slope))
     return Trend(slope * reach, ends[0] * reach, ends[1] * reach)

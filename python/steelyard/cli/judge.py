@@ -14,6 +14,7 @@ from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.readings.foreign.comparison import NamedSheet
+    from steelyard.readings.foreign.recorded import Recorded
     from steelyard.readings.foreign.source import Source
 
 ORDERS = ("random", "alternating", "sequential", "unknown")
@@ -97,17 +98,24 @@ def judge(
     """Judge numbers from elsewhere: what they support, by the rules of a weighing.
 
     CSV (a column an arm, or a column that names it), JSON, output and logs of pgbench, results of
-    HammerDB, exports of hyperfine.
+    HammerDB, exports of hyperfine. A record of Steelyard's own is shown as its plan judged it.
     """
     from steelyard.readings.foreign.comparison import Asked, compare
+    from steelyard.readings.foreign.formats import recorded_of
     from steelyard.readings.foreign.series import Order
     from steelyard.verdict.judge_numbers import judge_numbers
 
     if order is not None and order not in ORDERS:
         raise UsageError(f'unrecognized order: "{order}"', hint=f"Accepted: {', '.join(ORDERS)}.")
     delta = _margin(margin)
+    sources = _sources(files)
+    if len(sources) == 1 and (recorded := recorded_of(sources[0][1], form)) is not None:
+        given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
+        _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)
+        return
     asked = Asked(control, metric, unit, higher_is_better, Order(order) if order else None, clients)
-    judgement = judge_numbers(compare(_sheets(files, form, column or []), asked), delta, paired)
+    sheets = _sheets(sources, form, column or [])
+    judgement = judge_numbers(compare(sheets, asked), delta, paired)
     if picture is not None:
         from steelyard.report.picture import write_picture
 
@@ -138,7 +146,32 @@ def _margin(text: str) -> float:
     return margin
 
 
-def _sheets(files: Sequence[str], form: str | None, columns: Sequence[str]) -> list[NamedSheet]:
+def _show_recorded(recorded: Recorded, asked: bool, as_json: bool) -> None:
+    """What the record says; UsageError where something else is asked of it."""
+    if asked:
+        raise UsageError(
+            f'"{recorded.source}" is a verdict of Steelyard: it is shown, not judged again',
+            detail="The plan of its weighing fixed metric, margin and looks beforehand.",
+            hint="Leave out all options but --json; `steelyard report RECORD` draws it.",
+        )
+    if as_json:
+        typer.echo(json.dumps(recorded.to_json()))
+        return
+    from steelyard.cli.asking import terminal_width
+    from steelyard.cli.recorded import render_recorded
+
+    typer.echo(render_recorded(recorded, terminal_width()))
+
+
+def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:
+    """Each file's arm, where it is named, and its text."""
+    named = [_named(text) for text in files]
+    return [(arm, _source(path)) for arm, path in named]
+
+
+def _sheets(
+    sources: Sequence[tuple[str | None, Source]], form: str | None, columns: Sequence[str]
+) -> list[NamedSheet]:
     from steelyard.readings.foreign.formats import read_sheet
 
     roles = {}
@@ -147,11 +180,7 @@ def _sheets(files: Sequence[str], form: str | None, columns: Sequence[str]) -> l
         if not found:
             raise UsageError(f'invalid column: "{text}"', hint="Write --column ROLE=NAME.")
         roles[role.strip()] = name
-    sheets: list[NamedSheet] = []
-    for text in files:
-        arm, path = _named(text)
-        sheets.append((arm, read_sheet(_source(path), form, roles)))
-    return sheets
+    return [(arm, read_sheet(source, form, roles)) for arm, source in sources]
 
 
 def _named(text: str) -> tuple[str | None, str]:
@@ -170,6 +199,6 @@ def _source(path: str) -> Source:
     if path == STANDARD_INPUT:
         return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
     found = Path(path)
-    # A record is judged by its verdict.
+    # A record is shown by its verdict.
     verdict = found / "verdict.json"
     return open_source(verdict if verdict.is_file() else found)

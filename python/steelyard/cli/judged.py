@@ -70,7 +70,9 @@ def _metric(judgement: Facts) -> str:
 
 def _rows(judgement: Facts, rows: Mapping[str, Sequence[float]], width: int) -> list[str]:
     drawn = rows_lines(rows, borders_of(judgement), str(judgement["unit"]), width - 2)
-    return ["rows in their order, on a scale of ratios", *(f"  {line}".rstrip() for line in drawn)]
+    lost = judgement["row_order"] == "lost"
+    placed = "as given, in no order of time" if lost else "in their order"
+    return [f"rows {placed}, on a scale of ratios", *(f"  {line}".rstrip() for line in drawn)]
 
 
 def _arms(judgement: Facts, width: int) -> list[str]:

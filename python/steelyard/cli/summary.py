@@ -25,9 +25,7 @@ def render_verdict(verdict: Facts, width: int) -> str:
     width = max(width, _LEAST)
     blocks: list[list[str]] = []
     contrasts = verdict.get("contrasts", [])
-    for contrast in contrasts:
-        said = contrast.get("sentence") or sentence(contrast)
-        blocks.append(_ruling(contrast, str(said), width))
+    blocks += [ruling_lines(contrast, width) for contrast in contrasts]
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
     blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
@@ -35,7 +33,9 @@ def render_verdict(verdict: Facts, width: int) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _ruling(contrast: Facts, said: str, width: int) -> list[str]:
+def ruling_lines(contrast: Facts, width: int) -> list[str]:
+    """The verdict of one contrast, its own sentence, and the interval on the beam."""
+    said = str(contrast.get("sentence") or sentence(contrast))
     word = str(contrast.get("verdict", "inconclusive"))
     lines = [f"{MARKS.get(word, '?')} {word.upper()}", *wrapped(told(contrast, said), width, "")]
     margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0

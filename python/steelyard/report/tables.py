@@ -195,14 +195,15 @@ def beside_rows(contrast: Facts) -> list[tuple[str, str]]:
 
 
 def forecast_words(forecast: object) -> str:
-    """`"4 min to 11 min more…"` of seconds or a [low, high] range; empty where there is none."""
+    """`"if …, 4 min to 11 min more …"` of seconds or a [low, high] range; empty where none."""
     ends = (
         forecast if isinstance(forecast, Sequence) and not isinstance(forecast, str) else [forecast]
     )
     spans = [format_duration(value * 1e9) for end in ends if (value := finite(end)) is not None]
     if not spans or all(finite(end) == 0 for end in ends):
         return ""
-    return f"{' to '.join(dict.fromkeys(spans))} more measuring would settle it"
+    more = f"{' to '.join(dict.fromkeys(spans))} more measuring"
+    return f"if the effect is as large as it reads, {more} would settle it"
 
 
 def plan_rows(plan: Facts) -> list[tuple[str, str]]:

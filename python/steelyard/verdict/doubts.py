@@ -12,7 +12,7 @@ from steelyard.analysis.epoch_reading import COMPLETE, EpochReading, blamed
 from steelyard.analysis.littles_law import held_up, hides_stalls, impossible
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.skew import skewed_side
-from steelyard.analysis.slots import PlaceCheck, carry_over_check, place_check
+from steelyard.analysis.slots import ALPHA, PlaceCheck, carry_over_check, place_check
 from steelyard.units import format_percent, percent_of_log
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
 
@@ -45,27 +45,32 @@ def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[
     if check.alarms:
         yield raise_threat(
             ThreatKind.SLOTS_DIFFER,
-            f"the reading moves by {_size(check)} with the slots of the arms "
-            f"(p = {check.p_value:.2g})",
+            f"the reading moves by {_size(check)} with the slots of the arms",
         )
     check = carry_over_check([one.carry_over for one in epochs])
     if check.alarms:
         yield raise_threat(
             ThreatKind.CARRY_OVER,
-            f"{arm} changes by {format_percent(percent_of_log(check.effect))} more than {control} "
-            f"when it follows another arm (p = {check.p_value:.2g})",
+            f"{arm} changes by {_size(check)} more than {control} when it follows another arm",
         )
     check = place_check(d, orders)
     if check.alarms:
         yield raise_threat(
             ThreatKind.START_ORDER,
-            f"the reading moves by {_size(check)} with which arm was started first "
-            f"(p = {check.p_value:.2g})",
+            f"the reading moves by {_size(check)} with which arm was started first",
         )
 
 
 def _size(check: PlaceCheck) -> str:
-    return f"{percent_of_log(check.effect):.2f} %"
+    """`+2.31 % [+0.80, +3.85] (99 % interval)`; between many places there is no interval."""
+    size = format_percent(percent_of_log(check.effect))
+    if not math.isfinite(check.interval.width):
+        return f"up to {size}, more than 99 of 100 draws give,"
+    low, high = (
+        format_percent(percent_of_log(end)).removesuffix(" %")
+        for end in (check.interval.low, check.interval.high)
+    )
+    return f"{size} [{low}, {high}] ({100 * (1 - ALPHA):g} % interval)"
 
 
 def _who_first(one: EpochReading, arm: str, control: str) -> bool | None:

@@ -3,7 +3,7 @@
 Pure: the same numbers give the same judgement. The rule is that of a weighing (`rule.py`), with one
 look at 5 %; several arms share it equally (Bonferroni), so that asking about more arms does not
 raise the chance that some arm is said to differ. What the numbers cannot carry is withheld: fewer
-than 8 independent repetitions, parts of a single run, rows that hang together.
+than 8 repetitions, parts of a single run, rows that hang together or may do so, rows in no order.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from typing import Any
 from steelyard.analysis.centres import centres_of
 from steelyard.analysis.estimate import LOG_RATIO, Estimate, Interval
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
+from steelyard.analysis.replicates import FEWEST_EFFECTIVE
 from steelyard.readings.foreign.comparison import Comparison, total_of
-from steelyard.readings.foreign.series import Grain, Order, Series
+from steelyard.readings.foreign.series import Grain, Series
 from steelyard.units import percent_of_log
 from steelyard.verdict.judgement import Finding, Judgement
 from steelyard.verdict.number_doubts import centres_doubt, number_doubts
 from steelyard.verdict.number_findings import contrast_findings, number_findings, to_measure
-from steelyard.verdict.number_sets import ALPHA, NumberSets, paired_sets, unpaired_sets
+from steelyard.verdict.number_sets import (
+    ALPHA,
+    NumberSets,
+    RowOrder,
+    paired_sets,
+    unpaired_sets,
+)
 from steelyard.verdict.number_view import NumberView, view_of
 from steelyard.verdict.pairs import Pairing, pairing_of
 from steelyard.verdict.rule import decide
@@ -66,9 +73,8 @@ def _contrast(
     view: NumberView, arm: Series, terms: Terms, pairing: Pairing
 ) -> tuple[Contrast, list[Finding]]:
     control = view.comparison.control
-    randomised = view.comparison.order is Order.RANDOM or not view.in_time
     judged = paired_sets if pairing.paired else unpaired_sets
-    sets = judged(control, arm, terms, randomised)
+    sets = judged(control, arm, terms, view.row_order)
     unquiet = any(
         profile.steps or bool(profile.outliers)
         for profile in (view.profiles[control.arm], view.profiles[arm.arm])
@@ -91,7 +97,7 @@ def _contrast(
         blocks=len(arm.values),
         forecast=sets.forecast,
         threats=threats,
-        details=_details(view.comparison, arm, pairing, sets, terms),
+        details=_details(view, arm, pairing, sets, terms),
     )
     if contrast.details["no_spread"]:
         return contrast, []
@@ -107,8 +113,9 @@ def _value(control: Series, arm: Series, sets: NumberSets) -> float:
 
 
 def _details(
-    comparison: Comparison, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
+    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
 ) -> dict[str, Any]:
+    comparison = view.comparison
     no_spread = min(len(comparison.control.values), len(arm.values)) == 1
     details: dict[str, Any] = {
         "paired": pairing.paired,
@@ -127,7 +134,7 @@ def _details(
         "basis": _basis(comparison, pairing, sets),
         "d": [float(x) for x in sets.parts[0].values] if pairing.paired else None,
     }
-    instead = _instead(comparison, arm, sets, no_spread)
+    instead = NO_SPREAD if no_spread else _instead(view, arm, sets)
     return details | ({"instead": instead} if instead else {})
 
 
@@ -142,22 +149,30 @@ def _basis(comparison: Comparison, pairing: Pairing, sets: NumberSets) -> str:
     noun = "row" if counts[-1] == 1 else noun
     number = str(counts[0]) if len(set(counts)) == 1 else " and ".join(map(str, counts))
     each = " each" if not pairing.paired and len(set(counts)) == 1 else ""
+    if any(part.stretch > 1 for part in sets.parts):
+        each += f" counted as {sets.counted_as}"
     joint = f", jointly for {len(comparison.arms) - 1} arms" if len(comparison.arms) > 2 else ""
     return f"{number} {noun}{each}{joint}"
 
 
-def _instead(comparison: Comparison, arm: Series, sets: NumberSets, no_spread: bool) -> str:
+def _instead(view: NumberView, arm: Series, sets: NumberSets) -> str:
     """What is said in place of a forecast, where more rows of this kind would settle nothing."""
-    if no_spread:
-        return NO_SPREAD
-    if Grain.SLICE in (comparison.control.grain, arm.grain):
+    if Grain.SLICE in (view.comparison.control.grain, arm.grain):
         return "one run of each arm carries no verdict, however long: repeat the runs"
     if not sets.enough:
         return "the rows depend on each other too much for an interval"
-    if sets.worth < FEWEST_FOR_VERDICT <= sets.count:
+    if sets.count < FEWEST_FOR_VERDICT:
+        return ""
+    if view.row_order is RowOrder.LOST:
         return (
-            f"the rows depend on each other and tell as much as {sets.worth:.0f} independent ones; "
-            f"a verdict needs {FEWEST_FOR_VERDICT}"
+            "without the order in time what the rows share cannot be looked for: a verdict needs "
+            "that order, or one that chance drew (--order random)"
+        )
+    if sets.too_dependent:
+        return (
+            "if neighbours share as much as these rows leave likely, they tell as much as "
+            f"{sets.worth:.0f} independent ones; a verdict needs {FEWEST_EFFECTIVE:.0f}, or an "
+            "order that chance drew (--order random)"
         )
     return ""
 

@@ -53,6 +53,7 @@ class Judgement:
             "metric": comparison.metric.name,
             "unit": comparison.metric.unit,
             "order": comparison.order.value,
+            "row_order": self.view.row_order.value,
             "cannot_judge": self.cannot or None,
             "arms": [self._arm(arm.arm) for arm in comparison.arms],
             "contrasts": [self._contrast(contrast) for contrast in self.contrasts],

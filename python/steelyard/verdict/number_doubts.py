@@ -12,12 +12,13 @@ from steelyard.analysis.littles_law import busy_clients, disagree
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.outliers import outlying
 from steelyard.analysis.profile import Profile, profile_of
+from steelyard.analysis.replicates import FEWEST_EFFECTIVE
 from steelyard.analysis.sign_flip import Floats
 from steelyard.readings.foreign.comparison import Comparison
 from steelyard.readings.foreign.series import Grain, Order, Series
 from steelyard.units import format_percent, log_of_percent, percent_of_log
 from steelyard.verdict.level_steps import rows_lie, step_words, steps_of, trend_words
-from steelyard.verdict.number_sets import NumberSets
+from steelyard.verdict.number_sets import NumberSets, RowOrder
 from steelyard.verdict.number_view import NumberView
 from steelyard.verdict.pairs import Pairing
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat
@@ -117,25 +118,33 @@ def _amount(comparison: Comparison, arm: Series, sets: NumberSets) -> Iterator[T
 def _dependence(
     comparison: Comparison, arm: Series, pairing: Pairing, sets: NumberSets
 ) -> Iterator[Threat]:
+    """Rows that are seen to depend on their neighbours, and rows too few to rule it out."""
     names = ["the difference"] if pairing.paired else [comparison.control.arm, arm.arm]
     for name, part in zip(names, sets.parts, strict=True):
-        if not part.dependent:
+        withheld = part.count >= FEWEST_FOR_VERDICT and part.effective < FEWEST_EFFECTIVE
+        if not part.dependent and not withheld:
             continue
         what = "batches of rows" if part.batched else "rows"
         worth = max(1, round(part.effective))
         said = (
-            f"neighbouring {what} of {name} correlate by {part.lag_one:.2f}: {part.count} of them "
-            f"tell as much as {worth} independent one{'s' if worth > 1 else ''}"
+            f"neighbouring {what} of {name} correlate by {_figure(part.lag_one)}, and up to "
+            f"{_figure(part.lag_one_limit)} is likely: {part.count} of them tell as much as "
+            f"{worth} independent one{'s' if worth > 1 else ''}"
         )
         said += ", and the interval was widened" if part.enough else ", too few for an interval"
         yield raise_threat(ThreatKind.ROWS_DEPEND, said)
 
 
+def _figure(correlation: float) -> str:
+    return f"{correlation:.2f}".replace("-", "−")
+
+
 def _levels(view: NumberView, arm: Series, pairing: Pairing) -> Iterator[Threat]:
     if not view.in_time:
-        if view.comparison.ordered:
+        known = view.comparison.no_order
+        if not known or view.row_order is RowOrder.LOST:
             yield raise_threat(
-                ThreatKind.ORDER_LOST, "the values of every arm rise or fall throughout"
+                ThreatKind.ORDER_LOST, known or "the values of every arm rise or fall throughout"
             )
         return
     control = view.comparison.control
@@ -167,7 +176,7 @@ def _moved(profile: Profile, logs: Floats) -> str:
 def _lone_rows(
     view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets
 ) -> Iterator[Threat]:
-    """Rows far out that carry more than an eighth of the interval's width."""
+    """Rows far out that carry more than an eighth of the interval's width, before stretching."""
     control = view.comparison.control
     if pairing.paired:
         d = view.logs[arm.arm] - view.logs[control.arm]
@@ -178,7 +187,7 @@ def _lone_rows(
         kept = [np.delete(view.logs[name], rows.astype(int)) for name, rows in far.items()]
         size = float(kept[1].mean() - kept[0].mean())
     said = " and ".join(rows_lie(rows.tolist(), name) for name, rows in far.items() if len(rows))
-    width = sets.sets.main.width
+    width = sets.width_as_read
     if said and np.isfinite(width) and abs(size - sets.value) > width / 8:
         yield raise_threat(
             ThreatKind.FEW_ROWS_DECIDE,
@@ -191,13 +200,13 @@ def _lone_rows(
 def centres_doubt(
     arm: str, centres: tuple[Centred, ...], sets: NumberSets, terms: Terms, unquiet: bool
 ) -> Iterator[Threat]:
-    """Mean and median disagree: by more than δ, and than half of the interval's half-width in
-    rows with steps or outliers (`unquiet`), than the whole of it in quiet ones."""
+    """Mean and median disagree: by more than δ, and than half of the interval's half-width (before
+    stretching) in rows with steps or outliers (`unquiet`), than the whole of it in quiet ones."""
     named = {centre.name: centre for centre in centres}
     if not named or not np.isfinite(sets.sets.main.width):
         return
     mean, median = named["mean"], named["median"]
-    half = sets.sets.main.width / 2
+    half = sets.width_as_read / 2
     gap = abs(mean.value - median.value)
     if gap > terms.margin and gap > (half / 2 if unquiet else half):
         yield raise_threat(

@@ -56,6 +56,7 @@ def contrast_findings(
             "replicates": [part.count for part in sets.parts],
             "effective": [part.effective for part in sets.parts],
             "lag_one": [_number(part.lag_one) for part in sets.parts],
+            "lag_one_limit": [_number(part.lag_one_limit) for part in sets.parts],
             "widened_by": [part.stretch for part in sets.parts],
         },
         arm.arm,
@@ -99,7 +100,18 @@ def _replicates(arm: Series, pairing: Pairing, sets: NumberSets) -> str:
         said = f"the estimate is the difference of the mean logs of {number} {noun}"
     if arm.grain is Grain.SLICE:
         said += ", each from the totals of its rows"
-    return f"{said}; nothing is claimed beyond these rows"
+    return f"{said}{_worth(sets)}; nothing is claimed beyond these rows"
+
+
+def _worth(sets: NumberSets) -> str:
+    """As how many independent rows they count, unless chance drew their order."""
+    if all(part.stretch == 1 for part in sets.parts):
+        return ""
+    limits = dict.fromkeys(f"{part.lag_one_limit:.2f}" for part in sets.parts)
+    return (
+        f"; nobody says that chance drew their order, so they count as {sets.counted_as} "
+        f"independent ones: a correlation of neighbours of up to {' and '.join(limits)} is likely"
+    )
 
 
 def _ends(centre: Centred) -> str:

@@ -2,19 +2,29 @@
 
 Paired rows: the sign-flip set of a weighing, over the log ratios of rows. Unpaired: studentised
 permutations and Welch, the wider of both. There is one look, at 5 % over all contrasts together.
+What the order of the rows allows decides how they are counted (`RowOrder`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from steelyard.analysis.estimate import UNBOUNDED, Interval
 from steelyard.analysis.forecast import HOPELESS_SHARE, Forecast, forecast, need
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Stage, Terms, smallest_visible
-from steelyard.analysis.replicates import Replicates, batch_totals, replicates_of, stretched
+from steelyard.analysis.replicates import (
+    FEWEST_EFFECTIVE,
+    Replicates,
+    batch_means,
+    batch_totals,
+    correlation_limit,
+    replicates_of,
+    stretched,
+)
 from steelyard.analysis.sets import JudgingSets, judging_sets
 from steelyard.analysis.sign_flip import Floats
 from steelyard.analysis.t_interval import t_interval
@@ -25,6 +35,17 @@ from steelyard.readings.foreign.series import Grain, Series
 ALPHA = 0.05
 """Of all contrasts of a judgement together: there is one look at numbers that are all there."""
 POWER = 0.8
+
+
+class RowOrder(StrEnum):
+    """What the order of the rows says of their independence."""
+
+    DRAWN = "drawn"
+    """Chance drew which arm was measured when: rows are independent by design."""
+    IN_TIME = "in time"
+    """As they were measured: what neighbours share can be looked for, and is."""
+    LOST = "lost"
+    """Nobody knows: what neighbours share cannot be looked for, and there is no verdict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +67,21 @@ class NumberSets:
         return min(part.count for part in self.parts)
 
     @property
+    def counted_as(self) -> str:
+        """As how many independent replicates they count: `24`, or `19 and 24` for two arms."""
+        return " and ".join(dict.fromkeys(str(round(part.effective)) for part in self.parts))
+
+    @property
+    def width_as_read(self) -> float:
+        """Width of the interval before it was stretched: what the rows themselves scatter."""
+        return self.sets.main.width / max(part.stretch for part in self.parts)
+
+    @property
+    def too_dependent(self) -> bool:
+        """Whether the rows are enough and, for what they may share, too few to carry a verdict."""
+        return self.count >= FEWEST_FOR_VERDICT and self.worth < FEWEST_EFFECTIVE
+
+    @property
     def enough(self) -> bool:
         """Whether dependence leaves an honest interval."""
         return all(part.enough for part in self.parts)
@@ -56,14 +92,14 @@ class NumberSets:
         return least_worth(self.parts)
 
 
-def paired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) -> NumberSets:
-    """Row by row: log ratios, shapes (n,) both. `randomised`: see `replicates_of`."""
-    d = replicates_of(_paired_logs(control, arm), randomised)
+def paired_sets(control: Series, arm: Series, terms: Terms, order: RowOrder) -> NumberSets:
+    """Row by row: log ratios, shapes (n,) both."""
+    alpha, as_they_are = terms.alphas[1], order is not RowOrder.IN_TIME
+    d = replicates_of(_paired_logs(control, arm), as_they_are, alpha)
     if d.batched and Grain.SLICE in (control.grain, arm.grain):
         ratios = _batch_logs(arm) - _batch_logs(control)
-        d = stretched(ratios, len(control.values), randomised)
-    stage = _stage((d,), (control, arm))
-    alpha = terms.alphas[1]
+        d = stretched(ratios, len(control.values), as_they_are, alpha)
+    stage = _stage((d,), (control, arm), order)
     by_t = t_interval(d.values, 1 - alpha)
     if stage is Stage.TOO_FEW:
         sets = JudgingSets(stage, by_t if d.enough else UNBOUNDED, UNBOUNDED, "t", 1 - alpha)
@@ -80,14 +116,14 @@ def paired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) ->
     )
 
 
-def unpaired_sets(control: Series, arm: Series, terms: Terms, randomised: bool) -> NumberSets:
-    """Two samples. `randomised`: chance drew which row was whose, so that a split of the rows is
-    as likely as another whatever the machine did meanwhile."""
-    parts = tuple(_side(side, randomised) for side in (control, arm))
+def unpaired_sets(control: Series, arm: Series, terms: Terms, order: RowOrder) -> NumberSets:
+    """Two samples. Where chance drew which row was whose, a split of the rows is as likely as
+    another whatever the machine did meanwhile."""
+    alpha = terms.alphas[1]
+    parts = _sides((control, arm), order, alpha)
     below, above = (part.values for part in parts)
     enough = all(part.enough for part in parts)
-    stage = _stage(parts, (control, arm))
-    alpha = terms.alphas[1]
+    stage = _stage(parts, (control, arm), order)
     seen = welch(below, above)
     by_t = seen.interval(1 - alpha)
     if stage is Stage.TOO_FEW:
@@ -118,17 +154,28 @@ def least_worth(parts: tuple[Replicates, ...]) -> float:
     return min(part.effective for part in parts)
 
 
-def _stage(parts: tuple[Replicates, ...], arms: tuple[Series, ...]) -> Stage:
-    """A verdict needs 8 independent replicates, as in a weighing; parts of one run are none."""
+def _stage(parts: tuple[Replicates, ...], arms: tuple[Series, ...], order: RowOrder) -> Stage:
+    """A verdict needs 8 replicates, as in a weighing, and 5 effective ones; an order in which
+    dependence could be seen, or that chance drew; parts of one run are no replicates."""
     one_run = any(arm.grain is Grain.SLICE for arm in arms)
-    few = least_worth(parts) < FEWEST_FOR_VERDICT
-    return Stage.TOO_FEW if few or one_run else Stage.LAST
+    few = min(part.count for part in parts) < FEWEST_FOR_VERDICT
+    few = few or least_worth(parts) < FEWEST_EFFECTIVE
+    return Stage.TOO_FEW if few or one_run or order is RowOrder.LOST else Stage.LAST
 
 
-def _side(series: Series, randomised: bool) -> Replicates:
-    if series.grain is Grain.SLICE:  # the order of parts of one run was never drawn
-        return stretched(_batch_logs(series), len(series.values))
-    return replicates_of(np.log(series.values), randomised)
+def _sides(arms: tuple[Series, ...], order: RowOrder, alpha: float) -> tuple[Replicates, ...]:
+    """The replicates of every arm; what neighbours may share is told from all of them together."""
+    logs = [
+        _batch_logs(one) if one.grain is Grain.SLICE else batch_means(np.log(one.values))
+        for one in arms
+    ]
+    # The order of parts of one run was never drawn.
+    free = [order is not RowOrder.IN_TIME and one.grain is not Grain.SLICE for one in arms]
+    limit = correlation_limit([own for own, drawn in zip(logs, free, strict=True) if not drawn])
+    return tuple(
+        stretched(own, len(one.values), drawn, alpha, limit)
+        for own, one, drawn in zip(logs, arms, free, strict=True)
+    )
 
 
 def _batch_logs(series: Series) -> Floats:

@@ -11,7 +11,8 @@ from steelyard.analysis.pairing import is_sorted
 from steelyard.analysis.profile import Profile, profile_of
 from steelyard.analysis.sign_flip import Floats
 from steelyard.readings.foreign.comparison import Comparison
-from steelyard.readings.foreign.series import Rows, Series
+from steelyard.readings.foreign.series import Order, Rows, Series
+from steelyard.verdict.number_sets import RowOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,18 @@ class NumberView:
     """Mean over the arms of the logs of every row, where rows stand beside each other in time."""
     common: Profile | None
 
+    @property
+    def row_order(self) -> RowOrder:
+        """What the order of the rows says of their independence."""
+        if self.comparison.order is Order.RANDOM:
+            return RowOrder.DRAWN
+        return RowOrder.IN_TIME if self.in_time else RowOrder.LOST
+
 
 def view_of(comparison: Comparison) -> NumberView:
     """The view of a comparison."""
     logs = {arm.arm: logs_of(arm) for arm in comparison.arms}
-    in_time = comparison.ordered and not order_lost(comparison)
+    in_time = not comparison.no_order and not order_lost(comparison)
     equal = len({len(arm.values) for arm in comparison.arms}) == 1
     beside = comparison.rows is not Rows.APART and equal and in_time
     shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if beside else None

@@ -69,7 +69,8 @@ def _reading(contrast: Contrast) -> str:
 
 
 def forecast_words(contrast: Contrast) -> str:
-    """What more measuring would do: `about 6 min more (3 to 14 min) would settle ±1 %`."""
+    """What more measuring would do: `if the effect is as large as it reads, about 6 min more (3 to
+    14 min) would settle ±1 %`."""
     forecast = contrast.forecast
     if "instead" in contrast.details:
         return str(contrast.details["instead"])
@@ -92,7 +93,7 @@ def forecast_words(contrast: Contrast) -> str:
         target = "tell it from zero" if sign_first else target
     likely, low, high = (_span(contrast, n) for n in (needed.likely, needed.fewest, needed.most))
     around = f" ({low} to {high})" if low != high else ""
-    return f"about {likely} more{around} would {target}"
+    return f"if the effect is as large as it reads, about {likely} more{around} would {target}"
 
 
 def _span(contrast: Contrast, epochs: int) -> str:

@@ -223,8 +223,10 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "find what happened then; compare row by row, so that both arms of a row share it",
     ),
     ThreatKind.ROWS_DEPEND: _Template(
-        "a row resembles the one before it, so that rows tell less than their number says",
-        "restart between repetitions, draw the order at random, and measure for longer",
+        "a row resembles the one before it, or so few rows cannot rule it out: then they tell less "
+        "than their number says",
+        "draw the order of the arms at random, which makes rows independent (--order random says "
+        "so), or measure more rows",
     ),
     ThreatKind.FEW_ROWS_DECIDE: _Template(
         "a storm, a stall or a slip of the pen: the result rests on a few rows",
@@ -236,8 +238,9 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "say which is asked: what the work takes in all (mean) or a typical row (median)",
     ),
     ThreatKind.ORDER_LOST: _Template(
-        "the rows were sorted: drift, steps and pairs can no longer be seen",
-        "judge the numbers in the order in which they were measured",
+        "rows out of their order in time (sorted, named, in files of unknown order) hide drift, "
+        "steps and what neighbours share",
+        "judge the numbers in the order in which they were measured, and say --order",
     ),
     ThreatKind.TOO_FEW_ROWS: _Template(
         "no valid test can tell chance from effect with fewer than 8 independent repetitions",

@@ -178,3 +178,33 @@ def test_the_order_of_files_is_read_from_their_times() -> None:
     assert compared(*turns).order is Order.ALTERNATING
     assert compared(("a", log(t)), ("b", log(t + 20))).order is Order.UNKNOWN
     assert compared(*apart, order=Order.RANDOM).order is Order.RANDOM
+
+
+def test_files_stand_in_the_order_of_their_times_or_in_none() -> None:
+    def log(start: int, microseconds: int) -> str:
+        return "".join(f"0 {n} {microseconds} 0 {start + n} 0\n" for n in range(40))
+
+    t = 1_700_000_000
+    shuffled = [("a", log(t + 300, 700)), ("a", log(t, 500)), ("b", log(t + 100, 600))]
+    dated = compared(*shuffled)
+    assert dated.no_order == ""
+    assert values_of(dated)["a"] == pytest.approx([500, 700])
+    bare = [("a", "tps\n10\n"), ("a", "tps\n2\n"), ("b", "tps\n3\n"), ("b", "tps\n4\n")]
+    assert compared(*bare).no_order.startswith("nothing says in which order the files")
+    assert compared(*bare, order=Order.UNKNOWN).no_order != ""
+    for told in (Order.ALTERNATING, Order.SEQUENTIAL):
+        assert compared(*bare, order=told).no_order == ""
+    alone = compared(("a", "tps\n10\n11\n"), ("b", "tps\n2\n3\n"))
+    assert alone.no_order == ""
+
+
+def test_rows_with_names_are_in_the_order_of_measuring_only_where_the_user_says_so() -> None:
+    named = "query,off,on\nq1,10,11\nq2,20,21\nq3,5,6\n"
+    assert compared((None, named), unit="s").no_order.startswith("rows are named")
+    assert compared((None, named), unit="s", order=Order.RANDOM).no_order != ""
+    assert compared((None, named), unit="s", order=Order.ALTERNATING).no_order == ""
+    listed = "query,arm,s\nq1,off,10\nq1,on,11\nq2,off,20\nq2,on,21\n"
+    assert compared((None, listed)).no_order.startswith("rows are named")
+    assert compared((None, listed.replace("q", ""))).no_order == ""
+    counted = "rep,off,on\n1,10,11\n2,20,21\n3,5,6\n"
+    assert compared((None, counted), unit="s").no_order == ""

@@ -118,39 +118,6 @@ def test_hyperfine_without_times_leaves_the_mean_and_failures_are_said() -> None
     assert "this is not an export of hyperfine" in refusal('{"off": [1]}', "hyperfine")
 
 
-VERDICT = {
-    "study": "checksums",
-    "contrasts": [
-        {
-            "arm": "off",
-            "control": "on",
-            "details": {
-                "epochs": [
-                    {"d": 0.01, "throughput": {"off": 101.5, "on": 100.0}},
-                    {"d": None, "throughput": {"off": 99.0, "on": None}},
-                    {"d": 0.02, "throughput": {"off": 103.0, "on": 101.0}},
-                ]
-            },
-        }
-    ],
-}
-
-
-def test_a_verdict_gives_its_epochs_paired_and_in_random_order() -> None:
-    sheet = sheet_of(json.dumps(VERDICT))
-    assert arms_of(sheet) == {"on": [100, 101], "off": [101.5, 103]}
-    assert (sheet.order, sheet.rows) == (Order.RANDOM, Rows.BLOCKS)
-    assert sheet.row_names == ("epoch 1", "epoch 3")
-    assert sheet.notes == ("1 epochs in which an arm has no throughput were left out",)
-
-
-def test_a_verdict_without_epochs_is_refused() -> None:
-    assert "no epoch in which every arm" in refusal('{"study": "aa", "contrasts": []}')
-    assert "no epoch in which" in refusal('{"study": "aa", "contrasts": [{"details": [1]}, 3]}')
-    two = json.dumps(VERDICT) + "\n" + json.dumps(VERDICT)
-    assert "more than one of Steelyard's JSON" in refusal(two)
-
-
 def test_drives_are_a_repetition_each() -> None:
     drive = {"transactions": 9, "throughput": 100.5, "latency_us": {"mean": 80.0}, "clients": 8}
     sheet = sheet_of(json.dumps(drive) + "\n" + json.dumps({**drive, "throughput": 101}))

@@ -30,7 +30,8 @@ class Comparison:
     rows: Rows
     lines: tuple[int, ...] = ()
     row_names: tuple[str, ...] = ()
-    ordered: bool = True
+    no_order: str = ""
+    """Why nobody knows in which order the rows of an arm were measured; empty: as they stand."""
     loads: Mapping[str, Load] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
     notes: tuple[str, ...] = ()
@@ -53,6 +54,10 @@ class Asked:
     clients: float | None = None
 
 
+_NAMED = "rows are named, and nothing says in which order they were measured"
+_FILES = "nothing says in which order the files of an arm were measured"
+_TOLD = (Order.ALTERNATING, Order.SEQUENTIAL)
+"""Who says this of the arms says that they are given in the order of measuring."""
 NamedSheet = tuple[str | None, Sheet]
 """The arm that a file was said to hold (None: it names its arms itself), and what it holds."""
 
@@ -92,7 +97,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         rows=single.rows if single else Rows.APART,
         lines=single.lines if single else (),
         row_names=single.row_names if single else (),
-        ordered=single.ordered if single else True,
+        no_order="" if asked.order in _TOLD else _why_lost(named, series),
         loads=loads,
         notes=tuple(dict.fromkeys([*notes, *spoken])),
     )
@@ -124,6 +129,35 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
         ),
         clients={called: sheet.clients[own]} if own in sheet.clients else {},
     )
+
+
+def _why_lost(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> str:
+    """Why nobody knows in which order the rows of an arm were measured; empty: as they stand.
+
+    The place of a file on the command line says nothing: a shell puts run10 before run2.
+    """
+    if not all(sheet.ordered for sheet in sheets):
+        return _NAMED
+    files = _by_arm(series).values()
+    return _FILES if any(len(own) > 1 and not _dated(own) for own in files) else ""
+
+
+def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
+    """Arm → its series, one a file."""
+    files: dict[str, list[Series]] = {}
+    for some in series:
+        for one in some:
+            files.setdefault(one.arm, []).append(one)
+    return files
+
+
+def _dated(files: Sequence[Series]) -> bool:
+    """Whether every file tells when it was measured."""
+    return all(one.moments is not None and len(one.moments) for one in files)
+
+
+def _began(file: Series) -> float:
+    return float(file.moments[0]) if file.moments is not None else 0.0
 
 
 def _stem(source: str) -> str:
@@ -209,15 +243,12 @@ def _words(metric: Metric) -> str:
 def _gathered(
     sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]
 ) -> tuple[tuple[Series, ...], list[str], Order]:
-    """One series an arm; several files of an arm are a repetition each. Also what was done, in
-    words, and the order of the files where they tell their times."""
-    files: dict[str, list[Series]] = {}
-    for some in series:
-        for one in some:
-            files.setdefault(one.arm, []).append(one)
+    """One series an arm; several files of an arm are a repetition each, in the order of their
+    times where they tell them. Also what was done, in words, and the order of the arms."""
     notes = []
     arms = []
-    for arm, own in files.items():
+    for arm, files in _by_arm(series).items():
+        own = sorted(files, key=_began) if _dated(files) else files
         if len(own) > 1 and any(len(one.values) > 1 for one in own):
             notes.append(f"every file of {arm} counts as one repetition: its total")
         values = np.array([total_of(one) for one in own]) if len(own) > 1 else None
@@ -240,7 +271,7 @@ def _order_of_files(series: Sequence[tuple[Series, ...]]) -> Order:
     for one, *_ in series:
         if one.moments is None or not len(one.moments):
             return Order.UNKNOWN
-        begun.append((float(one.moments[0]), one.arm))
+        begun.append((_began(one), one.arm))
         spans.append((one.moments, one.arm))
     return order_of([arm for _, arm in sorted(begun)]) if _apart(spans) else Order.UNKNOWN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from steelyard.errors import UsageError
+from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.hammerdb import is_hammerdb, read_hammerdb
 from steelyard.readings.foreign.hyperfine import is_hyperfine, read_hyperfine
 from steelyard.readings.foreign.json_text import Document, read_document, read_json
@@ -12,11 +12,12 @@ from steelyard.readings.foreign.long import read_long
 from steelyard.readings.foreign.pgbench_aggregate import is_aggregate, read_aggregate
 from steelyard.readings.foreign.pgbench_log import is_log, read_log
 from steelyard.readings.foreign.pgbench_text import is_pgbench, read_pgbench
+from steelyard.readings.foreign.recorded import Recorded, is_verdict, read_recorded
 from steelyard.readings.foreign.roles import roles_of
 from steelyard.readings.foreign.runs import holds_runs, read_runs
 from steelyard.readings.foreign.series import Sheet
 from steelyard.readings.foreign.source import Source
-from steelyard.readings.foreign.steelyard_json import is_drive, is_verdict, read_drive, read_verdict
+from steelyard.readings.foreign.steelyard_json import is_drive, read_drive
 from steelyard.readings.foreign.table import read_table
 from steelyard.readings.foreign.wide import read_wide
 
@@ -34,6 +35,16 @@ def read_sheet(source: Source, form: str | None = None, columns: Columns | None 
         hint = f"Accepted: {', '.join(FORMATS)}."
         raise UsageError(f'unrecognized format: "{form}"', hint=hint)
     return _READERS[form or format_of(source)](source, columns or {})
+
+
+def recorded_of(source: Source, form: str | None = None) -> Recorded | None:
+    """The verdict of Steelyard that a source holds; None where it holds something else."""
+    if form not in (None, "json", "steelyard") or not source.looks_like_json:
+        return None
+    if '"contrasts"' not in source.text:
+        return None
+    document = read_document(source)
+    return read_recorded(document) if is_verdict(document.values[0]) else None
 
 
 def format_of(source: Source) -> str:
@@ -65,7 +76,7 @@ def _read_any_json(source: Source, columns: Columns) -> Sheet:
     if is_hyperfine(first):
         return _read_hyperfine(source, columns)
     if is_verdict(first):
-        return _read_steelyard(source, columns)
+        raise _not_numbers(document)
     if all(is_drive(value) for value in document.values):
         return read_drive(document)
     return read_json(document, columns)
@@ -77,7 +88,17 @@ def _read_hyperfine(source: Source, columns: Columns) -> Sheet:
 
 def _read_steelyard(source: Source, columns: Columns) -> Sheet:
     document = _document_of(source, lambda v: is_verdict(v) or is_drive(v), "Steelyard's JSON")
-    return read_verdict(document) if is_verdict(document.values[0]) else read_drive(document)
+    if is_verdict(document.values[0]):
+        raise _not_numbers(document)
+    return read_drive(document)
+
+
+def _not_numbers(document: Document) -> NumbersError:
+    return document.source.error(
+        "a verdict of Steelyard is no list of numbers: its weighing's own plan judged it",
+        document.place(0, ()),
+        hint="Name it alone: steelyard judge RECORD shows what it says.",
+    )
 
 
 def _document_of(source: Source, fits: Callable[[object], bool], what: str) -> Document:

@@ -61,6 +61,7 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
         order=order_of([labels[i] for i in order]) if moments is not None else Order.UNKNOWN,
         rows=Rows.BLOCKS if arranged else Rows.APART,
         clients=_clients(table, roles.clients, labels),
+        ordered=not (arranged and moments is None and _named(table, roles.block)),
         row_names=_block_names(arranged, blocks) if arranged and blocks else (),
         notes=_notes(arranged is None and blocks is not None, roles, table),
     )
@@ -104,6 +105,11 @@ def _blocks(labels: Sequence[str], blocks: Sequence[str], order: Sequence[int]) 
     if len(arms) < 2 or any(len(inside) != len(arms) for inside in found.values()):
         return None
     return {arm: [inside[arm] for inside in found.values()] for arm in arms}
+
+
+def _named(table: Table, block: int | None) -> bool:
+    """Whether blocks have names (of queries): numbers would tell their order, names do not."""
+    return block is not None and table.is_text(block)
 
 
 def _block_names(arranged: Arranged, blocks: Sequence[str]) -> tuple[str, ...]:

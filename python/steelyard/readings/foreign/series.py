@@ -29,7 +29,7 @@ class Order(StrEnum):
 
     UNKNOWN = "unknown"
     RANDOM = "random"
-    """Drawn at random: only a weighing of Steelyard's, or its user, can know that."""
+    """Drawn at random: only who measured can know that."""
     ALTERNATING = "alternating"
     """The arms took turns; whether by chance is not known."""
     SEQUENTIAL = "sequential"

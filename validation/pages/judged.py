@@ -1,0 +1,117 @@
+"""How often `steelyard judge` errs where nobody drew the order of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from validation.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, Counts
+from validation.pages.shares import BOUND
+from validation.pages.table import at_most, paragraph, percent, table
+from validation.proportion import Proportion
+from validation.results import Results
+
+Cell = tuple[str, str, int]
+"""How arms were measured, kind of rows, number of rows."""
+Share = Callable[[Counts], str]
+HELD = ("independent", "AR(1) .3", "AR(1) .5", "AR(1) .7")
+"""Kinds of rows for which the bound is promised."""
+_WORDS = """
+    Two equal arms, {times:,} comparisons a cell, by the product's own replicates, sets and rule
+    (`validation/foreign_rates.py`; METHODOLOGY.md, section 10). A row of one arm scatters by 3 %; δ
+    is .1 %, so that no verdict is “equivalent” before it could err. The bound, 5 % of all
+    comparisons, is promised for rows whose neighbours correlate by up to .7. It is not promised for
+    what lasts longer (AR(1) .9; half of the variance an AR(1) .95), which no method can tell from
+    an effect in so few rows. A bound on all comparisons is none on those that carry a verdict:
+    where rows do depend few carry one, and more of these are false. Both are shown.
+"""
+_APART_WORDS = """
+    Rows whose order chance drew need no widening. Rows apart are two lists; *one arm after the
+    other* is one course of time cut in the middle, judged with all threats.
+"""
+
+
+def section(results: Results) -> str:
+    """The section on numbers from elsewhere."""
+    there: dict[Cell, Counts] = {
+        (one["measured"], one["kind"], one["rows"]): Counts(**one["counts"]) for one in results
+    }
+    head = "## Numbers from elsewhere"
+    if not there:
+        return f"{head}\n\nNot yet simulated."
+    code = next(one["code"] for one in results)
+    words = _WORDS.format(times=CELLS[PAIRED][2])
+    return "\n\n".join([
+        head,
+        paragraph(words).strip() + f" Code version {code}.",
+        "### Paired rows, in time, sharing storms: false “slower” and “faster”",
+        _by_rows("% of all comparisons [95 % interval]", there, _false),
+        "### Comparisons that carried a verdict, and false ones among these",
+        _by_rows("% that carried one (% of them false)", there, _of_those),
+        "### An arm one sd of a row above the other is seen",
+        _by_rows("% of all comparisons", there, _seen),
+        "### Other ways to measure",
+        paragraph(_APART_WORDS).strip(),
+        _others(there),
+    ])  # fmt: skip
+
+
+def held(results: Results) -> str:
+    """The worst share of false verdicts among those that are promised, in a sentence."""
+    shares = [
+        (_wrong(Counts(**one["counts"])), one["kind"], one["rows"])
+        for one in results
+        if one["measured"] == PAIRED and one["kind"] in HELD
+    ]
+    if not shares:
+        return "`steelyard judge`: not yet done."
+    worst, kind, rows = max(shares, key=lambda one: one[0].value)
+    beyond = sum(one.exceeds(BOUND) for one, _, _ in shares)
+    return (
+        f"`steelyard judge`, rows whose neighbours correlate by 0 to .7: false verdicts at their "
+        f"worst in {worst} % of comparisons ({kind}, {rows} rows); beyond 5 %: {beyond} of "
+        f"{len(shares)} cases."
+    )
+
+
+def _by_rows(head: str, there: Mapping[Cell, Counts], share: Share) -> str:
+    kinds, numbers, _ = CELLS[PAIRED]
+    rows = [
+        [kind, *(_cell(there.get((PAIRED, kind, n)), share) for n in numbers)] for kind in kinds
+    ]
+    return table([head, *(f"{n} rows" for n in numbers)], rows)
+
+
+def _others(there: Mapping[Cell, Counts]) -> str:
+    rows = []
+    for measured in (DRAWN, APART, SEQUENTIAL):
+        kinds, numbers, _ = CELLS[measured]
+        for kind in kinds:
+            for n in numbers:
+                found = there.get((measured, kind, n))
+                seen = "–" if measured == SEQUENTIAL else _cell(found, _seen)
+                shares = [_cell(found, share) for share in (_false, _of_those)]
+                rows.append([measured, kind, str(n), *shares, seen])
+    head = ["measured", "kind", "rows", "false, % [95 % interval]", "verdicts, % (false)", "seen"]
+    return table(head, rows)
+
+
+def _cell(found: Counts | None, share: Share) -> str:
+    return "not yet done" if found is None else share(found)
+
+
+def _wrong(counts: Counts) -> Proportion:
+    return Proportion(counts.different, counts.comparisons)
+
+
+def _false(counts: Counts) -> str:
+    return at_most(_wrong(counts), BOUND)
+
+
+def _of_those(counts: Counts) -> str:
+    given = counts.comparisons - counts.withheld
+    false = Proportion(counts.different, given)
+    return f"{percent(Proportion(given, counts.comparisons))} ({percent(false)})"
+
+
+def _seen(counts: Counts) -> str:
+    return percent(Proportion(counts.seen, counts.comparisons))
