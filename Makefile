@@ -54,8 +54,11 @@ tools:
 	      "or call make PYTHON=/path/to/python3.12" >&2; exit 2; }
 	@command -v cargo >/dev/null || \
 	  { echo "error: a Rust toolchain is needed: cargo was not found in PATH" >&2; \
-	    echo "HINT:  Install Rust 1.80 or newer (rustup, or Debian: apt-get install cargo)" >&2; \
+	    echo "HINT:  Install Rust 1.80 or newer (rustup, or a distribution that is new enough)" >&2; \
 	    exit 2; }
+	@cargo --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 80) }' || \
+	  { echo "error: Rust 1.80 or newer is needed: $$(cargo --version) is not" >&2; \
+	    echo "HINT:  Install it by rustup." >&2; exit 2; }
 	@command -v cc >/dev/null || \
 	  { echo "error: a C compiler is needed to link: cc was not found in PATH" >&2; \
 	    echo "HINT:  Debian: apt-get install gcc libc6-dev" >&2; exit 2; }

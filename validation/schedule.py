@@ -41,7 +41,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        """Unique among all cases, the same in every session."""
+        """Unique among all cases, the same in every run."""
         return f"{self.kind}/{self.number}"
 
     @property

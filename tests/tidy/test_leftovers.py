@@ -18,7 +18,8 @@ EXEMPT = {"tests/tidy/test_leftovers.py"}  # the bad examples stand here
 CANONICAL = '"registry+https://github.com/rust-lang/crates.io-index"'
 TEXT = (
     ".py", ".pyi", ".rs", ".sql", ".toml", ".md", ".css", ".js", ".j2", ".html", ".txt", ".lock",
-    ".json", ".sh", "Makefile", ".ci/run",
+    ".json", ".jsonl", ".csv", ".c", ".sh", "Makefile",
+    ".ci/run", ".ci/test", ".ci/check", ".ci/arm", ".ci/tools",
 )  # fmt: skip
 
 

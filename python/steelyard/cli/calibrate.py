@@ -30,7 +30,7 @@ def calibrate(
         typer.Option(metavar="PERCENT", help="Put this on: 0.5% to 50%; 3% if nothing is named."),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="How long to load the arms, in all: 20s to hours.")
+        str | None, typer.Option(help="Time under load, all arms; it takes twice that.")
     ] = None,
     overrides: Annotated[
         list[str] | None,

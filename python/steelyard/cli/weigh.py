@@ -32,7 +32,7 @@ def weigh(
     control: ControlBuild = None,
     arm: ArmBuild = None,
     budget: Annotated[
-        str | None, typer.Option(help="How long to load the arms, in all: 20s to hours.")
+        str | None, typer.Option(help="Time under load, all arms; it takes twice that.")
     ] = None,
     overrides: Annotated[
         list[str] | None,

@@ -84,11 +84,11 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ),
     ThreatKind.CARRY_OVER: _Template(
         "what one arm leaves behind (dirty pages, caches, burst credits) changes the next slice",
-        'weigh with cost = "whole", longer slices, or residency that keeps the arms apart',
+        'weigh with cost = "whole", or longer slices (--set budget.slice=1s)',
     ),
     ThreatKind.START_ORDER: _Template(
         "the arm started first has better memory, warmer files or an older process",
-        "the random order turns this into noise; a longer warm-up shrinks it",
+        "the random order turns this into noise; more and longer epochs shrink it",
     ),
     ThreatKind.UNEQUAL_DROPS: _Template(
         "slices were left out more often for one arm: the cause is not blind to the arms",
@@ -144,7 +144,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ),
     ThreatKind.NO_STEADY_STATE: _Template(
         "the load still drifted when the warm-up cap was reached",
-        "lengthen the warm-up or the epochs; the random order keeps the comparison fair",
+        "weigh fewer and longer epochs (--budget 5m --set budget.epochs=10); the random order "
+        "keeps the comparison fair",
     ),
     ThreatKind.SKEWED: _Template(
         "an arm has slow restarts of its own: rare, and on one side only",
@@ -171,7 +172,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.DIRECTORY_TIED: _Template(
         "each arm kept its own files for the whole weighing: their place on the disk is part "
         "of what was compared",
-        "weigh with fresh copies in every epoch, or at least three separate loads",
+        "weigh at a smaller scale, so that files can be put back in every epoch, or with at least "
+        "three separate loads (--set workload.loads=3)",
     ),
     ThreatKind.TOO_FEW_EPOCHS: _Template(
         "the budget or an interruption left fewer than 8 epochs",
@@ -209,7 +211,7 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "what changed on the machine between the arms (caches, clocks, neighbours, the disk) looks "
         "like the arm; no interval holds it",
         "measure the arms by turns, in random order: in simulated drift one arm after the other "
-        "calls equal things different in 81 % of cases",
+        "calls equal things different in 78 % of cases",
     ),
     ThreatKind.DRIFT_OR_ARM: _Template(
         "arms were measured one after the other, and the level moved inside an arm by half of what "
