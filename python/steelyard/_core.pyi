@@ -19,6 +19,11 @@ class Control(TypedDict):
     checkpoint: int
     redo: int
     timeline: int
+    full_page_writes: bool  # at the latest checkpoint
+    min_recovery_point: int
+    backup_start_point: int  # of the backup whose end is still to be replayed; 0: none
+    backup_end_point: int
+    backup_end_required: bool
     wal_log_hints: bool
     block_size: int
     segment_blocks: int
@@ -68,8 +73,9 @@ class Segment:
 
 def walk_cluster(
     directory: str | PathLike[str], tablespace_version: str
-) -> tuple[list[Segment], list[tuple[str, str]]]:
-    """Every relation file, and (label, why) of what was left out; OSError: no base or global."""
+) -> tuple[list[Segment], list[tuple[str, str]], list[tuple[str, str]]]:
+    """Every relation file, (label, why) of stray names that were skipped, and of what belongs to
+    the cluster and could not be entered; OSError: no base or global."""
 
 def broken_forks(
     segments: list[Segment], page_bytes: int, segment_blocks: int
@@ -82,9 +88,9 @@ def kernels() -> list[str]:
 def guess_damage(page: bytes, block: int) -> tuple[str, str]:
     """What probably happened to a damaged page: (kind, what says so)."""
 
-Told = tuple[str, int, int, int]
-"""(fault, expected checksum, found checksum, LSN); faults: "checksum", "header", "not empty",
-"short", "unreadable", "backwards"."""
+Told = tuple[str, int, int, int, int]
+"""(fault, expected checksum, found checksum, LSN, LSN at an earlier scrub); faults:
+"checksum", "header", "not empty", "short", "unreadable", "backwards"."""
 
 def judge_page(page: bytes, block: int, checksums: bool) -> Told | None:
     """What is wrong with a page as the scan judges it; None: it is sound or all zero."""
@@ -118,6 +124,7 @@ class Scanned(TypedDict):
     wrong: list[tuple[int, int, Told]]  # (index of the segment, block, what is wrong)
     dismissed: list[tuple[int, int, Told]]  # sound at a later look, or gone
     uncounted: int  # wrong blocks beyond the 10,000 that are listed
+    unchecked: int  # those of them that were too many to be looked at again
     vanished: list[str]
     denied: list[tuple[str, str]]
 

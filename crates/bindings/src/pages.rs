@@ -27,6 +27,11 @@ fn read_control(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     found.set_item("checkpoint", control.checkpoint())?;
     found.set_item("redo", control.redo())?;
     found.set_item("timeline", control.timeline())?;
+    found.set_item("full_page_writes", control.full_page_writes())?;
+    found.set_item("min_recovery_point", control.min_recovery_point())?;
+    found.set_item("backup_start_point", control.backup_start_point())?;
+    found.set_item("backup_end_point", control.backup_end_point())?;
+    found.set_item("backup_end_required", control.backup_end_required())?;
     found.set_item("wal_log_hints", control.wal_log_hints())?;
     found.set_item("block_size", control.block_size())?;
     found.set_item("segment_blocks", control.segment_blocks())?;

@@ -9,12 +9,14 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use steelyard_pages as pages;
-use steelyard_pages::{Event, Kernel, Origin, Progress, Suspect, Writer};
+use steelyard_pages::{Entry, Event, Kernel, Origin, Progress, Suspect, Writer};
 
 use crate::scrub::{inner_segments, read_catalogue, told, Segment, Told};
 
-/// Damaged blocks that are kept one by one; the others are only counted.
-const MOST_KEPT: usize = 10_000;
+/// Damaged blocks that are told one by one; the others are only counted.
+const MOST_TOLD: usize = 10_000;
+/// Blocks wrong at first that are kept to be looked at again.
+const MOST_KEPT: usize = 500_000;
 
 /// What a scan is asked beside its segments.
 #[derive(FromPyObject)]
@@ -83,7 +85,8 @@ impl Asked {
 #[derive(Default)]
 struct Seen {
     suspects: Vec<Suspect>,
-    uncounted: u64,
+    /// Wrong beyond those that are kept: nobody looks at them again.
+    unchecked: u64,
     vanished: Vec<usize>,
     denied: Vec<(usize, String)>,
     /// Read to the end without anything wrong, since Python was told last.
@@ -117,9 +120,16 @@ impl Seen {
                     wrong,
                 });
             }
-            Event::Wrong { .. } => self.uncounted += 1,
+            Event::Wrong { .. } => self.unchecked += 1,
             Event::Vanished { segment } => self.vanished.push(segment),
-            Event::Denied { segment, error } => self.denied.push((segment, error.to_string())),
+            Event::Denied { segment, error } => {
+                self.denied.push((segment, error.to_string()));
+                // What was known of it stays known.
+                if let Some(before) = earlier.get(segment).copied().flatten() {
+                    let unknown = vec![Entry::default(); before.len() / pages::ENTRY_BYTES];
+                    self.keep(&segments[segment], &unknown, Some(before), writer, progress);
+                }
+            }
             Event::Done {
                 segment, entries, ..
             } => {
@@ -128,16 +138,28 @@ impl Seen {
                 }
                 let each = &segments[segment];
                 let is_unlogged = unlogged.contains(&identity(each));
-                if let Some(writer) = writer
-                    .as_mut()
-                    .filter(|_| pages::is_catalogued(each, is_unlogged))
-                {
-                    if let Err(error) = writer.add(each, &entries, earlier[segment]) {
-                        self.failure.get_or_insert(PyOSError::new_err(error));
-                        progress.stop.store(true, Ordering::Relaxed);
-                    }
+                if pages::is_catalogued(each, is_unlogged) {
+                    self.keep(each, &entries, earlier[segment], writer, progress);
                 }
             }
+        }
+    }
+
+    /// Puts a segment's entries into the catalogue that is being written, if there is one.
+    fn keep(
+        &mut self,
+        segment: &pages::Segment,
+        entries: &[Entry],
+        earlier: Option<&[u8]>,
+        writer: &mut Option<Writer>,
+        progress: &Progress,
+    ) {
+        let added = writer
+            .as_mut()
+            .map(|writer| writer.add(segment, entries, earlier));
+        if let Some(Err(error)) = added {
+            self.failure.get_or_insert(PyOSError::new_err(error));
+            progress.stop.store(true, Ordering::Relaxed);
         }
     }
 
@@ -259,6 +281,7 @@ fn answer<'py>(
     let listed = |suspects: &[Suspect]| -> Vec<(usize, u32, Told)> {
         suspects
             .iter()
+            .take(MOST_TOLD)
             .map(|s| (s.segment, s.block, told(s.wrong)))
             .collect()
     };
@@ -269,7 +292,9 @@ fn answer<'py>(
     found.set_item("bytes", counts.bytes.load(Ordering::Relaxed))?;
     found.set_item("wrong", listed(&checked.wrong))?;
     found.set_item("dismissed", listed(&checked.dismissed))?;
-    found.set_item("uncounted", seen.uncounted)?;
+    let untold = checked.wrong.len().saturating_sub(MOST_TOLD) as u64;
+    found.set_item("uncounted", untold + seen.unchecked)?;
+    found.set_item("unchecked", seen.unchecked)?;
     let vanished: Vec<String> = seen.vanished.iter().map(|s| label(*s)).collect();
     found.set_item("vanished", vanished)?;
     let denied: Vec<(String, String)> = seen

@@ -85,24 +85,23 @@ impl Segment {
     }
 }
 
-/// Segments, and what was left out with the reason.
-type Walked = (Vec<Segment>, Vec<(String, String)>);
+/// Labels of what was left out, with the reason.
+type LeftOut = Vec<(String, String)>;
 
-/// Every relation file of a data directory; (segments, [(label, why it was left out)]).
+/// Every relation file of a data directory, what was skipped, and what could not be entered.
 #[pyfunction]
 fn walk_cluster(
     py: Python<'_>,
     directory: PathBuf,
     tablespace_version: String,
-) -> PyResult<Walked> {
+) -> PyResult<(Vec<Segment>, LeftOut, LeftOut)> {
     let found = py.detach(|| pages::walk(&directory, &tablespace_version))?;
     let segments = found.segments.into_iter().map(Segment::of).collect();
-    let skipped = found
-        .skipped
-        .into_iter()
-        .map(|s| (s.label, s.reason))
-        .collect();
-    Ok((segments, skipped))
+    let told = |left_out: Vec<pages::Skipped>| -> LeftOut {
+        let told = left_out.into_iter().map(|s| (s.label, s.reason));
+        told.collect()
+    };
+    Ok((segments, told(found.skipped), told(found.denied)))
 }
 
 /// Forks whose segments do not follow each other: [(label, first missing block, reason)].
@@ -137,7 +136,8 @@ fn guess_damage(page: &[u8], block: u32) -> PyResult<(&'static str, String)> {
     Ok((found.kind, found.detail))
 }
 
-/// What is wrong with a page as the scan judges it: (fault, expected, found, LSN), or None.
+/// What is wrong with a page as the scan judges it: (fault, expected, found, LSN, LSN
+/// before), or None.
 #[pyfunction]
 fn judge_page(page: &[u8], block: u32, checksums: bool) -> PyResult<Option<Told>> {
     require_page(page)?;
@@ -149,10 +149,11 @@ fn judge_page(page: &[u8], block: u32, checksums: bool) -> PyResult<Option<Told>
     Ok(judge.page(page, block).map(told))
 }
 
-pub(crate) type Told = (&'static str, u16, u16, u64);
+pub(crate) type Told = (&'static str, u16, u16, u64, u64);
 
 pub(crate) fn told(wrong: pages::Wrong) -> Told {
-    (wrong.fault.name(), wrong.expected, wrong.found, wrong.lsn)
+    let name = wrong.fault.name();
+    (name, wrong.expected, wrong.found, wrong.lsn, wrong.before)
 }
 
 pub(crate) fn require_page(page: &[u8]) -> PyResult<()> {

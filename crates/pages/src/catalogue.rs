@@ -259,6 +259,7 @@ pub fn gone_backwards(
                     expected,
                     found,
                     lsn: now.lsn,
+                    before: before.lsn,
                 },
             )
         })

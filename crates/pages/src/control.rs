@@ -19,6 +19,11 @@ const TIME: usize = 24;
 const CHECKPOINT: usize = 32;
 const REDO: usize = 40;
 const TIMELINE: usize = 48;
+const FULL_PAGE_WRITES: usize = 56;
+const MIN_RECOVERY_POINT: usize = 136;
+const BACKUP_START_POINT: usize = 152;
+const BACKUP_END_POINT: usize = 160;
+const BACKUP_END_REQUIRED: usize = 168;
 const WAL_LOG_HINTS: usize = 176;
 const BLOCK_SIZE: usize = 216;
 const SEGMENT_BLOCKS: usize = 220;
@@ -186,6 +191,31 @@ impl ControlFile {
 
     pub fn timeline(&self) -> u32 {
         u32_at(&self.bytes, TIMELINE)
+    }
+
+    /// Whether at the latest checkpoint the first change of a page logged all of it.
+    pub fn full_page_writes(&self) -> bool {
+        self.bytes[FULL_PAGE_WRITES] != 0
+    }
+
+    /// Where archive recovery must come to at least; 0: it is not under way.
+    pub fn min_recovery_point(&self) -> u64 {
+        u64_at(&self.bytes, MIN_RECOVERY_POINT)
+    }
+
+    /// Where the base backup began whose end is still to be replayed; 0: none.
+    pub fn backup_start_point(&self) -> u64 {
+        u64_at(&self.bytes, BACKUP_START_POINT)
+    }
+
+    /// Where that backup ended, when it was taken from a standby; 0: not known.
+    pub fn backup_end_point(&self) -> u64 {
+        u64_at(&self.bytes, BACKUP_END_POINT)
+    }
+
+    /// Whether replay must come upon the record that ends the backup.
+    pub fn backup_end_required(&self) -> bool {
+        self.bytes[BACKUP_END_REQUIRED] != 0
     }
 
     /// Whether the first change of hint bits after a checkpoint is logged, checksums or not.

@@ -43,6 +43,8 @@ pub struct Wrong {
     /// The checksum in its header.
     pub found: u16,
     pub lsn: u64,
+    /// The LSN at an earlier scrub, of a page that went backwards.
+    pub before: u64,
 }
 
 /// How pages of a cluster are judged.
@@ -91,6 +93,7 @@ impl Judge {
             expected: computed.unwrap_or(header.checksum),
             found: header.checksum,
             lsn: header.lsn,
+            before: 0,
         };
         if header.is_new() {
             return (!is_all_zero(page)).then(|| wrong(Fault::NotEmpty));

@@ -21,7 +21,7 @@ mod trials;
 mod walk;
 
 pub use algorithm::{Algorithm, Identity, Place, Scheme};
-pub use catalogue::{is_catalogued, Catalogue, Entry, Origin, Writer};
+pub use catalogue::{is_catalogued, Catalogue, Entry, Origin, Writer, ENTRY_BYTES};
 pub use checksum::{page_checksum, page_checksums, stored_checksum, PAGE_BYTES};
 pub use control::{set_checksum_version, ControlError, ControlFile, State};
 pub use crc32c::crc32c;

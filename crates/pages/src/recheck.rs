@@ -147,6 +147,7 @@ impl Look<'_> {
             expected: before.checksum,
             found: now.checksum,
             lsn: now.lsn,
+            before: before.lsn,
         })
     }
 }

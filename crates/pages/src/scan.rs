@@ -220,8 +220,12 @@ impl<'a> Work<'a> {
         open.read_ahead(segment, piece.from);
         let mut at = piece.from;
         while at < piece.to && !self.progress.stop.load(Ordering::Relaxed) {
-            // A last page that was half there at the walk may be whole by now.
-            let left = (piece.to - at).next_multiple_of(page_bytes as u64);
+            let left = match segment.offset {
+                // A last page that was half there at the walk may be whole by now.
+                0 => (piece.to - at).next_multiple_of(page_bytes as u64),
+                // Inside an archive what follows is not this file's.
+                _ => piece.to - at,
+            };
             let wanted = left.min(buffer.len() as u64) as usize;
             self.pace.take(wanted, &self.progress.stop);
             let chunk = &mut buffer[..wanted];
@@ -253,9 +257,9 @@ impl<'a> Work<'a> {
     ) -> usize {
         let page_bytes = self.options.judge.page_bytes;
         let mut done = 0;
-        for page in chunk.chunks_exact_mut(page_bytes) {
+        for page in chunk.chunks_mut(page_bytes) {
             match open.read(&self.segments[number], at + done as u64, page) {
-                Ok(bytes) if bytes < page_bytes => return done + bytes,
+                Ok(bytes) if bytes < page.len() => return done + bytes,
                 Ok(_) => {}
                 Err(_) => {
                     page.fill(0);
@@ -263,7 +267,7 @@ impl<'a> Work<'a> {
                     let _ = events.send(told(number, block, Fault::Unreadable));
                 }
             }
-            done += page_bytes;
+            done += page.len();
         }
         done
     }
@@ -331,6 +335,7 @@ fn told(segment: usize, block: u32, fault: Fault) -> Event {
         expected: 0,
         found: 0,
         lsn: 0,
+        before: 0,
     };
     Event::Wrong {
         segment,

@@ -27,7 +27,7 @@ pub struct Segment {
     pub file: RelationFile,
 }
 
-/// A file or directory that was not scanned, and why.
+/// A file or directory that was not scanned, or could not be, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     pub label: String,
@@ -38,7 +38,10 @@ pub struct Skipped {
 #[derive(Debug, Default)]
 pub struct Found {
     pub segments: Vec<Segment>,
+    /// Stray names, which hold nothing of the cluster.
     pub skipped: Vec<Skipped>,
+    /// What belongs to the cluster and could not be entered: nothing is known of it.
+    pub denied: Vec<Skipped>,
     visited: HashSet<(u64, u64)>,
 }
 
@@ -53,7 +56,14 @@ pub fn walk(directory: &Path, tablespace_version: &str) -> io::Result<Found> {
         true,
     )?;
     found.databases(&directory.join("base"), "base", DEFAULT_TABLESPACE, true)?;
-    for (entry, name) in sorted_entries(&directory.join("pg_tblspc")).unwrap_or_default() {
+    let links = match sorted_entries(&directory.join("pg_tblspc")) {
+        Ok(entries) => entries,
+        Err(error) => {
+            found.deny("pg_tblspc", error);
+            Vec::new()
+        }
+    };
+    for (entry, name) in links {
         let label = format!("pg_tblspc/{name}");
         let Ok(oid) = name.parse() else {
             found.skip(&label, "not a tablespace");
@@ -61,10 +71,16 @@ pub fn walk(directory: &Path, tablespace_version: &str) -> io::Result<Found> {
         };
         let inside = entry.join(tablespace_version);
         let label = format!("{label}/{tablespace_version}");
-        if inside.is_dir() {
-            found.databases(&inside, &label, oid, false)?;
-        } else {
-            found.skip(&label, "the tablespace has no such directory");
+        match fs::metadata(&inside) {
+            Ok(status) if status.is_dir() => found.databases(&inside, &label, oid, false)?,
+            Ok(_) => found.deny(&label, "not a directory"),
+            // Gone with its link, it was dropped; CREATE TABLESPACE always makes the directory.
+            Err(_) if fs::symlink_metadata(&entry).is_err() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => found.deny(
+                &label,
+                "the tablespace has no such directory: it is not mounted, or was not restored",
+            ),
+            Err(error) => found.deny(&label, error),
         }
     }
     Ok(found)
@@ -72,10 +88,11 @@ pub fn walk(directory: &Path, tablespace_version: &str) -> io::Result<Found> {
 
 impl Found {
     fn skip(&mut self, label: &str, reason: impl ToString) {
-        self.skipped.push(Skipped {
-            label: label.to_owned(),
-            reason: reason.to_string(),
-        });
+        self.skipped.push(left_out(label, reason));
+    }
+
+    fn deny(&mut self, label: &str, reason: impl ToString) {
+        self.denied.push(left_out(label, reason));
     }
 
     fn databases(
@@ -90,12 +107,17 @@ impl Found {
         };
         for (entry, name) in entries {
             let label = format!("{label}/{name}");
-            match name.parse() {
-                Ok(oid) if entry.is_dir() => {
-                    self.relations(&entry, &label, (tablespace, oid), false)?;
+            let Ok(oid) = name.parse() else {
+                // pgsql_tmp is what queries spill: no pages.
+                if !name.starts_with("pgsql_tmp") {
+                    self.skip(&label, "not a database's directory");
                 }
-                _ if name.starts_with("pgsql_tmp") => {} // what queries spill: no pages
-                _ => self.skip(&label, "not a database's directory"),
+                continue;
+            };
+            match fs::metadata(&entry) {
+                Ok(status) if !status.is_dir() => self.skip(&label, "not a database's directory"),
+                Err(error) if is_there(&entry) => self.deny(&label, error),
+                _ => self.relations(&entry, &label, (tablespace, oid), false)?,
             }
         }
         Ok(())
@@ -114,7 +136,13 @@ impl Found {
         for (path, name) in entries {
             let label = format!("{label}/{name}");
             let Some(file) = parse_relation_file(&name) else {
-                if !is_known_other(&name) {
+                let whole = name.strip_prefix("INCREMENTAL.");
+                if whole.and_then(parse_relation_file).is_some() {
+                    self.deny(
+                        &label,
+                        "only what changed: pg_combinebackup makes the file whole",
+                    );
+                } else if !is_known_other(&name) {
                     self.skip(&label, "not the name of a relation file");
                 }
                 continue;
@@ -130,14 +158,14 @@ impl Found {
                     file,
                 }),
                 Ok(_) => self.skip(&label, "not a regular file"),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {} // dropped meanwhile
-                Err(error) => self.skip(&label, error),
+                Err(error) if is_there(&path) => self.deny(&label, error),
+                Err(_) => {} // dropped meanwhile
             }
         }
         Ok(())
     }
 
-    /// The entries of a directory; None: it was there before, vanished, or cannot be read.
+    /// The entries of a directory; None: it was scanned already, vanished, or cannot be read.
     fn enter(
         &mut self,
         path: &Path,
@@ -155,12 +183,28 @@ impl Found {
             }
             Ok((_, entries)) => Ok(Some(entries)),
             Err(error) if required => Err(error),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
-                self.skip(label, error);
+                if is_there(path) {
+                    self.deny(label, error);
+                }
                 Ok(None)
             }
         }
+    }
+}
+
+fn left_out(label: &str, reason: impl ToString) -> Skipped {
+    Skipped {
+        label: label.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+/// Whether a name exists although what it leads to cannot be read: it was not dropped meanwhile.
+fn is_there(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(_) => true,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 

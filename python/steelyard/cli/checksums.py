@@ -59,7 +59,7 @@ def render(found: Enabling) -> str:
         ]
         if not found.same_disk:
             lines.append("  writing was measured on another disk: --measure-in DIR names one on it")
-        if life in (Life.RUNNING, Life.CRASHED):
+        if life in (Life.RUNNING, Life.POSSIBLY, Life.CRASHED):
             lines.append("  the server must be shut down cleanly first")
         lines += [
             "without that downtime, by a standby:",

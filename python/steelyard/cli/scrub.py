@@ -26,6 +26,9 @@ MaxRate = Annotated[
 BaseBackup = Annotated[
     bool, typer.Option("--base-backup", help="It is a base backup: a directory, base.tar, .tar.gz.")
 ]
+Crashed = Annotated[
+    bool, typer.Option("--crashed", help="No server runs there, although it looks like it.")
+]
 CatalogueFile = Annotated[
     Path | None,
     typer.Option(
@@ -56,6 +59,7 @@ def scrub(
     threads: Threads = None,
     max_rate: MaxRate = None,
     base_backup: BaseBackup = False,
+    crashed: Crashed = False,
     catalogue: CatalogueFile = None,
     state: StateFile = None,
     server: Server = None,
@@ -78,6 +82,7 @@ def scrub(
         threads=threads,
         max_rate=_rate(max_rate),
         backup=base_backup,
+        crashed=crashed,
         catalogue=catalogue,
         state=state,
         server=server,

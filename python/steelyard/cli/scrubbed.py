@@ -83,9 +83,10 @@ def render(outcome: Outcome) -> str:
     lines += [f"not read: {path}: {reason}" for path, reason in outcome.denied[:MOST_SHOWN]]
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
-        what = "Starting it" if outcome.life is Life.CRASHED else "Restoring it"
+        what = {Life.CRASHED: "Starting it", Life.BACKUP: "Restoring it"}
         lines.append(
-            f"  {what} replays the log, which writes these pages anew; scrub it afterwards."
+            f"  {what.get(outcome.life, 'Recovery')} replays the log, which writes these pages "
+            "anew; scrub it afterwards."
         )
     lines += _listed("damaged", outcome.bad, outcome.bad_blocks)
     if not outcome.bad_blocks:

@@ -19,15 +19,18 @@ from steelyard.integrity.cluster_state import (
     Life,
     backup_start,
     major_of,
+    mapped_tablespaces,
     read_layout,
-    wal_end,
+    refuse_incremental,
 )
+from steelyard.integrity.wal import manifest_end, named_end
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 _MAIN = re.compile(r"(?:\./)?(global|base/(\d+))/([^/]+)")
 _SPACE = re.compile(r"(?:\./)?(PG_\d+_\d+)/(\d+)/([^/]+)")
 _WAL = re.compile(r"(?:\./)?(?:pg_wal/)?([0-9A-F]{24})")
-_FILES = ("PG_VERSION", "backup_label", "global/pg_control")
+_FILES = ("PG_VERSION", "backup_label", "tablespace_map", "global/pg_control")
+_PIECE = re.compile(r"INCREMENTAL\.\d+(_[a-z]+)?(\.\d+)?")
 _MOST_BYTES = 1 << 20
 GLOBAL, DEFAULT = 1664, 1663
 
@@ -39,6 +42,7 @@ class Archive:
     state: ClusterState
     segments: tuple[Segment, ...]
     skipped: tuple[tuple[str, str], ...]
+    denied: tuple[tuple[str, str], ...]  # what belongs to the backup and is not whole
     compressed: bool  # members can only be read one after the other
 
 
@@ -82,6 +86,7 @@ def read_archives(paths: list[Path]) -> Archive:
     wal: list[str] = []
     segments: list[Segment] = []
     skipped: list[tuple[str, str]] = []
+    denied: list[tuple[str, str]] = []
     for path in paths:
         try:
             for member, content in members(path):
@@ -93,12 +98,18 @@ def read_archives(paths: list[Path]) -> Archive:
                 elif found := _WAL.fullmatch(name):
                     wal.append(found[1])
                 else:
-                    _take(path, member, segments, skipped)
+                    _take(path, member, segments, skipped, denied)
         except (tarfile.TarError, OSError, EOFError) as error:
             raise UsageError(f'could not read archive "{path}": {error}') from error
     state = _state(paths[0], small, wal)
     compressed = any(path.suffix != ".tar" for path in paths)
-    return Archive(state, tuple(segments), tuple(skipped), compressed)
+    there = {path.name.partition(".")[0] for path in paths}
+    denied += [
+        (f"pg_tblspc/{oid}", f"tablespace_map names it, and there is no {oid}.tar here")
+        for oid in state.tablespaces
+        if str(oid) not in there
+    ]
+    return Archive(state, tuple(segments), tuple(skipped), tuple(denied), compressed)
 
 
 def members(path: Path) -> Iterator[tuple[tarfile.TarInfo, _Content]]:
@@ -154,6 +165,7 @@ def _take(
     member: tarfile.TarInfo,
     segments: list[Segment],
     skipped: list[tuple[str, str]],
+    denied: list[tuple[str, str]],
 ) -> None:
     place = place_of(path, member.name)
     if place is None:
@@ -164,7 +176,10 @@ def _take(
     try:
         segments.append(Segment(path, label, member.offset_data, member.size, tablespace, database))
     except ValueError:
-        skipped.append((label, "not the name of a relation file"))
+        if _PIECE.fullmatch(label.rpartition("/")[2]):
+            denied.append((label, "only what changed: pg_combinebackup makes the file whole"))
+        else:
+            skipped.append((label, "not the name of a relation file"))
 
 
 def _state(path: Path, small: dict[str, bytes], wal: list[str]) -> ClusterState:
@@ -173,9 +188,21 @@ def _state(path: Path, small: dict[str, bytes], wal: list[str]) -> ClusterState:
         raise UsageError(f'not a base backup: "{path}" has no file "{missing[0]}"')
     major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
     layout = _layout(small["global/pg_control"], major)
-    start = backup_start(small.get("backup_label", b"").decode(errors="replace"))
-    end = wal_end(wal, layout.wal_segment_bytes)
-    return ClusterState(path.parent, layout, Life.BACKUP, None, start or layout.redo, end)
+    label = small.get("backup_label", b"").decode(errors="replace")
+    refuse_incremental(label, path)
+    start = backup_start(label) or layout.redo
+    ends = (
+        named_end(wal, start, layout.timeline, layout.wal_segment_bytes),
+        manifest_end(path.parent / "backup_manifest"),
+    )
+    return ClusterState(
+        path.parent,
+        layout,
+        Life.BACKUP,
+        replay_from=start,
+        replay_to=max((end for end in ends if end), default=None),
+        tablespaces=mapped_tablespaces(small.get("tablespace_map", b"").decode(errors="replace")),
+    )
 
 
 def _layout(control: bytes, major: int) -> Layout:

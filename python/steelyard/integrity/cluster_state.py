@@ -11,14 +11,16 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.postgres.control import CONTROL_FILE
-from steelyard.engines.postgres.pidfile import read_pid_file
+from steelyard.engines.postgres.pidfile import PidFile, read_pid_file
 from steelyard.errors import UsageError
+from steelyard.integrity.wal import log_end, manifest_end
 
 MAJORS = {1201: range(12, 13), 1300: range(13, 17), 1700: range(17, 18), 1800: range(18, 19)}
 """Major versions by the version of their control file (catalog/pg_control.h)."""
 STOPPED = ("shut down", "shut down in recovery")
 _READS = 20
 _BETWEEN_READS_S = 0.05
+_CLOCKS_DIFFER_S = 300
 
 
 class Life(Enum):
@@ -26,6 +28,7 @@ class Life(Enum):
 
     STOPPED = "stopped"  # cleanly: what is wrong is damaged
     RUNNING = "running"  # what is wrong is looked at again
+    POSSIBLY = "possibly running"  # its process cannot be seen: the same
     CRASHED = "crashed"  # torn pages may be healed by its write-ahead log
     BACKUP = "base backup"  # the same; restoring replays the log
 
@@ -45,6 +48,11 @@ class Layout:
     state: str
     checkpoint: int
     redo: int
+    full_page_writes: bool  # at the latest checkpoint
+    min_recovery_point: int
+    backup_start_point: int  # of the backup whose end is still to be replayed; 0: none
+    backup_end_point: int
+    backup_end_required: bool
 
     @property
     def tablespace_version(self) -> str:
@@ -61,28 +69,129 @@ class ClusterState:
     life: Life
     pid: int | None = None  # of the server that runs there
     replay_from: int | None = None  # pages from here on may be healed by replay
-    replay_to: int | None = None  # where the write-ahead log that is there ends at the latest
+    replay_to: int | None = None  # where that log ends; None: it is not known, or not there
+    heals_torn: bool = True  # the log holds whole pages (full_page_writes)
+    tablespaces: tuple[int, ...] = ()  # that a backup's tablespace_map names
 
 
-def look_at(directory: Path, *, backup: bool = False) -> ClusterState:
-    """The state of a data directory. UsageError says why it is none that can be read."""
+def look_at(directory: Path, *, backup: bool = False, crashed: bool = False) -> ClusterState:
+    """The state of a data directory. UsageError says why it is none that can be read.
+
+    `backup` and `crashed` are the user's word for what the files do not tell.
+    """
     if not directory.is_dir():
         kind = "a file" if directory.exists() else "missing"
         raise UsageError(f'not a data directory: "{directory}" is {kind}')
     layout = read_layout(directory / CONTROL_FILE, read_major(directory))
-    label = directory / "backup_label"
+    lock = None if backup else read_pid_file(directory)
     pid = None if backup else living_pid(directory)
-    if backup or (label.is_file() and pid is None):
-        start = backup_start(label.read_text(errors="replace")) if label.is_file() else None
-        return ClusterState(
-            directory, layout, Life.BACKUP, None, start or layout.redo, last_wal(directory, layout)
+    if crashed and pid is not None:
+        raise UsageError(
+            f'a server runs in "{directory}": its process is {pid}',
+            hint="Leave out --crashed; what the server is just writing is looked at again.",
         )
+    if backup or ((directory / "backup_label").is_file() and lock is None):
+        return _backup(directory, layout)
     if pid is not None:
-        return ClusterState(directory, layout, Life.RUNNING, pid)
+        return _open(directory, layout, Life.RUNNING, pid, is_recovering(layout, lock))
     if layout.state in STOPPED:
-        return ClusterState(directory, layout, Life.STOPPED)
-    end = last_wal(directory, layout)
-    return ClusterState(directory, layout, Life.CRASHED, None, layout.redo, end)
+        consistent = not (layout.backup_start_point or layout.backup_end_required)
+        life = Life.STOPPED if consistent else Life.CRASHED
+        return _open(directory, layout, life, None, not consistent)
+    if lock is not None and not crashed and not _is_of_earlier_boot(lock):
+        return ClusterState(directory, layout, Life.POSSIBLY)
+    return _open(directory, layout, Life.CRASHED, None, True)
+
+
+def _open(
+    directory: Path, layout: Layout, life: Life, pid: int | None, recovering: bool
+) -> ClusterState:
+    if not recovering:
+        return ClusterState(directory, layout, life, pid)
+    ends = [log_end(directory, layout.redo, layout.timeline, layout.wal_segment_bytes)]
+    # The log of archive recovery may come from elsewhere: that it reaches here is known.
+    ends += [layout.min_recovery_point, layout.backup_end_point]
+    if layout.backup_start_point:
+        ends.append(manifest_end(directory / "backup_manifest"))
+    return ClusterState(
+        directory,
+        layout,
+        life,
+        pid,
+        replay_from=layout.redo,
+        replay_to=max((end for end in ends if end), default=None),
+        # While a backup is taken whole pages are logged in any case.
+        heals_torn=layout.full_page_writes or layout.backup_start_point != 0,
+    )
+
+
+def _backup(directory: Path, layout: Layout) -> ClusterState:
+    label = _text(directory / "backup_label")
+    refuse_incremental(label, directory)
+    start = backup_start(label) or layout.redo
+    ends = (
+        log_end(directory, start, layout.timeline, layout.wal_segment_bytes),
+        manifest_end(directory / "backup_manifest"),
+    )
+    return ClusterState(
+        directory,
+        layout,
+        Life.BACKUP,
+        replay_from=start,
+        replay_to=max((end for end in ends if end), default=None),
+        tablespaces=mapped_tablespaces(_text(directory / "tablespace_map")),
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise _unreadable(file, error) from error
+
+
+def refuse_incremental(label: str, path: Path) -> None:
+    """UsageError: backup_label says that only what changed since another backup is here."""
+    if "INCREMENTAL FROM LSN" in label:
+        raise UsageError(
+            f'an incremental backup cannot be scrubbed: "{path}"',
+            detail="Most of its files hold only the blocks that changed since another backup.",
+            hint="Make it whole by pg_combinebackup, and scrub what that writes.",
+        )
+
+
+def mapped_tablespaces(text: str) -> tuple[int, ...]:
+    """The tablespaces of a backup, as its tablespace_map names them."""
+    return tuple(int(found) for found in re.findall(r"^(\d+) ", text, re.MULTILINE))
+
+
+def is_recovering(layout: Layout, lock: PidFile | None) -> bool:
+    """Whether a server that lives may not have come to a consistent state yet.
+
+    A standby accepts connections ("ready") as soon as it has.
+    """
+    status = lock.status if lock is not None else ""
+    if layout.state == "in archive recovery":
+        unfinished = layout.backup_start_point != 0 or layout.backup_end_required
+        return unfinished or status != "ready"
+    if layout.state in STOPPED:
+        return False
+    return status == "starting" or layout.state in ("in crash recovery", "starting up")
+
+
+def _is_of_earlier_boot(lock: PidFile) -> bool:
+    """Whether the machine was started after the server: then no process of it is left."""
+    try:
+        found = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+    except OSError:
+        return False
+    return (
+        found is not None
+        and lock.started is not None
+        and lock.started + _CLOCKS_DIFFER_S < int(found[1])
+    )
 
 
 def read_major(directory: Path) -> int:
@@ -149,6 +258,11 @@ def read_layout(file: Path, major: int) -> Layout:
         state=control["state"],
         checkpoint=control["checkpoint"],
         redo=control["redo"],
+        full_page_writes=control["full_page_writes"],
+        min_recovery_point=control["min_recovery_point"],
+        backup_start_point=control["backup_start_point"],
+        backup_end_point=control["backup_end_point"],
+        backup_end_required=control["backup_end_required"],
     )
 
 
@@ -179,27 +293,6 @@ def backup_start(label: str) -> int | None:
     """Where replay of a base backup begins, as its backup_label says."""
     found = _START.search(label)
     return (int(found[1], 16) << 32) + int(found[2], 16) if found else None
-
-
-def last_wal(directory: Path, layout: Layout) -> int | None:
-    """The end of the newest segment of write-ahead log that is there; None: there is none.
-
-    An LSN behind it is no page that waits for replay: it is damage that hit the LSN.
-    """
-    try:
-        names = [entry.name for entry in (directory / "pg_wal").iterdir()]
-    except OSError:
-        return None
-    return wal_end([name for name in names if _WAL_NAME.fullmatch(name)], layout.wal_segment_bytes)
-
-
-_WAL_NAME = re.compile(r"[0-9A-F]{24}")
-
-
-def wal_end(names: list[str], segment_bytes: int) -> int | None:
-    """The end of the last of these segments (XLogFileName of access/xlog_internal.h)."""
-    ends = [(int(n[8:16], 16) << 32) + (int(n[16:], 16) + 1) * segment_bytes for n in names]
-    return max(ends, default=None)
 
 
 def format_lsn(lsn: int) -> str:

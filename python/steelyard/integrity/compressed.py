@@ -28,7 +28,7 @@ def read_compressed(paths: Sequence[Path], archive: Archive, wanted: Sequence[Se
             block = wanted[number].segment * layout.segment_blocks
             for page in content.pages(layout.page_bytes):
                 whole = len(page) == layout.page_bytes
-                told = judge_page(page, block, layout.checksums) if whole else ("short", 0, 0, 0)
+                told = judge_page(page, block, layout.checksums) if whole else ("short", 0, 0, 0, 0)
                 if told is not None:
                     wrong.append((number, block, told))
                 read += len(page)
@@ -42,6 +42,7 @@ def read_compressed(paths: Sequence[Path], archive: Archive, wanted: Sequence[Se
         "wrong": wrong,
         "dismissed": [],
         "uncounted": 0,
+        "unchecked": 0,
         "vanished": [],
         "denied": [],
     }

@@ -72,7 +72,7 @@ def enabling(path: Path, records: Path = Path("records"), place: Path | None = N
     """
     state = look_at(path)
     try:
-        segments, _ = walk_cluster(path, state.layout.tablespace_version)
+        segments, _, _ = walk_cluster(path, state.layout.tablespace_version)
     except OSError as error:
         raise UsageError(f'could not read data directory "{path}": {error}') from error
     place = place or _existing(cache_root())

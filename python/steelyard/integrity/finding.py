@@ -29,6 +29,7 @@ class Finding:
     expected: int = 0  # checksum
     found: int = 0
     lsn: int = 0
+    before: int = 0  # the LSN at an earlier scrub, of a page that went backwards
     offset: int = 0  # in the file, in bytes
     database: int = 0
     filenode: int = 0

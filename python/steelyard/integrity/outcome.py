@@ -62,5 +62,6 @@ class Outcome:
             "transient": self.transient,
             "vanished": list(self.vanished),
             "skipped": [{"path": p, "reason": r} for p, r in (*self.skipped, *self.denied)],
+            "denied": [{"path": p, "reason": r} for p, r in self.denied],
             "notes": list(self.notes),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
@@ -11,7 +12,7 @@ from steelyard._core import Segment
 from steelyard.errors import RecordError, UsageError
 
 FORMAT = 1
-FIRST_LINE = 1 << 12
+_TIME = "%Y-%m-%d %H:%M:%S UTC"
 
 
 class Resumption:
@@ -25,6 +26,8 @@ class Resumption:
         self.path = path
         self.done: dict[str, int] = {}  # label → bytes
         self._identity = {"format": FORMAT, "scrub_of": system_identifier}
+        self.began = time.strftime(_TIME, time.gmtime())
+        """When the first of these files was read."""
         if path.exists():
             self._recall()
         try:
@@ -32,14 +35,16 @@ class Resumption:
         except OSError as error:
             raise UsageError(f'could not write "{path}": {error.strerror}') from error
         if self._stream.tell() == 0:
-            self._write(self._identity)
+            self._write({**self._identity, "began": self.began})
 
     def _recall(self) -> None:
         lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
         try:
-            first = json.loads(lines[0]) if lines else self._identity
+            first = json.loads(lines[0]) if lines else dict(self._identity)
         except ValueError:
             first = None
+        if isinstance(first, dict):
+            self.began = first.pop("began", "an unknown time")
         if first != self._identity:
             raise UsageError(
                 f'cannot go on with "{self.path}": it is not of a scrub of this cluster',

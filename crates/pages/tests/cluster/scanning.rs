@@ -50,6 +50,22 @@ fn every_kind_of_fault_is_found_in_its_block() {
 }
 
 #[test]
+fn inside_an_archive_a_short_last_page_is_short_and_nothing_behind_it_is_read() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 3, 9);
+    let mut archive = vec![b'h'; 512];
+    archive.extend(&fs::read(&path).expect("read")[..2 * PAGE + 5000]);
+    archive.resize(512 + 4 * PAGE, 0); // padding, and the next member
+    fs::write(&path, archive).expect("written");
+    let mut segments = made.walk().segments;
+    segments[0].offset = 512;
+    segments[0].bytes = 2 * PAGE as u64 + 5000;
+    let label = "base/5/16384".to_owned();
+    let wanted = (vec![(label, 2, Fault::Short)], 2);
+    assert_eq!(scanned(&segments, &options(1)), wanted);
+}
+
+#[test]
 fn without_checksums_headers_are_still_looked_at() {
     let made = Made::new();
     let path = made.relation("base/5/16384", 0, 4, 9);
@@ -137,6 +153,7 @@ fn suspect(block: u32) -> Suspect {
         expected: 1,
         found: 2,
         lsn: 0,
+        before: 0,
     };
     Suspect {
         segment: 0,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use steelyard_pages::{broken_forks, is_unlogged};
+use steelyard_pages::{broken_forks, is_unlogged, Skipped};
 
 use crate::made::{Made, PAGE, SEGMENT_BLOCKS, VERSION};
 
@@ -49,18 +49,42 @@ fn links_that_lead_back_and_stray_files_are_skipped_with_a_reason() {
     fs::create_dir(made.0.join("base/5/16390")).expect("made");
     symlink(made.0.join("base/5"), made.0.join("base/6")).expect("linked");
     symlink("loop", made.0.join("base/5/loop")).expect("linked");
-    symlink("16399", made.0.join("base/5/16399")).expect("linked");
     assert_eq!(labels(&made), ["base/5/16384"]);
-    let mut skipped: Vec<String> = made.walk().skipped.into_iter().map(|s| s.label).collect();
-    skipped.sort();
+    let found = made.walk();
+    let wanted = ["base/5/16390", "base/5/loop", "base/5/notes.txt", "base/6"];
+    assert_eq!(names(found.skipped), wanted);
+    assert_eq!(found.denied, []);
+}
+
+fn names(left_out: Vec<Skipped>) -> Vec<String> {
+    let mut names: Vec<String> = left_out.into_iter().map(|s| s.label).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_belongs_to_the_cluster_and_cannot_be_entered_is_denied() {
+    let made = Made::new();
+    made.relation("base/5/16384", 0, 1, 1);
+    fs::write(made.0.join("base/5/INCREMENTAL.16400.1"), "x").expect("written");
+    fs::write(made.0.join("base/5/INCREMENTAL.txt"), "x").expect("written");
+    symlink("16399", made.0.join("base/5/16399")).expect("linked"); // leads to itself
+    symlink("nowhere", made.0.join("base/7")).expect("linked");
+    let unmounted = Made::new();
+    symlink(&unmounted.0, made.0.join("pg_tblspc/16500")).expect("linked");
+    symlink("nowhere", made.0.join("pg_tblspc/16501")).expect("linked");
+    let found = made.walk();
     let wanted = [
-        "base/5/16390",
         "base/5/16399",
-        "base/5/loop",
-        "base/5/notes.txt",
-        "base/6",
+        "base/5/INCREMENTAL.16400.1",
+        "base/7",
+        &format!("pg_tblspc/16500/{VERSION}"),
+        &format!("pg_tblspc/16501/{VERSION}"),
     ];
-    assert_eq!(skipped, wanted);
+    assert_eq!(names(found.denied), wanted);
+    assert_eq!(names(found.skipped), ["base/5/INCREMENTAL.txt"]);
+    fs::remove_dir_all(made.0.join("pg_tblspc")).expect("removed");
+    assert!(names(made.walk().denied).contains(&"pg_tblspc".to_owned()));
 }
 
 #[test]

@@ -1,0 +1,103 @@
+"""Finds how far the write-ahead log reaches that is there to be replayed.
+
+Layout: access/xlog_internal.h of PostgreSQL. A segment that was recycled carries the name of a
+time to come and the pages of an old one: every page says where it belongs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import IO
+
+NAME = re.compile(r"[0-9A-F]{24}")
+_PAGE_BYTES = 8192
+_HEADER_BYTES = 40
+_TAIL_BYTES = 1 << 16
+_RANGE_END = re.compile(r'"End-LSN": *"([0-9A-F]+)/([0-9A-F]+)"')
+
+
+def log_end(directory: Path, start: int, timeline: int, segment_bytes: int) -> int | None:
+    """Where the log ends that leads on from `start` without a gap, on this timeline or later ones.
+
+    None: not even the segment that holds `start` is there, or it cannot be read.
+    """
+    try:
+        names = [entry.name for entry in (directory / "pg_wal").iterdir()]
+    except OSError:
+        return None
+    by_number = _by_number(names, timeline, segment_bytes)
+    end, number = None, start // segment_bytes
+    while number in by_number:
+        begin = number * segment_bytes
+        reached = max(
+            _written(directory / "pg_wal" / name, begin, segment_bytes)
+            for name in by_number[number]
+        )
+        if not reached:
+            break
+        end = begin + reached
+        if reached < segment_bytes:
+            break
+        number += 1
+    return end
+
+
+def named_end(names: list[str], start: int, timeline: int, segment_bytes: int) -> int | None:
+    """The same by the names of segments alone: for a backup, where none was recycled."""
+    by_number = _by_number(names, timeline, segment_bytes)
+    number = start // segment_bytes
+    while number in by_number:
+        number += 1
+    return number * segment_bytes if number > start // segment_bytes else None
+
+
+def _by_number(names: list[str], timeline: int, segment_bytes: int) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for name in names:
+        if NAME.fullmatch(name) and int(name[:8], 16) >= timeline:
+            lsn = (int(name[8:16], 16) << 32) + int(name[16:], 16) * segment_bytes
+            found.setdefault(lsn // segment_bytes, []).append(name)
+    return found
+
+
+def _written(path: Path, begin: int, segment_bytes: int) -> int:
+    """Bytes of a segment's pages that belong where they stand; the first that does not ends it."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+            if not _belongs(header, begin):
+                return 0
+            page_bytes = int.from_bytes(header[36:40], "little") or _PAGE_BYTES
+            least, most = 1, segment_bytes // page_bytes
+            while least < most:
+                middle = (least + most + 1) // 2
+                at = (middle - 1) * page_bytes
+                if _belongs(_at(file, at), begin + at):
+                    least = middle
+                else:
+                    most = middle - 1
+            return least * page_bytes
+    except OSError:
+        return 0
+
+
+def _at(file: IO[bytes], at: int) -> bytes:
+    return os.pread(file.fileno(), _HEADER_BYTES, at)
+
+
+def _belongs(header: bytes, lsn: int) -> bool:
+    return len(header) == _HEADER_BYTES and int.from_bytes(header[8:16], "little") == lsn
+
+
+def manifest_end(file: Path) -> int | None:
+    """Where the log ends that a base backup needs, as its backup_manifest says (13 and later)."""
+    try:
+        with file.open("rb") as opened:
+            opened.seek(max(0, file.stat().st_size - _TAIL_BYTES))
+            tail = opened.read().decode(errors="replace")
+    except OSError:
+        return None
+    ends = [(int(high, 16) << 32) + int(low, 16) for high, low in _RANGE_END.findall(tail)]
+    return max(ends, default=None)
