@@ -170,13 +170,16 @@ def test_a_torn_page_of_a_crashed_cluster_waits_for_replay_and_is_healed_by_it(
         execute(alive, "UPDATE plain SET filler = repeat('y', 192) WHERE id < 200")
         alive.crash()
     # Of the write of the new page only the first half arrived; the log holds all of it.
-    state = scrubbed(cluster.directory, gaps_s=QUICK)
+    state = scrubbed(cluster.directory, gaps_s=QUICK, crashed=True)
     assert state.life is Life.CRASHED
     newest = bytearray(page_of(plain, 3))
     lsn = state.layout.redo + 8
     newest[0:8] = (lsn >> 32).to_bytes(4, "little") + (lsn & 0xFFFFFFFF).to_bytes(4, "little")
     plant(plain, 3 * PAGE, bytes(newest[:4096]) + before[4096:])
-    torn = scrubbed(cluster.directory, gaps_s=QUICK)
+    unsure = scrubbed(cluster.directory, gaps_s=QUICK)
+    assert (unsure.life, [f.block for f in unsure.bad]) == (Life.POSSIBLY, [3])
+    assert any("--crashed" in note for note in unsure.notes)
+    torn = scrubbed(cluster.directory, gaps_s=QUICK, crashed=True)
     assert [f.block for f in torn.needs_replay] == [3]
     assert (torn.bad_blocks, torn.exit_status) == (0, 0)
     with running(made):
@@ -191,7 +194,7 @@ def test_an_lsn_that_no_log_reaches_is_damage_also_after_a_crash(
     with running(made) as alive:
         alive.crash()
     plant(file_of("plain"), 3 * PAGE, b"\xff\xff\xff\x7f")
-    outcome = scrubbed(cluster.directory, gaps_s=QUICK)
+    outcome = scrubbed(cluster.directory, gaps_s=QUICK, crashed=True)
     assert ([f.block for f in outcome.bad], outcome.needs_replay) == ([3], ())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -108,6 +108,8 @@ def _open(
 ) -> ClusterState:
     if not recovering:
         return ClusterState(directory, layout, life, pid)
+    if pid is not None and (directory / "backup_label").is_file():
+        return replace(_backup(directory, layout), life=life, pid=pid)  # it is just restored
     ends = [log_end(directory, layout.redo, layout.timeline, layout.wal_segment_bytes)]
     # The log of archive recovery may come from elsewhere: that it reaches here is known.
     ends += [layout.min_recovery_point, layout.backup_end_point]
