@@ -11,10 +11,15 @@ from steelyard.errors import ServerError
 from steelyard.integrity.finding import Finding, Owner
 
 _TIMEOUT_S = 5
-_DATABASES = "SELECT oid::int8, datname FROM pg_catalog.pg_database WHERE datallowconn"
+_DATABASES = (
+    "SELECT oid::int8, datname, dattablespace::int8 FROM pg_catalog.pg_database WHERE datallowconn"
+)
+_GLOBAL = 1664
+_Key = tuple[int, int, int]
+"""(database, tablespace, filenode): numbers of files are unique within their directory alone."""
 _RELATIONS = """
 SELECT pg_catalog.pg_relation_filenode(c.oid)::int8, c.oid::pg_catalog.regclass::text, c.relkind,
-       coalesce(i.indrelid, t.oid)::pg_catalog.regclass::text
+       coalesce(i.indrelid, t.oid)::pg_catalog.regclass::text, c.reltablespace::int8
 FROM pg_catalog.pg_class c
 LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
 LEFT JOIN pg_catalog.pg_class t ON t.reltoastrelid = c.oid
@@ -46,29 +51,32 @@ def with_owners(findings: Sequence[Finding], conninfo: str) -> list[Finding]:
     by_database: dict[int, set[int]] = defaultdict(set)
     for finding in findings:
         by_database[finding.database].add(finding.filenode)
-    known: dict[tuple[int, int], Owner] = {}
+    known: dict[_Key, Owner] = {}
     try:
         with psycopg.connect(
             conninfo, connect_timeout=_TIMEOUT_S, autocommit=True
         ) as session:  # fmt: skip
             session.execute("SET search_path = pg_catalog")
-            names = {int(oid): str(name) for oid, name in session.execute(_DATABASES)}
+            databases = {
+                int(oid): (str(name), int(space))
+                for oid, name, space in session.execute(_DATABASES)
+            }
             shared = sorted(by_database.get(0, ()))
             rows = session.execute(_RELATIONS, (shared, True)).fetchall()
-            known |= {(0, int(row[0])): _owner("", row) for row in rows}
+            known |= {(0, _GLOBAL, int(row[0])): _owner("", row) for row in rows}
     except psycopg.Error as error:
         raise ServerError(
             "could not ask the server for names", detail=str(error).strip()
         ) from error
     for oid, filenodes in by_database.items():
-        if oid in names:
-            known |= _owners_in(conninfo, names[oid], oid, sorted(filenodes))
-    return [replace(f, owner=known.get((f.database, f.filenode))) for f in findings]
+        if oid in databases:
+            known |= _owners_in(conninfo, *databases[oid], oid, sorted(filenodes))
+    return [replace(f, owner=known.get((f.database, f.tablespace, f.filenode))) for f in findings]
 
 
 def _owners_in(
-    conninfo: str, database: str, oid: int, filenodes: list[int]
-) -> dict[tuple[int, int], Owner]:
+    conninfo: str, database: str, default_tablespace: int, oid: int, filenodes: list[int]
+) -> dict[_Key, Owner]:
     import psycopg
 
     try:
@@ -79,7 +87,9 @@ def _owners_in(
             rows = session.execute(_RELATIONS, (filenodes, False)).fetchall()
     except psycopg.Error:
         return {}  # damage may be in the catalogue itself
-    return {(oid, int(row[0])): _owner(database, row) for row in rows}
+    return {
+        (oid, int(row[4]) or default_tablespace, int(row[0])): _owner(database, row) for row in rows
+    }
 
 
 def _owner(database: str, row: Sequence[object]) -> Owner:
