@@ -95,8 +95,9 @@ Told = tuple[str, int, int, int, int]
 def judge_page(page: bytes, block: int, checksums: bool) -> Told | None:
     """What is wrong with a page as the scan judges it; None: it is sound or all zero."""
 
-Origin = tuple[int, int, int, int, int, int]
-"""(system identifier, timeline, page bytes, segment blocks, checkpoint, seconds since 1970)."""
+Origin = tuple[int, int, int, int, int, int, int]
+"""(system identifier, timeline, page bytes, segment blocks, checkpoint, seconds since 1970, a
+digest of the log at that checkpoint or 0)."""
 
 def catalogue_origin(path: str | PathLike[str]) -> Origin:
     """Of which cluster a catalogue is. OSError; ValueError: it is none, or damaged."""
@@ -115,6 +116,7 @@ class ScanAsked(TypedDict):
     gaps_s: list[float]  # between looks at what was wrong at first; none: one look is enough
     catalogue: str | None  # written anew
     origin: Origin | None
+    most_lsn: int  # no page can have a higher one: it is not kept in the catalogue
     compare: bool  # with the catalogue that is there
 
 class Scanned(TypedDict):

@@ -92,3 +92,41 @@ def test_another_cluster_or_another_past_is_not_compared_with(
     (tmp_path / "damaged").write_bytes(foreign)
     with pytest.raises(UsageError, match="damaged"):
         scrubbed(cluster.directory, tmp_path / "damaged")
+
+
+def test_an_old_copy_that_ran_on_past_the_catalogue_is_another_past(
+    made: Made, cluster: Cluster, tmp_path: Path
+) -> None:
+    catalogue = tmp_path / "catalogue"
+    work = "UPDATE plain SET filler = repeat('x', 190)"
+    with running(made) as alive:
+        execute(alive, work)
+    assert "is begun" in scrubbed(cluster.directory, catalogue).notes[0]
+    seen = read_control(cluster.directory / "global/pg_control")["checkpoint"]
+    cluster.restore(made.template.directory)
+    with running(made, {"wal_keep_size": "256MB"}) as alive:
+        execute(alive, "UPDATE wide SET long = long || 'x'", "CHECKPOINT", *[work] * 4)
+        execute(alive, "CREATE TABLE more AS SELECT repeat('y', 500) FROM generate_series(1, 9999)")
+    assert read_control(cluster.directory / "global/pg_control")["checkpoint"] > seen
+    outcome = scrubbed(cluster.directory, catalogue)
+    assert outcome.bad == ()
+    assert "begun anew: its log holds another past" in outcome.notes[0]
+    assert "compared with" in scrubbed(cluster.directory, catalogue).notes[0]
+
+
+def test_many_files_that_went_back_at_once_are_said_to_be_many(
+    made: Made, cluster: Cluster, tmp_path: Path
+) -> None:
+    catalogue = tmp_path / "catalogue"
+    with running(made) as alive:
+        execute(alive, "VACUUM (FREEZE)", "UPDATE plain SET filler = 'new'", "ANALYZE")
+    scrubbed(cluster.directory, catalogue)
+    control = (cluster.directory / "global/pg_control").read_bytes()
+    wal = {file: file.read_bytes() for file in (cluster.directory / "pg_wal").glob("[0-9A-F]*")}
+    cluster.restore(made.template.directory)
+    (cluster.directory / "global/pg_control").write_bytes(control)
+    for file, content in wal.items():
+        file.write_bytes(content)
+    outcome = scrubbed(cluster.directory, catalogue)
+    assert len({finding.path for finding in outcome.bad}) >= 10
+    assert any("files went back at once" in note for note in outcome.notes)

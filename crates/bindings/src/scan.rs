@@ -32,7 +32,8 @@ struct Asked {
     kernel: Option<String>,
     gaps_s: Vec<f64>,
     catalogue: Option<PathBuf>,
-    origin: Option<(u64, u32, u32, u32, u64, i64)>,
+    origin: Option<(u64, u32, u32, u32, u64, i64, u32)>,
+    most_lsn: u64,
     compare: bool,
 }
 
@@ -69,7 +70,8 @@ impl Asked {
         let (Some(path), Some(origin)) = (&self.catalogue, self.origin) else {
             return Ok(None);
         };
-        let (system_identifier, timeline, page_bytes, segment_blocks, checkpoint, time) = origin;
+        let (system_identifier, timeline, page_bytes, segment_blocks, checkpoint, time, digest) =
+            origin;
         let origin = Origin {
             system_identifier,
             timeline,
@@ -77,8 +79,9 @@ impl Asked {
             segment_blocks,
             checkpoint,
             time,
+            digest,
         };
-        Ok(Some(Writer::create(path, &origin)?))
+        Ok(Some(Writer::create(path, &origin, self.most_lsn)?))
     }
 }
 

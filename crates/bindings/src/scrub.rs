@@ -166,9 +166,12 @@ pub(crate) fn require_page(page: &[u8]) -> PyResult<()> {
 }
 
 /// Of which cluster a catalogue is: (system identifier, timeline, page bytes, segment blocks,
-/// checkpoint, seconds since 1970). OSError: it cannot be read; ValueError: it is none.
+/// checkpoint, seconds since 1970, digest). OSError: it cannot be read; ValueError: it is none.
 #[pyfunction]
-fn catalogue_origin(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u32, u32, u32, u64, i64)> {
+fn catalogue_origin(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<(u64, u32, u32, u32, u64, i64, u32)> {
     let origin = py.detach(|| read_catalogue(&path))?.origin;
     Ok((
         origin.system_identifier,
@@ -177,6 +180,7 @@ fn catalogue_origin(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u32, u32, u
         origin.segment_blocks,
         origin.checkpoint,
         origin.time,
+        origin.digest,
     ))
 }
 

@@ -50,6 +50,8 @@ pub struct Origin {
     pub checkpoint: u64,
     /// Seconds since 1970.
     pub time: i64,
+    /// Of the log at that checkpoint, to know this history by; 0: not known.
+    pub digest: u32,
 }
 
 type Key = (u32, u32, u32, u8, u32);
@@ -101,6 +103,7 @@ impl Catalogue {
             segment_blocks: u32_at(&bytes, 24),
             checkpoint: u64_at(&bytes, 28),
             time: u64_at(&bytes, 36) as i64,
+            digest: u32_at(&bytes, 44),
         };
         let mut segments = HashMap::new();
         let mut at = HEAD_BYTES;
@@ -135,10 +138,12 @@ pub struct Writer {
     draft: PathBuf,
     file: BufWriter<File>,
     crc: Crc32c,
+    most_lsn: u64,
 }
 
 impl Writer {
-    pub fn create(path: &Path, origin: &Origin) -> io::Result<Self> {
+    /// No page has an LSN behind `most_lsn`: one that says so is damaged, and not kept.
+    pub fn create(path: &Path, origin: &Origin, most_lsn: u64) -> io::Result<Self> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".draft");
         let draft = PathBuf::from(draft);
@@ -148,6 +153,7 @@ impl Writer {
             draft,
             file,
             crc: Crc32c::new(),
+            most_lsn,
         };
         let mut head = Vec::with_capacity(HEAD_BYTES);
         head.extend(MAGIC);
@@ -157,7 +163,7 @@ impl Writer {
         head.extend(origin.segment_blocks.to_le_bytes());
         head.extend(origin.checkpoint.to_le_bytes());
         head.extend(origin.time.to_le_bytes());
-        head.resize(HEAD_BYTES, 0);
+        head.extend(origin.digest.to_le_bytes());
         writer.put(&head)?;
         Ok(writer)
     }
@@ -185,12 +191,14 @@ impl Writer {
             .unwrap_or_default()
             .chunks_exact(ENTRY_BYTES)
             .map(read_entry);
+        let possible = |entry: Entry| Some(entry).filter(|entry| entry.lsn <= self.most_lsn);
         for entry in entries {
-            let before = before.next().unwrap_or_default();
+            let before = before.next().and_then(possible).unwrap_or_default();
+            let entry = possible(*entry).unwrap_or_default();
             let kept = if entry.lsn < before.lsn {
                 before
             } else {
-                *entry
+                entry
             };
             bytes.extend(kept.lsn.to_le_bytes());
             bytes.extend(kept.checksum.to_le_bytes());

@@ -1,7 +1,8 @@
 """Decides whether an earlier catalogue of LSNs says anything about the cluster of today.
 
 LSNs of another cluster, or from before a point-in-time recovery, pg_rewind or pg_resetwal, are no
-yardstick: identifier and timeline tell, and a checkpoint that lies before the catalogue's.
+yardstick: identifier and timeline tell, a checkpoint that lies before the catalogue's, and a log
+that holds something else at the catalogue's checkpoint than it did.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import catalogue_origin
 from steelyard.errors import UsageError
-from steelyard.integrity.cluster_state import Layout, format_lsn
+from steelyard.integrity.cluster_state import ClusterState, Life, format_lsn
+from steelyard.integrity.wal import log_end, record_digest
 
 if TYPE_CHECKING:
     from steelyard._core import Origin
@@ -27,10 +29,16 @@ class Baseline:
     origin: Origin  # of the one that will be written
     compare: bool
     note: str
+    most_lsn: int  # no page can have a higher one
 
 
-def baseline(path: Path, layout: Layout) -> Baseline:
+RUNNING_GROWTH = 1 << 38
+"""Bytes of log that a server may write during a scrub; pages beyond are not catalogued."""
+
+
+def baseline(path: Path, state: ClusterState) -> Baseline:
     """What to do with the catalogue at a path. UsageError: it is none, damaged, or another's."""
+    layout = state.layout
     origin: Origin = (
         layout.system_identifier,
         layout.timeline,
@@ -38,10 +46,12 @@ def baseline(path: Path, layout: Layout) -> Baseline:
         layout.segment_blocks,
         layout.checkpoint,
         int(time.time()),
+        _digest(state, layout.checkpoint, layout.timeline),
     )
+    most = _most_lsn(state)
     if not path.exists():
         return Baseline(
-            path, origin, False, f'catalogue "{path}" is begun: the next scrub compares'
+            path, origin, False, f'catalogue "{path}" is begun: the next scrub compares', most
         )
     try:
         before = catalogue_origin(path)
@@ -63,7 +73,25 @@ def baseline(path: Path, layout: Layout) -> Baseline:
             f"the whole cluster went back, from checkpoint {format_lsn(before[4])} to "
             f"{format_lsn(layout.checkpoint)} (pg_resetwal, or an old copy of all of it)"
         )
+    elif (now := _digest(state, before[4], before[1])) and before[6] not in (0, now):
+        why = (
+            f"its log holds another past at {format_lsn(before[4])}: an old copy of all of it was "
+            "brought back and ran on"
+        )
     else:
         when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(before[5]))
-        return Baseline(path, origin, True, f"compared with the catalogue of {when}")
-    return Baseline(path, origin, False, f"the catalogue is begun anew: {why}")
+        return Baseline(path, origin, True, f"compared with the catalogue of {when}", most)
+    return Baseline(path, origin, False, f"the catalogue is begun anew: {why}", most)
+
+
+def _digest(state: ClusterState, lsn: int, timeline: int) -> int:
+    return record_digest(state.directory, lsn, timeline, state.layout.wal_segment_bytes)
+
+
+def _most_lsn(state: ClusterState) -> int:
+    layout = state.layout
+    known = max(layout.checkpoint, layout.min_recovery_point)
+    if state.life is Life.STOPPED:
+        return known  # the checkpoint of the shutdown is the last record
+    end = log_end(state.directory, layout.redo, layout.timeline, layout.wal_segment_bytes)
+    return max(known, end or 0) + RUNNING_GROWTH

@@ -31,6 +31,7 @@ RUNNING_RATE = 100 * 1024 * 1024.0
 """Bytes a second that a scrub takes from a running server unless told otherwise."""
 MOST_THREADS = 8
 MOST_GUESSES = 1000
+MANY_FILES = 10
 _DAMAGED_PAGES = ("checksum", "header", "not empty")
 _ALIVE = (Life.RUNNING, Life.POSSIBLY)
 LeftOut = list[tuple[str, str]]
@@ -146,7 +147,7 @@ def _baseline(asked: Asked, state: ClusterState) -> Baseline | None:
             "a base backup has no catalogue",
             detail="Until its write-ahead log is replayed its pages may be of any time.",
         )
-    return baseline(asked.catalogue, state.layout)
+    return baseline(asked.catalogue, state)
 
 
 def _segments(
@@ -191,6 +192,7 @@ def scan_asked(asked: Asked, state: ClusterState, base: Baseline | None = None) 
         "gaps_s": gaps,
         "catalogue": str(base.path) if base else None,
         "origin": base.origin if base else None,
+        "most_lsn": base.most_lsn if base else 0,
         "compare": base.compare if base else False,
     }
 
@@ -268,6 +270,12 @@ def _outcome(
     findings, notes = _named(asked, state, findings)
     reset = reset_at_start(segments)
     waiting = [finding for finding in findings if needs_replay(finding, state, reset)]
+    back = {finding.path for finding in findings if finding.reason == "backwards"}
+    if len(back) >= MANY_FILES:
+        notes.append(
+            f"{len(back)} files went back at once: when an old copy of the whole cluster was "
+            "brought back, no write was lost; remove the catalogue then, to begin anew"
+        )
     if scanned["unchecked"] and state.life is not Life.STOPPED:
         notes.append(
             f"{scanned['unchecked']} wrong blocks were too many to be looked at again or told "

@@ -16,7 +16,10 @@ const ORIGIN: Origin = Origin {
     segment_blocks: 16,
     checkpoint: 0x1_0000_0028,
     time: 1_790_000_000,
+    digest: 0xDEAD_BEEF,
 };
+
+const MOST_LSN: u64 = 1 << 40;
 
 /// Scans with the catalogue at `path`, if there is one, and leaves a new one; what is wrong.
 fn scrubbed(segments: &[Segment], path: &Path) -> Vec<(u32, Fault)> {
@@ -31,7 +34,7 @@ fn scrubbed(segments: &[Segment], path: &Path) -> Vec<(u32, Fault)> {
                 .and_then(|c| c.entries(s))
         })
         .collect();
-    let mut writer = Writer::create(path, &ORIGIN).expect("created");
+    let mut writer = Writer::create(path, &ORIGIN, MOST_LSN).expect("created");
     let mut chosen = options(2);
     chosen.entries = true;
     let mut found = Vec::new();
@@ -77,6 +80,20 @@ fn a_page_with_an_older_lsn_is_found_until_it_is_newer_again() {
 }
 
 #[test]
+fn an_lsn_behind_the_end_of_the_log_is_not_remembered() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 4, 500);
+    let catalogue = made.0.join("catalogue");
+    let segments = made.walk().segments;
+    plant(&path, PAGE, &sound_page(1, MOST_LSN + 500)); // a bit of it flipped, before its checksum
+    assert_eq!(scrubbed(&segments, &catalogue), []);
+    plant(&path, PAGE, &sound_page(1, 501));
+    assert_eq!(scrubbed(&segments, &catalogue), []);
+    plant(&path, PAGE, &sound_page(1, 500));
+    assert_eq!(scrubbed(&segments, &catalogue), [(1, Fault::Backwards)]);
+}
+
+#[test]
 fn what_a_bad_page_was_is_remembered_over_it() {
     let made = Made::new();
     let path = made.relation("base/5/16384", 0, 4, 500);
@@ -119,7 +136,9 @@ fn a_damaged_catalogue_is_refused_and_an_abandoned_one_leaves_the_old() {
     scrubbed(&made.walk().segments, &path);
     let sound = fs::read(&path).expect("read");
     assert_eq!(Catalogue::read(&path).expect("read").origin, ORIGIN);
-    Writer::create(&path, &ORIGIN).expect("created").abandon();
+    Writer::create(&path, &ORIGIN, MOST_LSN)
+        .expect("created")
+        .abandon();
     assert_eq!(fs::read(&path).expect("read"), sound);
     for at in [0, 9, 60, sound.len() - 1] {
         let mut bytes = sound.clone();
