@@ -174,3 +174,17 @@ def test_a_standby_that_was_stopped_within_its_backup_is_not_at_rest(tmp_path: P
     assert before.heals_torn, "whole pages are logged while a backup is taken"
     after_crash = look_at(cluster(tmp_path / "c", 6))
     assert (after_crash.life, after_crash.heals_torn) == (Life.CRASHED, False)
+
+
+def test_a_process_that_may_not_be_looked_into_runs_unless_the_user_knows_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = cluster(tmp_path / "a", 6)
+    (directory / "postmaster.pid").write_text(f"77\n{directory}\n4000000000\n")
+
+    def forbidden(*_: object) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr("os.path.samefile", forbidden)
+    assert (look_at(directory).life, look_at(directory).pid) == (Life.RUNNING, 77)
+    assert look_at(directory, crashed=True).life is Life.CRASHED

@@ -84,7 +84,7 @@ def look_at(directory: Path, *, backup: bool = False, crashed: bool = False) -> 
         raise UsageError(f'not a data directory: "{directory}" is {kind}')
     layout = read_layout(directory / CONTROL_FILE, read_major(directory))
     lock = None if backup else read_pid_file(directory)
-    pid = None if backup else living_pid(directory)
+    pid = None if backup else living_pid(directory, at_its_word=not crashed)
     if crashed and pid is not None:
         raise UsageError(
             f'a server runs in "{directory}": its process is {pid}',
@@ -275,15 +275,18 @@ def _unreadable(file: Path, error: OSError) -> UsageError:
     return UsageError(f'could not read "{file}": {error.strerror}', hint=hint)
 
 
-def living_pid(directory: Path) -> int | None:
-    """The process id of a server in the directory, as far as this account can see it."""
+def living_pid(directory: Path, *, at_its_word: bool = True) -> int | None:
+    """The process id of a server in the directory, as far as this account can see it.
+
+    `at_its_word`: a process of another account, into which it cannot look, is the one it names.
+    """
     lock = read_pid_file(directory)
     if lock is None:
         return None
     try:
         return lock.pid if os.path.samefile(f"/proc/{lock.pid}/cwd", directory) else None
     except PermissionError:
-        return lock.pid  # somebody else's process: it is taken at the file's word
+        return lock.pid if at_its_word else None
     except OSError:
         return None
 
