@@ -44,7 +44,7 @@ def test_a_throttled_slot_is_doubted_costs_no_truth_and_a_slower_arm_fails_the_b
     with throttled_slot(weighing, loops=8):
         status = weighing.end()
     [contrast] = weighing.verdict["contrasts"]
-    assert "with the slots of the arms (p = 0.0079)" in threats(weighing, "b")["slots differ"]
+    assert "(99 % interval) with the slots of the arms" in threats(weighing, "b")["slots differ"]
     assert contrast["details"]["slot_effect_percent"] < -10
     assert contrast["low_percent"] < 100 * (1 / 1.9 - 1) < contrast["high_percent"]
     assert (contrast["verdict"], status) == ("slower", 1), weighing.said

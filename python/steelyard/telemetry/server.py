@@ -117,14 +117,16 @@ def connect(conninfo: str) -> psycopg.Connection[Any]:
     """A control connection in autocommit. A time limit that an arm sets for its statements is not
     meant for those that watch it: a checkpoint that was given up would be no debt."""
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict
 
     try:
+        own = conninfo_to_dict(conninfo).get("options") or ""
         return psycopg.connect(
             conninfo,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
             application_name="steelyard telemetry",
-            options="-c statement_timeout=0",
+            options=f"{own} -c statement_timeout=0".strip(),
         )
     except psycopg.OperationalError as failure:
         raise EngineError(
