@@ -18,7 +18,7 @@ from steelyard.integrity.drill.cases import drill_files, plant_everywhere
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences
 from steelyard.integrity.drill.cost import last_cost
 from steelyard.integrity.drill.ground import Ground, make_ground, require_ours
-from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
+from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, READER, WRONG_ANSWER, Matrix
 from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.drill.recovery import drill_recovery
@@ -66,9 +66,11 @@ def test_damage_is_detected_by_those_who_can_and_healed(ground: Ground) -> None:
     for check in ("page checksum", "pg_checksums", "pg_basebackup", "scrub"):
         assert noticed(check, "lost write", "on") == 0
     assert noticed("catalogue", "lost write", "on") == COPIES
-    assert noticed(QUERY_ERROR, "lost write", "off") + noticed(
-        WRONG_ANSWER, "lost write", "off"
-    ) == noticed("a standby's comparison", "lost write", "off")
+    assert noticed(WRONG_ANSWER, "lost write", "off") == COPIES
+    assert noticed(READER, "lost write", "off") == COPIES
+    assert noticed("table: wrong answer", "lost write", "off") == COPIES
+    assert noticed("table: error", "misdirected write", "on") == COPIES
+    assert noticed("server log", "misdirected write", "on") == COPIES
     assert ground.clone.directory.is_dir()
     for number, place in ground.files:
         path = ground.files[number, place]
@@ -122,8 +124,12 @@ def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without
     seen = matrix.rate(QUERY_ERROR, place="crash, full_page_writes off", arm="on")
     assert seen.noticed == seen.times
     # The log has a CRC of its own: recovery ends there, and what came after is silently gone.
-    lost = matrix.rate("a standby's comparison", place="WAL")
+    lost = matrix.rate(READER, place="WAL")
     assert lost.times == 4
+    assert lost.noticed > 0
+    missed = matrix.rate("scrub", place="crash, full_page_writes on", arm="on")
+    assert missed.times > 0
+    assert missed.noticed == 0, "replay writes it anew"
 
 
 @pytest.mark.postgres
@@ -137,6 +143,8 @@ def test_without_checksums_damage_travels_to_standby_backup_and_dump(ground: Gro
     assert found["off"].backup == "silent"
     assert found["off"].verify_backup in ("passes", "not asked")
     assert found["off"].dump == "differs"
+    assert (found["off"].comparison, found["off"].comparison_after) == ("differ", "the same")
+    assert found["on"].comparison == "cannot be read"
     assert found["on"].update == "refused"
     assert found["on"].standby == "healthy"
     assert found["on"].backup.startswith("warned")
@@ -152,6 +160,8 @@ def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Grou
     assert pages["garbage"]["page checksum"].noticed == 2000
     assert pages["lost write"]["page checksum"].noticed == 0
     assert pages["pd_upper zeroed"]["pg_checksums"].noticed == 0
+    assert pages["pd_upper zeroed"]["page checksum"].noticed == 0, "the header's rule sees it"
+    assert pages["pd_upper zeroed"]["header sanity"].noticed > 0
     assert pages["pd_upper zeroed"]["scrub"].noticed == pages["pd_upper zeroed"]["scrub"].times
     ways = compare_algorithms(pairs[:20], 100, 1, 1, quiet)
     assert {way.algorithm for way in ways} >= {"none", "torn-page bits", "PostgreSQL", "XXH3-64"}
@@ -159,6 +169,10 @@ def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Grou
     words = render_algorithms({"algorithms": [way.to_json() for way in ways]})
     assert "torn-page bits, none" in words
     assert "from another relation" in words
+    told = (line for line in words.splitlines() if "; sees " in line)
+    own = next(line for line in told if line.startswith("torn-page bits, page id in the header: "))
+    assert "from another relation" in own.partition("misses")[0]
+    assert "lost write" in own.partition("misses")[2]
 
 
 def test_a_directory_that_no_drill_made_is_refused(tmp_path: Path) -> None:
@@ -243,7 +257,7 @@ def test_the_sentence_says_what_is_caught_missed_and_paid(tmp_path: Path) -> Non
     write_page(words, facts, page)
     text = page.read_text()
     assert "<p>For a cost" in text
-    assert '<td class="some" title="19 of 20">95</td>' in text
+    assert '<td class="some" title="19 of 20: 75 to 100 % at 95 %">95</td>' in text
     assert "http" not in text
 
 

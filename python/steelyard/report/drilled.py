@@ -15,9 +15,14 @@ Counts = dict[tuple[str, str], tuple[int, int]]
 COLUMNS = (
     ("query: error", "off", "error,off"),
     ("query: wrong answer", "off", "wrong,off"),
+    ("query: nobody", "off", "none,off"),
     ("query: error", "on", "error,on"),
     ("query: wrong answer", "on", "wrong,on"),
+    ("query: hangs", "on", "hangs,on"),
+    ("server log", "on", "log,on"),
+    ("query: nobody", "on", "none,on"),
     ("query: error", "ignore", "error,ign"),
+    ("query: wrong answer", "ignore", "wrong,ign"),
     ("page checksum", "on", "checksum"),
     ("header sanity", "on", "header"),
     ("pg_checksums", "on", "pg_chk"),
@@ -26,7 +31,7 @@ COLUMNS = (
     ("amcheck", "off", "amcheck"),
     ("scrub", "on", "scrub"),
     ("catalogue", "on", "catal."),
-    ("a standby's comparison", "on", "standby"),
+    ("a reader who knows every row", "on", "reader"),
 )
 """(check, arm, title) of each column of the matrix."""
 _PAGE = """<!doctype html>
@@ -63,6 +68,15 @@ def table(cells: Iterable[Facts]) -> dict[str, Counts]:
     return rows
 
 
+def ways(arm: str) -> tuple[tuple[str, str, str], ...]:
+    """(check, arm, title) of what each way of asking came to under an arm."""
+    asked = (("table", "table"), ("index", "index"), ("index alone", "alone"), ("insert", "insert"))
+    kinds = (("error", "err"), ("wrong answer", "wrong"), ("hangs", "hang"))
+    return tuple(
+        (f"{way}: {kind}", arm, f"{title}:{short}") for way, title in asked for kind, short in kinds
+    )
+
+
 def write_page(words: str, facts: Facts, path: Path) -> None:
     """Write the page; the words' first line is the sentence. RecordError: it cannot be written."""
     sentence, _, rest = words.partition("\n")
@@ -88,14 +102,19 @@ def _matrix(title: str, rows: Mapping[str, Counts]) -> str:
     )
     return (
         f"<h2>{html.escape(title)}</h2>\n<p>Noticed, in percent; off, on, ign: checksums off, on, "
-        "ignore_checksum_failure.</p>\n"
+        "ignore_checksum_failure; none: nobody. One copy may count as an error and a wrong "
+        "answer.</p>\n"
         f'<div class="wide"><table>\n<tr><th></th>{head}</tr>\n{body}</table></div>'
     )
 
 
 def _cell(counts: tuple[int, int] | None) -> str:
+    from steelyard.integrity.drill.rate import Rate
+
     if counts is None or not counts[1]:
         return "<td>–</td>"
     noticed, times = counts
     kind = "all" if noticed == times else "some" if noticed else "none"
-    return f'<td class="{kind}" title="{noticed} of {times}">{100 * noticed / times:.0f}</td>'
+    low, high = (100 * share for share in Rate(noticed, times).interval())
+    title = f"{noticed} of {times}: {low:.0f} to {high:.0f} % at 95 %"
+    return f'<td class="{kind}" title="{title}">{100 * noticed / times:.0f}</td>'
