@@ -18,7 +18,14 @@ from steelyard.integrity.drill.cases import drill_files, plant_everywhere
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences
 from steelyard.integrity.drill.cost import last_cost
 from steelyard.integrity.drill.ground import Ground, make_ground, require_ours
-from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, READER, WRONG_ANSWER, Matrix
+from steelyard.integrity.drill.matrix import (
+    NO_START,
+    NOBODY,
+    QUERY_ERROR,
+    READER,
+    WRONG_ANSWER,
+    Matrix,
+)
 from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.drill.recovery import drill_recovery
@@ -121,8 +128,9 @@ def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without
     healed = matrix.rate(NOBODY, place="crash, full_page_writes on")
     assert healed == Rate(healed.times, healed.times)
     assert healed.times >= 3
-    seen = matrix.rate(QUERY_ERROR, place="crash, full_page_writes off", arm="on")
-    assert seen.noticed == seen.times
+    torn = {"place": "crash, full_page_writes off", "arm": "on"}
+    seen = [matrix.rate(check, **torn) for check in (QUERY_ERROR, NO_START)]
+    assert seen[0].noticed + seen[1].noticed == seen[0].times, "by a query, or by recovery itself"
     # The log has a CRC of its own: recovery ends there, and what came after is silently gone.
     lost = matrix.rate(READER, place="WAL")
     assert lost.times == 4
@@ -283,3 +291,31 @@ def test_the_cost_is_that_of_the_last_weighing_whichever_arm_is_the_control(
     assert cost.low_percent < cost.percent < cost.high_percent
     assert cost.workload == "pgbench select-only"
     assert last_cost(tmp_path / "none") is None
+
+
+def _weighed(records: Path, study: str, time: str, value: float, *more: str) -> None:
+    record = records / study / time
+    record.mkdir(parents=True)
+    asked = ["control.name=off", "arm.name=on", "control.checksums=false", "arm.checksums=true"]
+    (record / "study.toml").write_text(write_study(read_study("aa", [*asked, *more])))
+    contrast = {"arm": "on", "control": "off", "metric": "throughput", "verdict": "slower"}
+    contrast |= {f"{name}_percent": value for name in ("estimate", "low", "high")}
+    (record / "verdict.json").write_text(json.dumps({"contrasts": [contrast]}))
+
+
+def test_a_cost_is_of_arms_that_differ_in_checksums_alone(tmp_path: Path) -> None:
+    _weighed(tmp_path, "mine", "20261120T000000Z", -2.0, "arm.settings.work_mem=64MB")
+    _weighed(tmp_path, "mine", "20261121T000000Z", -9.0, "arm.version=16")
+    assert last_cost(tmp_path) is None
+    _weighed(tmp_path, "mine", "20261119T000000Z", -3.0)
+    cost = last_cost(tmp_path)
+    assert cost is not None
+    assert cost.percent == -3.0
+
+
+def test_a_weighing_of_checksums_comes_before_a_newer_one_of_something_else(tmp_path: Path) -> None:
+    _weighed(tmp_path, "read-after-insert", "20261121T000000Z", -9.0)
+    _weighed(tmp_path, "checksums-rw", "20261120T000000Z", -2.0)
+    cost = last_cost(tmp_path)
+    assert cost is not None
+    assert cost.percent == -2.0

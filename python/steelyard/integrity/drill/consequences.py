@@ -84,9 +84,10 @@ def _observe(ground: Ground, standby: Cluster, arm: str, row: int) -> Consequenc
         # A standby from before the damage, fed by this server's log from here on.
         socket = f"host={address.host} port={address.port} user={address.user}"
         _follow(ground, standby, socket)
+        # Before anything else: whoever reads the page may prune it, and the log then carries it.
+        comparison = _compared(alive, standby)
         backup, verify = _back_up(ground, alive, place)
         dump = _dump(ground, alive)
-        comparison = _compared(alive, standby)
         try:
             statements(
                 address,
@@ -136,7 +137,7 @@ def _standby_state(alive: Cluster, standby: Cluster) -> str:
 def _compared(alive: Cluster, standby: Cluster) -> str:
     """Whether a server and its standby give the same rows of the first copy."""
     settings, question = WAYS["table"]
-    replies = [asked(one.address, settings, question.format(n=0)) for one in (alive, standby)]
+    replies = [asked(one.address, settings, question.format(n=0)) for one in (standby, alive)]
     if any(reply.error or reply.hung for reply in replies):
         return "cannot be read"
     return "the same" if replies[0].answer == replies[1].answer else "differ"
