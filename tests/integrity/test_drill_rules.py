@@ -28,6 +28,7 @@ from steelyard.integrity.drill.matrix import (
 )
 from steelyard.integrity.drill.questions import WAYS, Answers, Reply
 from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.recovery import torn_pages_of
 from steelyard.integrity.drill.story import Drill
 
 TRUE = {way: Reply("[(1,)]") for way in WAYS}
@@ -78,6 +79,18 @@ def test_a_misdirected_page_is_another_page_and_a_collision_counts(tmp_path: Pat
         missed += page_checksum(read, 0) == int.from_bytes(read[8:10], "little")
     # As block 0 half of them: the bits that differ are two that cancel in the remainder.
     assert 70 < missed < 130, "those that no checksum sees are planted like the others"
+
+
+def test_a_page_torn_at_a_crash_is_neither_the_old_one_nor_the_new() -> None:
+    old, new = page(1) + page(2), page(3) + page(2)
+    halves = torn_pages_of(old, new, PAGE // 2)
+    assert [at for at, _ in halves] == [0, 0], "the second page did not change"
+    assert {torn for _, torn in halves} == {
+        new[:4096] + old[4096:PAGE],
+        old[:4096] + new[4096:PAGE],
+    }
+    assert len(torn_pages_of(old, new, 512)) == 30
+    assert torn_pages_of(old, old, 512) == []
 
 
 def test_the_same_content_under_another_checksum_is_no_damage(tmp_path: Path) -> None:

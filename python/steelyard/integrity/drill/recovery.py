@@ -95,20 +95,27 @@ def _tear_once(
     ground.clone.stop()
     new = path.read_bytes()
     _put_back(ground, kept)
-    changed = [at for at in range(0, len(old), PAGE) if old[at : at + PAGE] != new[at : at + PAGE]]
-    at = draw.choice(changed)
-    cut = size if size == PAGE // 2 else SECTOR * draw.randrange(1, PAGE // SECTOR)
-    halves = (new[at : at + cut], old[at + cut : at + PAGE])
-    if draw.random() < 0.5:
-        halves = (old[at : at + cut], new[at + cut : at + PAGE])
-    torn = b"".join(halves)
-    if torn in (old[at : at + PAGE], new[at : at + PAGE]):
+    torn_pages = torn_pages_of(old, new, size)
+    if not torn_pages:
         return
+    at, torn = draw.choice(torn_pages)
     with path.open("r+b") as file:
         file.seek(at)
         file.write(torn)
     _scrub(ground, case, matrix)
     _observe(ground, case, {**QUIET, **settings}, number, truth, matrix)
+
+
+def torn_pages_of(old: bytes, new: bytes, size: int) -> list[tuple[int, bytes]]:
+    """(offset, page) of all that may be torn: neither the old page nor the new one."""
+    cuts = (size,) if size == PAGE // 2 else range(SECTOR, PAGE, SECTOR)
+    found = []
+    for at in range(0, len(old), PAGE):
+        was, is_now = old[at : at + PAGE], new[at : at + PAGE]
+        for cut in cuts:
+            halves = (is_now[:cut] + was[cut:], was[:cut] + is_now[cut:])
+            found += [(at, torn) for torn in halves if torn not in (was, is_now)]
+    return found
 
 
 def _break_log_once(
