@@ -141,8 +141,8 @@ def scan_segments(
 
 # drill
 
-PagePair = tuple[bytes, bytes, int, int]
-"""(8 kB page as it was written last, as it was before, relation, block)."""
+PagePair = tuple[bytes, bytes, int]
+"""(8 kB page as it was written last, as it was before, relation)."""
 
 def drill_names() -> tuple[list[str], list[str], list[str], list[str]]:
     """The names of faults, checks, algorithms and identities."""
@@ -151,7 +151,8 @@ def fault_trials(
     fault: str, pairs: list[PagePair], start: int, trials: int, seed: int, threads: int
 ) -> tuple[list[int], int]:
     """How often each check (in the order of `drill_names`) let a fault pass, and how often it was
-    planted: a fault that leaves what was written is none. `start` is where a base backup began."""
+    planted, as a block of any number: a fault that leaves what was written is none. `start` is
+    where a base backup began."""
 
 def scheme_trials(
     fault: str,

@@ -18,9 +18,17 @@ from steelyard.integrity.drill.cases import drill_files, plant_everywhere
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences
 from steelyard.integrity.drill.cost import last_cost
 from steelyard.integrity.drill.ground import Ground, make_ground, require_ours
-from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
+from steelyard.integrity.drill.matrix import (
+    NEEDS_REPLAY,
+    NO_START,
+    NOBODY,
+    QUERY_ERROR,
+    READER,
+    WRONG_ANSWER,
+    Matrix,
+)
 from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, page_pairs
-from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.rate import Rate, interval
 from steelyard.integrity.drill.recovery import drill_recovery
 from steelyard.report.drilled import write_page
 from steelyard.study.read import read_study, write_study
@@ -66,9 +74,11 @@ def test_damage_is_detected_by_those_who_can_and_healed(ground: Ground) -> None:
     for check in ("page checksum", "pg_checksums", "pg_basebackup", "scrub"):
         assert noticed(check, "lost write", "on") == 0
     assert noticed("catalogue", "lost write", "on") == COPIES
-    assert noticed(QUERY_ERROR, "lost write", "off") + noticed(
-        WRONG_ANSWER, "lost write", "off"
-    ) == noticed("a standby's comparison", "lost write", "off")
+    assert noticed(WRONG_ANSWER, "lost write", "off") == COPIES
+    assert noticed(READER, "lost write", "off") == COPIES
+    assert noticed("table: wrong answer", "lost write", "off") == COPIES
+    assert noticed("table: error", "misdirected write", "on") == COPIES
+    assert noticed("server log", "misdirected write", "on") == COPIES
     assert ground.clone.directory.is_dir()
     for number, place in ground.files:
         path = ground.files[number, place]
@@ -119,11 +129,16 @@ def test_a_torn_page_is_healed_by_full_page_writes_and_seen_by_checksums_without
     healed = matrix.rate(NOBODY, place="crash, full_page_writes on")
     assert healed == Rate(healed.times, healed.times)
     assert healed.times >= 3
-    seen = matrix.rate(QUERY_ERROR, place="crash, full_page_writes off", arm="on")
-    assert seen.noticed == seen.times
+    torn = {"place": "crash, full_page_writes off", "arm": "on"}
+    seen = [matrix.rate(check, **torn) for check in (QUERY_ERROR, NO_START)]
+    assert seen[0].noticed + seen[1].noticed == seen[0].times, "by a query, or by recovery itself"
     # The log has a CRC of its own: recovery ends there, and what came after is silently gone.
-    lost = matrix.rate("a standby's comparison", place="WAL")
+    lost = matrix.rate(READER, place="WAL")
     assert lost.times == 4
+    assert lost.noticed > 0
+    # By its LSN, which is in the one half or the other, a torn page is damaged or needs replay.
+    scrubbed = [matrix.rate(check, **torn) for check in ("scrub", NEEDS_REPLAY)]
+    assert scrubbed[0].noticed + scrubbed[1].noticed == scrubbed[0].times
 
 
 @pytest.mark.postgres
@@ -137,6 +152,8 @@ def test_without_checksums_damage_travels_to_standby_backup_and_dump(ground: Gro
     assert found["off"].backup == "silent"
     assert found["off"].verify_backup in ("passes", "not asked")
     assert found["off"].dump == "differs"
+    assert (found["off"].comparison, found["off"].comparison_after) == ("differ", "the same")
+    assert found["on"].comparison == "cannot be read"
     assert found["on"].update == "refused"
     assert found["on"].standby == "healthy"
     assert found["on"].backup.startswith("warned")
@@ -152,6 +169,8 @@ def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Grou
     assert pages["garbage"]["page checksum"].noticed == 2000
     assert pages["lost write"]["page checksum"].noticed == 0
     assert pages["pd_upper zeroed"]["pg_checksums"].noticed == 0
+    assert pages["pd_upper zeroed"]["page checksum"].noticed == 0, "the header's rule sees it"
+    assert pages["pd_upper zeroed"]["header sanity"].noticed > 0
     assert pages["pd_upper zeroed"]["scrub"].noticed == pages["pd_upper zeroed"]["scrub"].times
     ways = compare_algorithms(pairs[:20], 100, 1, 1, quiet)
     assert {way.algorithm for way in ways} >= {"none", "torn-page bits", "PostgreSQL", "XXH3-64"}
@@ -159,6 +178,10 @@ def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Grou
     words = render_algorithms({"algorithms": [way.to_json() for way in ways]})
     assert "torn-page bits, none" in words
     assert "from another relation" in words
+    told = (line for line in words.splitlines() if "; sees " in line)
+    own = next(line for line in told if line.startswith("torn-page bits, page id in the header: "))
+    assert "from another relation" in own.partition("misses")[0]
+    assert "lost write" in own.partition("misses")[2]
 
 
 def test_a_directory_that_no_drill_made_is_refused(tmp_path: Path) -> None:
@@ -240,10 +263,10 @@ def test_the_sentence_says_what_is_caught_missed_and_paid(tmp_path: Path) -> Non
     assert "(of 20 times a 0 means 0 to 17, a 100 means 83 to 100, at 95 %)" in words
     assert "15 [8.4, 24.7]" in words, "undetected of a million, with its interval"
     page = tmp_path / "page.html"
-    write_page(words, facts, page)
+    write_page(words, facts, page, interval)
     text = page.read_text()
     assert "<p>For a cost" in text
-    assert '<td class="some" title="19 of 20">95</td>' in text
+    assert '<td class="some" title="19 of 20: 75 to 100 % at 95 %">95</td>' in text
     assert "http" not in text
 
 
@@ -269,3 +292,31 @@ def test_the_cost_is_that_of_the_last_weighing_whichever_arm_is_the_control(
     assert cost.low_percent < cost.percent < cost.high_percent
     assert cost.workload == "pgbench select-only"
     assert last_cost(tmp_path / "none") is None
+
+
+def _weighed(records: Path, study: str, time: str, value: float, *more: str) -> None:
+    record = records / study / time
+    record.mkdir(parents=True)
+    asked = ["control.name=off", "arm.name=on", "control.checksums=false", "arm.checksums=true"]
+    (record / "study.toml").write_text(write_study(read_study("aa", [*asked, *more])))
+    contrast = {"arm": "on", "control": "off", "metric": "throughput", "verdict": "slower"}
+    contrast |= {f"{name}_percent": value for name in ("estimate", "low", "high")}
+    (record / "verdict.json").write_text(json.dumps({"contrasts": [contrast]}))
+
+
+def test_a_cost_is_of_arms_that_differ_in_checksums_alone(tmp_path: Path) -> None:
+    _weighed(tmp_path, "mine", "20261120T000000Z", -2.0, "arm.settings.work_mem=64MB")
+    _weighed(tmp_path, "mine", "20261121T000000Z", -9.0, "arm.version=16")
+    assert last_cost(tmp_path) is None
+    _weighed(tmp_path, "mine", "20261119T000000Z", -3.0)
+    cost = last_cost(tmp_path)
+    assert cost is not None
+    assert cost.percent == -3.0
+
+
+def test_a_weighing_of_checksums_comes_before_a_newer_one_of_something_else(tmp_path: Path) -> None:
+    _weighed(tmp_path, "read-after-insert", "20261121T000000Z", -9.0)
+    _weighed(tmp_path, "checksums-rw", "20261120T000000Z", -2.0)
+    cost = last_cost(tmp_path)
+    assert cost is not None
+    assert cost.percent == -2.0

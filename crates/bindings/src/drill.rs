@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_pages as pages;
-use steelyard_pages::{Algorithm, Check, Identity, PageFault, Place, Scheme, Versions, Work};
+use steelyard_pages::{Algorithm, Check, Identity, PageFault, Scheme, Versions, Work};
 
-/// (page as it is, page as it was, relation, block).
-type Pair = (Vec<u8>, Vec<u8>, u32, u32);
+/// (page as it is, page as it was, relation).
+type Pair = (Vec<u8>, Vec<u8>, u32);
 
 fn named<T: Copy>(all: &[T], name: &str, name_of: impl Fn(T) -> &'static str) -> PyResult<T> {
     let found = all.iter().copied().find(|each| name_of(*each) == name);
@@ -22,14 +22,14 @@ fn versions(pairs: Vec<Pair>) -> PyResult<Vec<Versions>> {
         ));
     }
     let mut found = Vec::with_capacity(pairs.len());
-    for (now, before, relation, block) in pairs {
+    for (now, before, relation) in pairs {
         if now.len() != pages::PAGE_BYTES || before.len() != now.len() {
             return Err(PyValueError::new_err("a page has 8192 bytes here"));
         }
         found.push(Versions {
             now,
             before,
-            place: Place { relation, block },
+            relation,
         });
     }
     Ok(found)

@@ -9,10 +9,13 @@
 use twox_hash::XxHash3_64;
 
 use crate::crc32c::crc32c_after;
+use crate::header::is_all_zero;
 use crate::lanes::Kernel;
 
 const SECTOR_BYTES: usize = 512;
 const FIELD_AT: usize = 8;
+/// Where a page keeps its own number, when it does: SQL Server's m_pageId is there.
+const PAGE_ID: std::ops::Range<usize> = 32..40;
 /// The first bytes of a page, with the widest field in them.
 const HEAD_BYTES: usize = 16;
 
@@ -57,7 +60,7 @@ impl Algorithm {
     }
 }
 
-/// What of a page's identity goes into its sum.
+/// What of a page's identity goes into its sum, or stands in its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     None,
@@ -65,16 +68,20 @@ pub enum Identity {
     Block,
     /// The relation and the block's number.
     Relation,
+    /// Both stand in the page itself and are compared on their own, as SQL Server does it whatever
+    /// PAGE_VERIFY says: its numbers are those of a file of the database, which all tables share.
+    PageId,
 }
 
 impl Identity {
-    pub const ALL: [Self; 3] = [Self::None, Self::Block, Self::Relation];
+    pub const ALL: [Self; 4] = [Self::None, Self::Block, Self::Relation, Self::PageId];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Block => "block",
             Self::Relation => "relation and block",
+            Self::PageId => "page id in the header",
         }
     }
 }
@@ -96,6 +103,9 @@ pub struct Scheme {
 impl Scheme {
     /// Puts into `page` what is written with it; `write` counts the writes of this page.
     pub fn seal(&self, page: &mut [u8], place: Place, write: u32) {
+        if self.identity == Identity::PageId {
+            page[PAGE_ID].copy_from_slice(&page_id(place));
+        }
         if self.algorithm == Algorithm::TornBits {
             return put_torn_bits(page, if write % 2 == 0 { 0b01 } else { 0b10 });
         }
@@ -106,6 +116,9 @@ impl Scheme {
 
     /// Whether `page`, read from `place`, is taken for what was written there.
     pub fn accepts(&self, page: &[u8], place: Place) -> bool {
+        if self.identity == Identity::PageId && page[PAGE_ID] != page_id(place) {
+            return false;
+        }
         if self.algorithm == Algorithm::TornBits {
             return torn_bits_agree(page);
         }
@@ -113,9 +126,25 @@ impl Scheme {
         page[FIELD_AT..FIELD_AT + width] == self.sum(page, place).to_le_bytes()[..width]
     }
 
+    /// Whether a reader goes on with `page`: one of zeroes was never written, and is refused by
+    /// those alone who look for the page's number in it.
+    pub fn takes_for_sound(&self, page: &[u8], place: Place) -> bool {
+        let empty = self.identity != Identity::PageId && is_all_zero(page);
+        empty || self.accepts(page, place)
+    }
+
+    /// All that is done when a page is read: verify it, and put back what verification displaced.
+    pub fn open(&self, page: &mut [u8], place: Place) -> bool {
+        let accepted = self.accepts(page, place);
+        if accepted && self.algorithm == Algorithm::TornBits {
+            take_torn_bits(page);
+        }
+        accepted
+    }
+
     fn identity_word(&self, place: Place) -> u64 {
         match self.identity {
-            Identity::None => 0,
+            Identity::None | Identity::PageId => 0,
             Identity::Block => place.block.into(),
             Identity::Relation => u64::from(place.relation) << 32 | u64::from(place.block),
         }
@@ -137,7 +166,7 @@ impl Scheme {
             }
             Algorithm::Crc32c => {
                 let mut head = head_of(page, self.algorithm.field_bytes());
-                if self.identity != Identity::None {
+                if matches!(self.identity, Identity::Block | Identity::Relation) {
                     // Its four bytes stand in the field's place: as good as bytes of their own.
                     head[8..12].copy_from_slice(&fold_identity(identity).to_le_bytes());
                 }
@@ -151,6 +180,10 @@ impl Scheme {
             }
         }
     }
+}
+
+fn page_id(place: Place) -> [u8; 8] {
+    (u64::from(place.relation) << 32 | u64::from(place.block)).to_le_bytes()
 }
 
 fn fold_identity(identity: u64) -> u32 {
@@ -194,6 +227,16 @@ fn put_torn_bits(page: &mut [u8], pattern: u8) {
         *byte = *byte & !0b11 | pattern;
     }
     page[FIELD_AT..FIELD_AT + 4].copy_from_slice(&kept.to_le_bytes());
+}
+
+/// Puts the bits back that the pattern displaced.
+fn take_torn_bits(page: &mut [u8]) {
+    let field = &page[FIELD_AT..FIELD_AT + 4];
+    let kept = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
+    for number in 1..page.len() / SECTOR_BYTES {
+        let byte = &mut page[last_of(number)];
+        *byte = *byte & !0b11 | (kept >> (2 * number) & 0b11) as u8;
+    }
 }
 
 fn torn_bits_agree(page: &[u8]) -> bool {

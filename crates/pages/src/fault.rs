@@ -1,15 +1,28 @@
 //! Faults of single pages: what may come back from a disk instead of what was written.
 
+use std::ops::Range;
+
 use crate::algorithm::{Place, Scheme};
 
 const SECTOR_BYTES: usize = 512;
+/// Numbers that a block may have here: those of a fork of 128 GB. What a sum of 16 bits misses of
+/// writes far away depends on the number's bits, so it is drawn for each fault.
+const BLOCKS: usize = 1 << 24;
 
-/// A page as it was written last, and as it was before that.
+/// A page as it was written last, and as it was before that; as any block of its relation.
 #[derive(Debug, Clone)]
 pub struct Versions {
     pub now: Vec<u8>,
     pub before: Vec<u8>,
+    pub relation: u32,
+}
+
+/// What a fault left on disk of what was written to a place.
+#[derive(Debug, Clone)]
+pub struct Planted {
     pub place: Place,
+    pub written: Vec<u8>,
+    pub disk: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,35 +88,50 @@ impl PageFault {
         }
     }
 
-    /// Makes in `disk` what is read back of `page`; false when it happens to be what was written.
+    /// What is read back of `page`; None when that happens to be what was written.
+    ///
+    /// The same draws make the same fault under every scheme, and none of them when it is None.
     pub fn plant(
         self,
         scheme: &Scheme,
         page: &Versions,
         other: &Versions,
         random: &mut Random,
-        disk: &mut [u8],
-        written: &mut [u8],
-    ) -> bool {
-        let place = page.place;
-        written.copy_from_slice(&page.now);
-        scheme.seal(written, place, 1);
-        disk.copy_from_slice(written);
-        match self {
+    ) -> Option<Planted> {
+        let place = Place {
+            relation: page.relation,
+            block: random.below(BLOCKS) as u32,
+        };
+        let sealed = |content: &[u8], place, write| {
+            let mut content = content.to_vec();
+            scheme.seal(&mut content, place, write);
+            content
+        };
+        let written = sealed(&page.now, place, 1);
+        let disk = match self {
             Self::TornSector | Self::TornHalf => {
-                return self.tear(scheme, page, random, disk) && disk != written;
+                let old = self.torn_part(page, random)?;
+                let before = sealed(&page.before, place, 0);
+                let mut disk = written.clone();
+                disk[old.clone()].copy_from_slice(&before[old]);
+                disk
             }
-            Self::LostWrite => {
-                disk.copy_from_slice(&page.before);
-                scheme.seal(disk, place, 0);
-            }
+            Self::LostWrite => sealed(&page.before, place, 0),
             Self::Misplaced | Self::MisplacedBy(_) | Self::OtherRelation => {
-                disk.copy_from_slice(&other.now);
-                scheme.seal(disk, self.home(place, random), random.below(2) as u32);
+                let home = self.home(place, random);
+                sealed(&other.now, home, random.below(2) as u32)
             }
-            _ => self.damage(random, disk),
-        }
-        disk != written
+            _ => {
+                let mut disk = written.clone();
+                self.damage(random, &mut disk);
+                disk
+            }
+        };
+        (disk != written).then_some(Planted {
+            place,
+            written,
+            disk,
+        })
     }
 
     /// Where a page that was misdirected belongs.
@@ -119,22 +147,21 @@ impl PageFault {
         Place { block, ..place }
     }
 
-    /// False when all that had changed is old again: then nothing is torn, and a write is lost.
-    fn tear(self, scheme: &Scheme, page: &Versions, random: &mut Random, disk: &mut [u8]) -> bool {
-        let mut before = page.before.clone();
-        scheme.seal(&mut before, page.place, 0);
+    /// Which part stays old; None when all that had changed is old again, or new: then nothing is
+    /// torn. That is asked of what the server wrote, so that it does not depend on the scheme.
+    fn torn_part(self, page: &Versions, random: &mut Random) -> Option<Range<usize>> {
+        let bytes = page.now.len();
         let at = match self {
-            Self::TornHalf => disk.len() / 2,
-            _ => SECTOR_BYTES * (1 + random.below(disk.len() / SECTOR_BYTES - 1)),
+            Self::TornHalf => bytes / 2,
+            _ => SECTOR_BYTES * (1 + random.below(bytes / SECTOR_BYTES - 1)),
         };
         // Either end of the page may have been written first.
-        let old = if random.below(2) == 0 {
-            at..disk.len()
-        } else {
-            0..at
-        };
-        disk[old.clone()].copy_from_slice(&before[old]);
-        disk != before
+        let parts = [at..bytes, 0..at];
+        let same = |part: &Range<usize>| page.now[part.clone()] == page.before[part.clone()];
+        let torn = !parts.iter().any(same);
+        let [end, beginning] = parts;
+        let old = if random.below(2) == 0 { end } else { beginning };
+        torn.then_some(old)
     }
 
     fn damage(self, random: &mut Random, disk: &mut [u8]) {

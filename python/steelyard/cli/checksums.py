@@ -53,9 +53,10 @@ def render(found: Enabling) -> str:
     else:
         least, most = (format_duration(s * NS_PER_S) for s in found.seconds)
         lines += [
-            f"pg_checksums --enable: {least} to {most} of downtime, and the stop and start",
+            f"pg_checksums --enable: about {least} to {most} of downtime, and the stop and start",
             f"  measured: one thread reads and sums {format_bytes(found.read_bytes_per_s)}/s, "
             f"the disk takes {format_bytes(found.write_bytes_per_s)}/s synced",
+            "  no bounds: it reads 8 kB at a time, and what is cached now was measured cached",
         ]
         if not found.same_disk:
             lines.append("  writing was measured on another disk: --measure-in DIR names one on it")

@@ -61,6 +61,7 @@ def drill(
     from steelyard.integrity.drill import story
     from steelyard.integrity.drill.faults import FAULTS
     from steelyard.integrity.drill.ground import PLACES
+    from steelyard.integrity.drill.rate import interval
     from steelyard.report.drilled import write_page
 
     asked = story.Asked(
@@ -84,7 +85,7 @@ def drill(
         facts, ended_by = seen.to_json(), seen.ended_by
         words = render(facts)
     if page is not None:
-        write_page(words, facts, page)
+        write_page(words, facts, page, interval)
     typer.echo(json.dumps(facts) if as_json else words)
     if ended_by is not None:
         raise ended_by

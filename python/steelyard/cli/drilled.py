@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.integrity.drill.matrix import PLANTED
 from steelyard.integrity.drill.rate import Rate
-from steelyard.report.drilled import COLUMNS, table
+from steelyard.report.drilled import COLUMNS, table, ways
 
 Facts = Mapping[str, Any]
 WHY = {
@@ -30,7 +31,8 @@ def render(facts: Facts) -> str:
     if facts["interrupted"]:
         lines += ["It was interrupted: what follows was seen by then.", ""]
     lines += [f"PostgreSQL {facts['version']}, seed {facts['seed']}; noticed of 100, by fault and "
-              "check; off, on, ign: checksums off, on, ignore_checksum_failure"]  # fmt: skip
+              "check; off, on, ign: checksums off, on, ignore_checksum_failure; none: nobody; "
+              "one copy may count as an error and a wrong answer"]  # fmt: skip
     if facts["files"]:
         lines += [_certainty(facts["copies"])]
     files = table(facts["files"])
@@ -38,6 +40,9 @@ def render(facts: Facts) -> str:
     for place in dict.fromkeys(cell["place"] for cell in facts["files"]):
         of_place = table(cell for cell in facts["files"] if cell["place"] == place)
         lines += [f"In {place}:", *matrix(of_place), ""]
+    for arm in ("off", "on") if files else ():
+        lines += [f"By the way of asking, checksums {arm}:", *matrix(files, ways(arm)), ""]
+    lines += _not_planted(facts["files"])
     if facts["recovery"]:
         lines += ["Crash recovery, pg_xact and the log:", *_recovery(facts["recovery"]), ""]
     lines += [
@@ -67,30 +72,52 @@ def sentence(facts: Facts) -> str:
     from steelyard.integrity.drill.cost import Cost, cost_words
 
     shares = {cell["fault"]: cell for cell in facts["pages"] if cell["check"] == "page checksum"}
-    caught = [name for name, cell in shares.items() if cell["share"] >= 0.99]
+    sane = {cell["fault"]: cell["share"] for cell in facts["pages"]
+            if cell["check"] == "header sanity"}  # fmt: skip
+    known = [name for name, share in sane.items() if share >= 0.99]
+    caught = [name for name, cell in shares.items()
+              if cell["share"] >= 0.99 and name not in known]  # fmt: skip
     missed = [f"{name} ({100 * (1 - cell['share']):.3g} % of them)"
-              for name, cell in shares.items() if cell["share"] < 0.99]  # fmt: skip
+              for name, cell in shares.items()
+              if cell["share"] < 0.99 and name not in known]  # fmt: skip
     files = {cell["fault"] for cell in facts["files"]} & {"stale file", "truncated segment"}
     cost = Cost(**facts["cost"]) if facts["cost"] else None
     return (
         f"For {cost_words(cost)} you catch {', '.join(caught)}; "
         f"you still miss {', '.join([*missed, *sorted(files)])}."
+        + (f" {', '.join(known)} the server sees without them." if known else "")
     )
 
 
-def matrix(rows: Mapping[str, Mapping[tuple[str, str], tuple[int, int]]]) -> list[str]:
+def matrix(
+    rows: Mapping[str, Mapping[tuple[str, str], tuple[int, int]]],
+    columns: Sequence[tuple[str, str, str]] = COLUMNS,
+) -> list[str]:
     """A line a fault: percent noticed by each check; "-" where it was not asked."""
     width = max((len(fault) for fault in rows), default=0)
-    head = " " * width + "  times" + "".join(f"{title:>10}" for _, _, title in COLUMNS)
+    head = " " * width + "  times" + "".join(f" {title:>11}" for _, _, title in columns)
     lines = [head]
     for fault, cells in rows.items():
-        times = max((times for _, times in cells.values()), default=0)
+        times = max((n for (check, _), (_, n) in cells.items() if check != PLANTED), default=0)
+        if not times:
+            continue
         line = f"{fault.ljust(width)} {times:6}"
-        for check, arm, _ in COLUMNS:
+        for check, arm, _ in columns:
             noticed, of = cells.get((check, arm), (0, 0))
-            line += f"{100 * noticed / of:10.0f}" if of else f"{'-':>10}"
+            line += f" {100 * noticed / of:11.0f}" if of else f" {'-':>11}"
         lines.append(line)
     return lines
+
+
+def _not_planted(cells: Sequence[Facts]) -> list[str]:
+    """Where a fault could not be planted in every copy: those rates are of fewer."""
+    few = [
+        f"  {cell['fault']}, {cell['place']}: {cell['noticed']} of {cell['times']}"
+        for cell in cells
+        if cell["check"] == PLANTED and cell["arm"] == "on" and cell["noticed"] < cell["times"]
+    ]
+    told = "Planted in fewer copies, since in the others nothing would have changed:"
+    return [told, *few, ""] if few else []
 
 
 def _recovery(cells: Sequence[Facts]) -> list[str]:
@@ -105,10 +132,13 @@ def _recovery(cells: Sequence[Facts]) -> list[str]:
         told = ", ".join(
             f"{name} {found[check]['noticed']}"
             for check, name in (
-                ("query: error", "error or no start"),
+                ("no start", "no start"),
+                ("query: error", "error"),
                 ("query: wrong answer", "wrong answer"),
+                ("query: hangs", "hangs"),
                 ("query: nobody", "healed or unnoticed"),
-                ("scrub", "scrub before the start"),
+                ("scrub", "damaged to a scrub before the start"),
+                ("scrub: needs replay", "needs replay to it"),
             )
             if check in found
         )
@@ -145,7 +175,9 @@ def _consequences(found: Sequence[Facts]) -> list[str]:
         same = [each for each in found if each["arm"] == arm]
         told = (
             ("an update of a row on it", "update"),
+            ("its rows and a standby's before that", "comparison"),
             ("the standby afterwards", "standby"),
+            ("its rows and the standby's then", "comparison_after"),
             ("pg_basebackup", "backup"),
             ("pg_verifybackup of that", "verify_backup"),
             ("pg_dump", "dump"),
@@ -174,13 +206,32 @@ def render_algorithms(facts: Facts) -> str:
             cell = way["faults"][fault]
             missed, low, high = (100 * (1 - cell[n]) for n in ("share", "high", "low"))
             lines.append(f"  {name.ljust(width)} {missed:10.4g} [{low:.3g}, {high:.3g}]")
-    lines += ["", ANSWER]
+    lines += ["", answer(ways)]
     return "\n".join(lines)
 
 
-ANSWER = (
-    "Torn-page bits cost next to nothing and see torn pages alone, of which full_page_writes "
-    "already heals what a crash leaves; a checksum sees nearly everything that changes a page. "
-    "None sees a page that was right at another time, and only an identity in the sum sees one "
-    "from another place."
-)
+def answer(ways: Sequence[Facts]) -> str:
+    """Torn-page detection or a checksum: what each costs and misses, by the numbers above."""
+    said = []
+    for way in ways:
+        asked = way["algorithm"] in ("torn-page bits", "SQL Server CHECKSUM", "PostgreSQL")
+        id_kept = way["identity"] == "page id in the header"
+        if not asked or not (id_kept or way["identity"] == _OWN.get(way["algorithm"])):
+            continue
+        shares = {fault: cell["share"] for fault, cell in way["faults"].items()}
+        seen = [fault for fault, share in shares.items() if share >= 0.99]
+        passed = [fault for fault, share in shares.items() if share <= 0.01]
+        partly = [f"{fault} {100 * (1 - share):.0f} %" for fault, share in shares.items()
+                  if 0.01 < share < 0.99]  # fmt: skip
+        read = way["speeds"]["read cached"]
+        said.append(
+            f"{way['algorithm']}, {way['identity']}: {read['gigabytes_per_s']:.1f} GB/s a core "
+            f"when a cached page is read; sees {', '.join(seen) or 'nothing'}; "
+            f"misses {', '.join([*passed, *partly]) or 'nothing'}."
+        )
+    said.append("A crash's torn pages full_page_writes heals, so that there is nothing to detect.")
+    return "\n".join(said)
+
+
+_OWN = {"torn-page bits": "none", "SQL Server CHECKSUM": "none", "PostgreSQL": "block"}
+"""What each mixes into its sum where it is at home."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,19 @@ from steelyard.errors import RecordError
 
 Facts = Mapping[str, Any]
 Counts = dict[tuple[str, str], tuple[int, int]]
+Interval = Callable[[int, int], tuple[float, float]]
+"""Of the share that a count is of another, as fractions."""
 COLUMNS = (
     ("query: error", "off", "error,off"),
     ("query: wrong answer", "off", "wrong,off"),
+    ("query: nobody", "off", "none,off"),
     ("query: error", "on", "error,on"),
     ("query: wrong answer", "on", "wrong,on"),
+    ("query: hangs", "on", "hangs,on"),
+    ("server log", "on", "log,on"),
+    ("query: nobody", "on", "none,on"),
     ("query: error", "ignore", "error,ign"),
+    ("query: wrong answer", "ignore", "wrong,ign"),
     ("page checksum", "on", "checksum"),
     ("header sanity", "on", "header"),
     ("pg_checksums", "on", "pg_chk"),
@@ -26,7 +33,7 @@ COLUMNS = (
     ("amcheck", "off", "amcheck"),
     ("scrub", "on", "scrub"),
     ("catalogue", "on", "catal."),
-    ("a standby's comparison", "on", "standby"),
+    ("a reader who knows every row", "on", "reader"),
 )
 """(check, arm, title) of each column of the matrix."""
 _PAGE = """<!doctype html>
@@ -63,11 +70,20 @@ def table(cells: Iterable[Facts]) -> dict[str, Counts]:
     return rows
 
 
-def write_page(words: str, facts: Facts, path: Path) -> None:
+def ways(arm: str) -> tuple[tuple[str, str, str], ...]:
+    """(check, arm, title) of what each way of asking came to under an arm."""
+    asked = (("table", "table"), ("index", "index"), ("index alone", "alone"), ("insert", "insert"))
+    kinds = (("error", "err"), ("wrong answer", "wrong"), ("hangs", "hang"))
+    return tuple(
+        (f"{way}: {kind}", arm, f"{title}:{short}") for way, title in asked for kind, short in kinds
+    )
+
+
+def write_page(words: str, facts: Facts, path: Path, interval: Interval) -> None:
     """Write the page; the words' first line is the sentence. RecordError: it cannot be written."""
     sentence, _, rest = words.partition("\n")
     cells = facts.get("files", [])
-    tables = _matrix("Whole servers, all places together", table(cells)) if cells else ""
+    tables = _matrix(table(cells), interval) if cells else ""
     page = _PAGE.format(
         sentence=html.escape(sentence), tables=tables, rest=html.escape(rest.strip("\n"))
     )
@@ -77,25 +93,29 @@ def write_page(words: str, facts: Facts, path: Path) -> None:
         raise RecordError(f'could not write "{path}": {error.strerror}') from error
 
 
-def _matrix(title: str, rows: Mapping[str, Counts]) -> str:
+def _matrix(rows: Mapping[str, Counts], interval: Interval) -> str:
     """Fault by check: percent noticed, with the counts where one points at it."""
     head = "".join(f'<th scope="col">{html.escape(title)}</th>' for _, _, title in COLUMNS)
     body = "".join(
         f'<tr><th scope="row">{html.escape(fault)}</th>'
-        + "".join(_cell(counts.get((check, arm))) for check, arm, _ in COLUMNS)
+        + "".join(_cell(counts.get((check, arm)), interval) for check, arm, _ in COLUMNS)
         + "</tr>\n"
         for fault, counts in rows.items()
     )
     return (
-        f"<h2>{html.escape(title)}</h2>\n<p>Noticed, in percent; off, on, ign: checksums off, on, "
-        "ignore_checksum_failure.</p>\n"
+        "<h2>Whole servers, all places together</h2>\n"
+        "<p>Noticed, in percent; off, on, ign: checksums off, on, "
+        "ignore_checksum_failure; none: nobody. One copy may count as an error and a wrong "
+        "answer.</p>\n"
         f'<div class="wide"><table>\n<tr><th></th>{head}</tr>\n{body}</table></div>'
     )
 
 
-def _cell(counts: tuple[int, int] | None) -> str:
+def _cell(counts: tuple[int, int] | None, interval: Interval) -> str:
     if counts is None or not counts[1]:
         return "<td>–</td>"
     noticed, times = counts
     kind = "all" if noticed == times else "some" if noticed else "none"
-    return f'<td class="{kind}" title="{noticed} of {times}">{100 * noticed / times:.0f}</td>'
+    low, high = (100 * share for share in interval(noticed, times))
+    title = f"{noticed} of {times}: {low:.0f} to {high:.0f} % at 95 %"
+    return f'<td class="{kind}" title="{title}">{100 * noticed / times:.0f}</td>'

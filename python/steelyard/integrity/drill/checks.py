@@ -16,6 +16,8 @@ from steelyard.integrity.scrub import Asked, scrub
 
 _WRONG_BLOCK = re.compile(r'in file "([^"]*)", block \d+')
 """Of pg_checksums and of pg_basebackup alike."""
+_QUOTED = re.compile(r'"([^"]+)"')
+_NAMED_FILE = re.compile(r'(?:relation|file) "?((?:base|global|pg_tblspc)/[^"\s;,]+)')
 
 
 def copies_of(ground: Ground, paths: Iterable[str]) -> set[int]:
@@ -25,14 +27,40 @@ def copies_of(ground: Ground, paths: Iterable[str]) -> set[int]:
 
 
 def by_scrub(ground: Ground, catalogue: Path | None = None) -> set[int]:
-    """Copies in which `steelyard scrub` finds damage."""
+    """Copies in which `steelyard scrub` finds damage; with a catalogue, by that alone."""
     used = None
     if catalogue is not None:
         used = catalogue.with_name("catalogue.used")
         shutil.copy(catalogue, used)
     asked = Asked(ground.clone.directory, threads=1, catalogue=used)
     outcome = scrub(asked, lambda *_: None)
-    return copies_of(ground, (finding.path for finding in outcome.bad))
+    backwards = catalogue is not None
+    found = (f.path for f in outcome.bad if not backwards or f.reason == "backwards")
+    return copies_of(ground, found)
+
+
+def scrub_classes(ground: Ground) -> tuple[bool, bool]:
+    """Whether `steelyard scrub` calls something in the clone damaged, and whether it leaves
+    something to replay."""
+    outcome = scrub(Asked(ground.clone.directory, threads=1), lambda *_: None)
+    return bool(outcome.bad), bool(outcome.needs_replay)
+
+
+def by_server_log(ground: Ground, since: int) -> set[int]:
+    """Copies whose files the server's log names behind byte `since`: errors and warnings.
+
+    Maps are read with zero-on-error: of damage in them the log alone tells.
+    """
+    try:
+        content = log_file(ground).read_bytes()[since:]
+    except FileNotFoundError:
+        return set()
+    return copies_of(ground, _NAMED_FILE.findall(content.decode(errors="replace")))
+
+
+def log_file(ground: Ground) -> Path:
+    """Where the clone's server writes its log."""
+    return ground.slot.path / "server.log"
 
 
 def by_pg_checksums(ground: Ground) -> set[int] | None:
@@ -47,26 +75,33 @@ def by_pg_checksums(ground: Ground) -> set[int] | None:
 
 
 def by_amcheck(cluster: Cluster, copies: Iterable[int]) -> set[int] | None:
-    """Copies in which amcheck raises or reports something; None: there is no amcheck."""
+    """Copies in which amcheck raises or reports something; None: there is no amcheck.
+
+    That it hangs is no finding. verify_heapam is of 14 and later.
+    """
     try:
-        statements(cluster.address, ["CREATE EXTENSION IF NOT EXISTS amcheck"])
+        create = "CREATE EXTENSION IF NOT EXISTS amcheck"
+        known = statements(
+            cluster.address, [create, "SELECT count(*) FROM pg_proc WHERE proname='verify_heapam'"]
+        )
     except ServerError:
         return None
     noticed = set()
     for number in copies:
         index = f"SELECT bt_index_check('drill_{number}_id', heapallindexed => true)"
         heap = f"SELECT count(*) FROM verify_heapam('drill_{number}', check_toast => true)"
-        for question in (index, heap):
-            answer, error = asked(cluster.address, "SET enable_seqscan = on", question)
-            if error or (question is heap and answer != "[(0,)]"):
+        for question in (index, heap) if known != [(0,)] else (index,):
+            reply = asked(cluster.address, "SET enable_seqscan = on", question)
+            reports = question is heap and not reply.hung and reply.answer != "[(0,)]"
+            if reply.error or reports:
                 noticed.add(number)
     return noticed
 
 
-def by_base_backup(ground: Ground, cluster: Cluster) -> tuple[set[int], bool | None] | None:
-    """Copies that pg_basebackup warns of, and whether pg_verifybackup then objects to anything.
+def by_base_backup(ground: Ground, cluster: Cluster) -> tuple[set[int], set[int] | None] | None:
+    """Copies that pg_basebackup warns of, and those to whose files pg_verifybackup then objects.
 
-    None: the build lacks the program.
+    None: the build lacks the program, or it does not run here.
     """
     place = ground.slot.path / "backup"
     try:
@@ -77,7 +112,9 @@ def by_base_backup(ground: Ground, cluster: Cluster) -> tuple[set[int], bool | N
         if status != 0:
             # It refused to end well; whoever takes one all the same turns its checks off.
             take_base_backup(ground, cluster, place, "--no-verify-checksums")
-        return copies_of(ground, _named(words)), verify_backup(ground, place)
+        verified = verify_backup(ground, place)
+        objects = None if verified is None else copies_of(ground, _QUOTED.findall(verified[1]))
+        return copies_of(ground, _named(words)), objects
     except EngineError:
         return None
     finally:
@@ -104,8 +141,8 @@ def take_base_backup(
     return run(ground.engine.account, command)
 
 
-def verify_backup(ground: Ground, backup: Path) -> bool | None:
-    """Whether pg_verifybackup objects to a backup; None: the build's own does not run here.
+def verify_backup(ground: Ground, backup: Path) -> tuple[int, str] | None:
+    """Exit status and words of pg_verifybackup; None: the build's own does not run here.
 
     The one in the bundle of 18.4 crashes whatever it is asked, its version included.
     """
@@ -115,7 +152,7 @@ def verify_backup(ground: Ground, backup: Path) -> bool | None:
     account = ground.engine.account
     if run(account, [str(program), "--version"])[0] != 0:
         return None
-    return run(account, [str(program), "-n", "-q", str(backup)])[0] != 0
+    return run(account, [str(program), "-n", "-q", str(backup)])
 
 
 def _named(words: str) -> set[str]:

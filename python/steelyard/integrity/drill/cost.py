@@ -35,13 +35,21 @@ class Cost:
 
 
 def last_cost(records: Path = Path("records")) -> Cost | None:
-    """Of the newest weighing below `records` with and without checksums; None: there is none."""
+    """Of the newest weighing below `records` with and without checksums; None: there is none.
+
+    Studies of checksums come before those that compare them beside something else.
+    """
     found = [
         path
         for path in records.glob("*/*/verdict.json")
         if not path.parent.is_symlink() and path.parent.name != "latest"
     ]
-    for path in sorted(found, key=lambda p: (p.parent.name, str(p)), reverse=True):
+
+    def rank(path: Path) -> tuple[bool, str, str]:
+        study = path.parent.parent.name
+        return study.startswith("checksums"), path.parent.name, str(path)
+
+    for path in sorted(found, key=rank, reverse=True):
         cost = _cost_of(path)
         if cost is not None:
             return cost
@@ -49,19 +57,22 @@ def last_cost(records: Path = Path("records")) -> Cost | None:
 
 
 def _cost_of(verdict: Path) -> Cost | None:
-    """The contrast on throughput of two arms of which one has checksums and the other has none."""
+    """The contrast on throughput of two arms that differ in checksums and in nothing else."""
     try:
         facts = json.loads(verdict.read_text(encoding="utf-8"))
         study = read_study(str(verdict.parent / "study.toml"))
-        verified = {arm.name: arm.checksums for arm in study.every_arm}
+        arms = {arm.name: arm for arm in study.every_arm}
         for contrast in facts["contrasts"]:
             numbers = [contrast[f"{n}_percent"] for n in ("estimate", "low", "high")]
-            treated = verified[contrast["arm"]]
+            arm, control = arms[contrast["arm"]], arms[contrast["control"]]
             if contrast["metric"] != "throughput" or contrast["verdict"] == "invalid":
                 continue
-            if treated == verified[contrast["control"]] or None in numbers:
+            turned = control.model_copy(
+                update={"name": arm.name, "checksums": not control.checksums}
+            )
+            if turned != arm or None in numbers:
                 continue
-            if not treated:
+            if not arm.checksums:
                 # off against on: what turning them on does is the inverse.
                 numbers = [_inverse(n) for n in (numbers[0], numbers[2], numbers[1])]
             return Cost(

@@ -25,6 +25,7 @@ class Spot:
     now: bytes
     before: bytes
     foreign: bytes  # a file of another relation
+    sibling: bytes  # the same file of another copy
     block: int  # the page that is hit
 
 
@@ -93,20 +94,35 @@ def shifted(page: bytes, spot: Spot, draw: random.Random) -> bytes:
 
 
 def misdirected(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-    """Another page of the fork, or, where it has but one, this one's namesake from far away."""
-    blocks = len(spot.now) // PAGE
-    others = [n for n in range(blocks) if n != spot.block]
-    block = draw.choice(others) if others else spot.block
-    return _block(spot.now, block) if others else resealed(page, block + 7)
+    """Another page of the fork, or, where it has but one, one of another copy as if from here."""
+    other = _another(spot, draw)
+    return other if len(spot.now) > PAGE else resealed(other, spot.block + 7)
 
 
 def _away(distance: int) -> Plant:
     def plant(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-        blocks = len(spot.now) // PAGE
-        other = _block(spot.now, draw.randrange(blocks))
-        return resealed(other, spot.block + distance)
+        return resealed(_another(spot, draw), spot.block + distance)
 
     return plant
+
+
+def _another(spot: Spot, draw: random.Random) -> bytes:
+    """A page of the fork, else of another copy's, with other content; else the page itself.
+
+    Where the content is the same nothing is wrong, whatever a checksum says.
+    """
+    page = _block(spot.now, spot.block)
+    for file in (spot.now, spot.sibling):
+        pages = (_block(file, block) for block in range(len(file) // PAGE))
+        others = [each for each in pages if _content(each) != _content(page)]
+        if others:
+            return draw.choice(others)
+    return page
+
+
+def _content(page: bytes) -> bytes:
+    """Everything but the checksum."""
+    return page[:8] + page[10:]
 
 
 def other_relation(page: bytes, spot: Spot, draw: random.Random) -> bytes:
@@ -145,7 +161,7 @@ CLUSTER = 8  # blocks
 
 
 def plant(fault: str, spot: Spot, draw: random.Random) -> bool:
-    """Put a fault into the file; False when what is there is what was written."""
+    """Put a fault into the file; False when that leaves, but for a checksum, what was written."""
     blocks = len(spot.now) // PAGE
     if fault == "stale file":
         content = spot.before
@@ -158,7 +174,10 @@ def plant(fault: str, spot: Spot, draw: random.Random) -> bool:
         content = spot.now[: first * PAGE] + middle + spot.now[last * PAGE :]
     else:
         at = spot.block * PAGE
-        page = PAGE_FAULTS[fault](spot.now[at : at + PAGE], spot, draw)
+        sound = spot.now[at : at + PAGE]
+        page = PAGE_FAULTS[fault](sound, spot, draw)
+        if "misdirected" in fault and _content(page) == _content(sound):
+            return False
         content = spot.now[:at] + page + spot.now[at + PAGE :]
     with spot.path.open("r+b") as file:
         file.write(content)

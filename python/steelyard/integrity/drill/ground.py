@@ -6,6 +6,7 @@ copies. Of every file the drill keeps what it was before the last writes, for st
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,11 +58,16 @@ class Ground:
     template: Cluster
     clone: Cluster
     slot: Slot
-    copies: int
+    copies: int  # that are damaged; one more, of this number, never is
     files: dict[tuple[int, str], str]  # (copy, place) → path relative to the data directory
     before: dict[str, bytes]  # path → the file as it was before the last writes
     truth: dict[int, Answers]
     start: int  # where a base backup of it begins at the earliest
+
+    @property
+    def sound(self) -> tuple[int, Answers]:
+        """The copy that is never damaged, and its true answers."""
+        return self.copies, self.truth[self.copies]
 
     def now(self, path: str) -> bytes:
         """A file as it should be."""
@@ -97,7 +103,7 @@ def make_ground(engine: Postgres, slot: Slot, copies: int) -> Ground:
     template = engine.create(slot.path / "ground", checksums=True)
     (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
     template.start(slot, QUIET)
-    for number in range(copies):
+    for number in range(copies + 1):
         text = _TABLE.format(n=number, rows=_ROWS, long=_LONG_ROWS).replace("\n ", " ")
         statements(template.address, text.strip().splitlines())
     files = _files(template)
@@ -106,7 +112,7 @@ def make_ground(engine: Postgres, slot: Slot, copies: int) -> Ground:
     template.start(slot, QUIET)
     changes = [
         f"UPDATE drill_{n} SET tag = tag + 1, long = reverse(long) WHERE mod(id, 3) = 0"
-        for n in range(copies)
+        for n in range(copies + 1)
     ]
     statements(template.address, changes)
     template.stop()
@@ -114,9 +120,21 @@ def make_ground(engine: Postgres, slot: Slot, copies: int) -> Ground:
     clone = template.clone(slot.path / "drilled")
     ground = Ground(engine, template, clone, slot, copies, files, before, {}, start)
     with ground.alive() as alive:
-        truth = ask_all(alive.address, range(copies))
+        truth = ask_all(alive.address, range(copies + 1))
     ground.restore()
     return Ground(engine, template, clone, slot, copies, files, before, truth, start)
+
+
+def rows_of(number: int) -> list[tuple[str, ...]]:
+    """What a copy holds, as COPY writes it."""
+    rows: list[tuple[str, ...]] = []
+    for i in range(1, _ROWS + 1):
+        changed = i % 3 == 0
+        filler = hashlib.md5(str(i + number).encode()).hexdigest() * 4
+        long = hashlib.md5(str(i * 7 + number).encode()).hexdigest() * 150
+        long = "\\N" if i > _LONG_ROWS else long[::-1] if changed else long
+        rows.append((str(i), str(i + changed), filler, long))
+    return rows
 
 
 def _files(cluster: Cluster) -> dict[tuple[int, str], str]:

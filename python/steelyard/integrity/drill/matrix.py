@@ -11,10 +11,19 @@ from steelyard.integrity.drill.rate import Rate
 ARMS = ("off", "on", "ignore")
 """Checksums off; on; on with ignore_checksum_failure."""
 QUERY_ERROR, WRONG_ANSWER, NOBODY = "query: error", "query: wrong answer", "query: nobody"
+HANGS = "query: hangs"
+NO_START = "no start"
+NEEDS_REPLAY = "scrub: needs replay"
+SERVER_LOG = "server log"
+READER = "a reader who knows every row"
+PLANTED = "planted"
+"""No check: in how many of the copies the fault could be planted; in the others it was none."""
 CHECKS = (
     QUERY_ERROR,
     WRONG_ANSWER,
+    HANGS,
     NOBODY,
+    SERVER_LOG,
     "page checksum",
     "header sanity",
     "pg_checksums",
@@ -23,7 +32,7 @@ CHECKS = (
     "amcheck",
     "scrub",
     "catalogue",
-    "a standby's comparison",
+    READER,
 )
 Key = tuple[str, str, str, str]  # fault, place, arm, check
 

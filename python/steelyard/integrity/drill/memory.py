@@ -13,7 +13,7 @@ from steelyard.integrity.drill.ground import Ground
 from steelyard.integrity.drill.rate import Rate
 
 Say = Callable[[str], None]
-Pair = tuple[bytes, bytes, int, int]
+Pair = tuple[bytes, bytes, int]
 CACHED_BYTES = 256 * 1024
 """Fits into a second-level cache."""
 STREAMED_BYTES = 256 * 1024 * 1024
@@ -31,8 +31,7 @@ def page_pairs(ground: Ground, places: Sequence[str] = ("heap", "index", "TOAST"
             for at in range(0, min(len(now), len(before)), PAGE):
                 page, old = now[at : at + PAGE], before[at : at + PAGE]
                 if page != old and page[14:16] != b"\0\0" and old[14:16] != b"\0\0":
-                    # As in a large table: distances below 65,536 lead forwards and back.
-                    pairs.append((page, old, relation, 70_000 + at // PAGE))
+                    pairs.append((page, old, relation))
     return pairs[:_MOST_PAIRS]
 
 
@@ -90,23 +89,24 @@ class Verification:
 def compare_algorithms(
     pairs: list[Pair], trials: int, seed: int, rounds: int, say: Say
 ) -> list[Verification]:
-    """Every algorithm with every identity that makes a difference to it."""
+    """Every algorithm with every identity that makes a difference to it, on the same faults."""
     faults, _, algorithms, identities = drill_names()
     ways = [
         (algorithm, identity)
         for algorithm in algorithms
         for identity in identities
-        if identity == identities[0] or algorithm not in algorithms[:2]
+        # Without a sum there is nothing to mix an identity in: it may stand in the header alone.
+        if identity in (identities[0], identities[-1]) or algorithm not in algorithms[:2]
     ]
     say("speeds")
     speeds = _speeds(ways, rounds)
     found = []
-    for number, (algorithm, identity) in enumerate(ways):
+    for algorithm, identity in ways:
         say(f"{algorithm}, identity: {identity}, {trials} times a fault")
         rates = {}
         for at, fault in enumerate(faults[:-1]):  # the last is of PostgreSQL's header alone
             missed, times = scheme_trials(
-                fault, algorithm, identity, pairs, trials, seed + 100 * number + at, _threads()
+                fault, algorithm, identity, pairs, trials, seed + at, _threads()
             )
             rates[fault] = Rate(times - missed, times)
         found.append(Verification(algorithm, identity, speeds[algorithm, identity], rates))

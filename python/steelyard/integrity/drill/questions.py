@@ -1,4 +1,7 @@
-"""Asks a server what the tables hold: by scanning the table, by the index, by the index alone."""
+"""Asks a server what the tables hold: by scanning the table, by the index, by the index alone.
+
+A server that does not answer in time hangs: that is neither an error nor an answer.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import Any
 from steelyard.engines.engine import Address
 from steelyard.errors import ServerError
 
-_WAYS = {
+WAYS = {
     "table": ("SET enable_indexscan = off; SET enable_bitmapscan = off; "
               "SET enable_indexonlyscan = off; SET enable_seqscan = on",
               "SELECT count(*), sum(hashtextextended(t::text, 0)) FROM drill_{n} t"),
@@ -33,19 +36,46 @@ _STATEMENT_TIMEOUT = "2s"
 _KILLED_AFTER_S = 3.0
 """A damaged index may lead in a circle, and not every loop of a server can be cancelled. A sound
 copy answers in milliseconds."""
+_CANCELLED = "57014"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What one question was answered: rows as text, or an error, or nothing in time."""
+
+    answer: str = ""
+    error: str = ""
+    hung: bool = False
+    died: bool = False  # the connection, and maybe the server with it
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a table's questions were answered; an error's words in place of an answer."""
+    """What a table's questions were answered, by the way of asking."""
 
-    by_way: tuple[tuple[str, str], ...]
-    errors: tuple[str, ...] = ()
+    replies: dict[str, Reply]
 
-    def differs(self, truth: Answers) -> bool:
-        """Whether some answer that was given is not the true one."""
-        true = dict(truth.by_way)
-        return any(true.get(way) != answer for way, answer in self.by_way)
+    @property
+    def erred(self) -> set[str]:
+        """Ways that ended in an error of the server's own."""
+        return {way for way, reply in self.replies.items() if reply.error}
+
+    @property
+    def hung(self) -> set[str]:
+        """Ways that had no answer in time."""
+        return {way for way, reply in self.replies.items() if reply.hung}
+
+    def wrong(self, truth: Answers) -> set[str]:
+        """Ways whose answer is not the true one, whatever others said."""
+        return {
+            way
+            for way, reply in self.replies.items()
+            if not reply.error and not reply.hung and reply.answer != truth.replies[way].answer
+        }
+
+    def unread(self, truth: Answers) -> bool:
+        """Whether somebody who knows every row would see that one is wrong, or not to be had."""
+        return bool((self.erred | self.hung | self.wrong(truth)) - {"insert"})
 
 
 def statements(address: Address, texts: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -63,26 +93,36 @@ def statements(address: Address, texts: Sequence[str]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def ask_all(address: Address, copies: Iterable[int]) -> dict[int, Answers]:
-    """The answers of every copy's questions, each copy in a connection of its own."""
-    return {number: ask(address, number) for number in copies}
+def ask_all(
+    address: Address, copies: Iterable[int], sound: tuple[int, Answers] | None = None
+) -> dict[int, Answers]:
+    """The answers of every copy's questions, each question in a connection of its own.
+
+    `sound` is a copy that nothing was planted in, with its true answers: when the server died over
+    another one, and then has not these, nothing it says of the copies that follow is their doing.
+    They are left out.
+    """
+    found: dict[int, Answers] = {}
+    for number in copies:
+        found[number] = ask(address, number)
+        died = any(reply.died for reply in found[number].replies.values())
+        if died and sound and ask(address, sound[0]) != sound[1]:
+            break
+    return found
 
 
 def ask(address: Address, number: int) -> Answers:
     """The answers to one copy's questions. What it inserts is rolled back."""
-    answers: list[tuple[str, str]] = []
-    errors: list[str] = []
-    for way, (settings, question) in _WAYS.items():
-        answer, error = asked(address, settings, question.format(n=number))
-        if error:
-            errors.append(error)
-        else:
-            answers.append((way, answer))
-    return Answers(tuple(answers), tuple(errors))
+    return Answers(
+        {
+            way: asked(address, settings, question.format(n=number))
+            for way, (settings, question) in WAYS.items()
+        }
+    )
 
 
-def asked(address: Address, settings: str, question: str) -> tuple[str, str]:
-    """(answer, error). A server that died is waited for: it starts again by itself."""
+def asked(address: Address, settings: str, question: str) -> Reply:
+    """The reply to a question. A server that died is waited for: it starts again by itself."""
     import psycopg
 
     deadline = time.monotonic() + _PATIENCE_S
@@ -90,11 +130,12 @@ def asked(address: Address, settings: str, question: str) -> tuple[str, str]:
         try:
             session = psycopg.connect(address.conninfo(), autocommit=True)
             break
-        except psycopg.Error as error:
+        except psycopg.Error:
             if time.monotonic() > deadline:
-                return "", f"no connection: {error}"
+                return Reply(hung=True, died=True)
             time.sleep(0.05)
-    stuck = threading.Timer(_KILLED_AFTER_S, _kill, (session.info.backend_pid,))
+    killed = threading.Event()
+    stuck = threading.Timer(_KILLED_AFTER_S, _kill, (session.info.backend_pid, killed))
     stuck.start()
     try:
         with session:
@@ -102,13 +143,18 @@ def asked(address: Address, settings: str, question: str) -> tuple[str, str]:
             session.execute(b"BEGIN")
             rows = session.execute(question.encode()).fetchall()
             session.execute(b"ROLLBACK")
-            return repr(rows), ""
+            return Reply(repr(rows))
     except psycopg.Error as error:
-        return "", f"{error.sqlstate or 'connection lost'}: {str(error).strip()}"
+        if killed.is_set() or error.sqlstate == _CANCELLED:
+            return Reply(hung=True, died=killed.is_set())
+        died = error.sqlstate is None or session.closed
+        words = f"{error.sqlstate or 'connection lost'}: {str(error).strip()}"
+        return Reply(error=words, died=died)
     finally:
         stuck.cancel()
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, killed: threading.Event) -> None:
+    killed.set()
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

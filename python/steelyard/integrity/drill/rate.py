@@ -7,6 +7,11 @@ from dataclasses import dataclass
 CONFIDENCE = 0.95
 
 
+def interval(noticed: int, times: int) -> tuple[float, float]:
+    """Of the share that `noticed` is of `times`."""
+    return Rate(noticed, times).interval()
+
+
 @dataclass(frozen=True)
 class Rate:
     """`noticed` of `times` that a fault was planted."""

@@ -18,7 +18,16 @@ from steelyard.errors import ServerError
 from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.faults import PAGE, SECTOR
 from steelyard.integrity.drill.ground import QUIET, Ground
-from steelyard.integrity.drill.matrix import NOBODY, QUERY_ERROR, WRONG_ANSWER, Matrix
+from steelyard.integrity.drill.matrix import (
+    HANGS,
+    NEEDS_REPLAY,
+    NO_START,
+    NOBODY,
+    QUERY_ERROR,
+    READER,
+    WRONG_ANSWER,
+    Matrix,
+)
 from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
 from steelyard.integrity.drill.rate import Rate
 
@@ -53,14 +62,19 @@ def drill_recovery(ground: Ground, times: int, seed: int, say: Say, matrix: Matr
                 _break_commits_once(ground, (fault, "pg_xact", arm), draw, matrix)
 
 
-def _crashed(ground: Ground, arm: str, settings: Settings) -> tuple[int, Answers]:
-    """Leaves the clone killed after a change that only the log has; the copy, and the truth."""
+def _crashed(ground: Ground, arm: str, settings: Settings) -> tuple[int, Answers, int]:
+    """Leaves the clone killed after a change that only the log has.
+
+    The copy, the truth, and the LSN behind the record of the change's commit: what follows it in
+    the log, hint bits and an insert that was rolled back, nobody would miss.
+    """
     ground.make_ready(arm)
     number = 0
     with ground.alive(settings) as alive:
-        statements(alive.address, ["CHECKPOINT", _CHANGE.format(n=number)])
+        end = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
+        ((committed,),) = statements(alive.address, ["CHECKPOINT", _CHANGE.format(n=number), end])
         truth = ask(alive.address, number)
-    return number, truth
+    return number, truth, committed
 
 
 def _tear_once(
@@ -71,8 +85,8 @@ def _tear_once(
     draw: random.Random,
     matrix: Matrix,
 ) -> None:
-    fault, place, arm = case
-    number, truth = _crashed(ground, arm, settings)
+    _, _, arm = case
+    number, truth, _ = _crashed(ground, arm, settings)
     path = ground.clone.directory / ground.files[number, "heap"]
     kept = _kept(ground.clone.directory)
     old = path.read_bytes()
@@ -81,41 +95,49 @@ def _tear_once(
     ground.clone.stop()
     new = path.read_bytes()
     _put_back(ground, kept)
-    changed = [at for at in range(0, len(old), PAGE) if old[at : at + PAGE] != new[at : at + PAGE]]
-    at = draw.choice(changed)
-    cut = size if size == PAGE // 2 else SECTOR * draw.randrange(1, PAGE // SECTOR)
-    halves = (new[at : at + cut], old[at + cut : at + PAGE])
-    if draw.random() < 0.5:
-        halves = (old[at : at + cut], new[at + cut : at + PAGE])
-    torn = b"".join(halves)
-    if torn in (old[at : at + PAGE], new[at : at + PAGE]):
+    torn_pages = torn_pages_of(old, new, size)
+    if not torn_pages:
         return
+    at, torn = draw.choice(torn_pages)
     with path.open("r+b") as file:
         file.seek(at)
         file.write(torn)
-    matrix.add(fault, place, arm, "scrub", Rate(len(checks.by_scrub(ground)), 1))
+    _scrub(ground, case, matrix)
     _observe(ground, case, {**QUIET, **settings}, number, truth, matrix)
+
+
+def torn_pages_of(old: bytes, new: bytes, size: int) -> list[tuple[int, bytes]]:
+    """(offset, page) of all that may be torn: neither the old page nor the new one."""
+    cuts = (size,) if size == PAGE // 2 else range(SECTOR, PAGE, SECTOR)
+    found = []
+    for at in range(0, len(old), PAGE):
+        was, is_now = old[at : at + PAGE], new[at : at + PAGE]
+        for cut in cuts:
+            halves = (is_now[:cut] + was[cut:], was[:cut] + is_now[cut:])
+            found += [(at, torn) for torn in halves if torn not in (was, is_now)]
+    return found
 
 
 def _break_log_once(
     ground: Ground, case: tuple[str, str, str], draw: random.Random, matrix: Matrix
 ) -> None:
     fault, _, arm = case
-    number, truth = _crashed(ground, arm, {})
+    number, truth, committed = _crashed(ground, arm, {})
     directory = ground.clone.directory
     control = read_control(directory / CONTROL_FILE)
     segment_bytes = control["wal_segment_size"]
+    at = draw.randrange(control["redo"], committed)
     names = (p for p in (directory / "pg_wal").iterdir() if _WAL_NAME.fullmatch(p.name))
-    redo = control["redo"] // segment_bytes
-    segment = next(p for p in sorted(names) if int(p.name[8:16], 16) * (1 << 32)
-                   + int(p.name[16:], 16) * segment_bytes == redo * segment_bytes)  # fmt: skip
+    segment = next(p for p in names if _begins(p.name, segment_bytes) == at - at % segment_bytes)
     content = bytearray(segment.read_bytes())
-    end = len(content.rstrip(b"\0"))
-    first = control["redo"] % segment_bytes
-    at = draw.randrange(min(first, end - 1), end)
-    _spoil(fault, content, at, draw)
+    _spoil(fault, content, at % segment_bytes, draw)
     segment.write_bytes(content)
     _observe(ground, case, QUIET, number, truth, matrix)
+
+
+def _begins(name: str, segment_bytes: int) -> int:
+    """The LSN of the first byte of a segment of the log."""
+    return (int(name[8:16], 16) << 32) + int(name[16:], 16) * segment_bytes
 
 
 def _break_commits_once(
@@ -130,7 +152,7 @@ def _break_commits_once(
     at = draw.randrange(max(0, end - 8), end)
     _spoil(fault, content, at, draw)
     file.write_bytes(content)
-    matrix.add(*case, "scrub", Rate(len(checks.by_scrub(ground)), 1))
+    _scrub(ground, case, matrix)
     _observe(ground, case, QUIET, None, None, matrix)
 
 
@@ -158,23 +180,30 @@ def _observe(
 ) -> None:
     """Starts the damaged clone and asks; a server that refuses to start has noticed."""
     truths = ground.truth if number is None or truth is None else {number: truth}
-    erred = wrong = False
+    noticed = dict.fromkeys((QUERY_ERROR, WRONG_ANSWER, HANGS, NO_START, READER), False)
     try:
         ground.clone.start(ground.slot, settings)
         answers = ask_all(ground.clone.address, truths)
-        erred = any(answer.errors for answer in answers.values())
-        wrong = any(answer.differs(truths[n]) for n, answer in answers.items())
-    except ServerError:
-        erred = True
+        noticed[QUERY_ERROR] = any(answer.erred for answer in answers.values())
+        noticed[WRONG_ANSWER] = any(answers[n].wrong(truths[n]) for n in answers)
+        noticed[HANGS] = any(answer.hung for answer in answers.values())
+        noticed[READER] = any(answers[n].unread(truths[n]) for n in answers)
+    except ServerError as error:
+        # One that gives up says why; one that only takes too long has noticed nothing.
+        refused = "not ready after" not in str(error)
+        noticed[NO_START if refused else HANGS] = noticed[READER] = True
     finally:
         ground.restore()
-    counts = {
-        QUERY_ERROR: erred,
-        WRONG_ANSWER: wrong and not erred,
-        NOBODY: not erred and not wrong,
-    }
-    for check, noticed in {**counts, "a standby's comparison": erred or wrong}.items():
-        matrix.add(*case, check, Rate(int(noticed), 1))
+    noticed[NOBODY] = not any(noticed.values())
+    for check, did in noticed.items():
+        matrix.add(*case, check, Rate(int(did), 1))
+
+
+def _scrub(ground: Ground, case: tuple[str, str, str], matrix: Matrix) -> None:
+    """What a scrub says of the clone as it lies: damage, or what replay is to write anew."""
+    bad, waiting = checks.scrub_classes(ground)
+    matrix.add(*case, "scrub", Rate(int(bad), 1))
+    matrix.add(*case, NEEDS_REPLAY, Rate(int(waiting and not bad), 1))
 
 
 def _kept(directory: Path) -> dict[Path, bytes]:
