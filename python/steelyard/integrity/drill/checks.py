@@ -32,7 +32,7 @@ def by_scrub(ground: Ground, catalogue: Path | None = None) -> set[int]:
     if catalogue is not None:
         used = catalogue.with_name("catalogue.used")
         shutil.copy(catalogue, used)
-    asked = Asked(ground.clone.directory, threads=1, catalogue=used)
+    asked = Asked(ground.clone.directory, threads=1, catalogue=used, crashed=True)
     outcome = scrub(asked, lambda *_: None)
     backwards = catalogue is not None
     found = (f.path for f in outcome.bad if not backwards or f.reason == "backwards")
@@ -42,7 +42,7 @@ def by_scrub(ground: Ground, catalogue: Path | None = None) -> set[int]:
 def scrub_classes(ground: Ground) -> tuple[bool, bool]:
     """Whether `steelyard scrub` calls something in the clone damaged, and whether it leaves
     something to replay."""
-    outcome = scrub(Asked(ground.clone.directory, threads=1), lambda *_: None)
+    outcome = scrub(Asked(ground.clone.directory, threads=1, crashed=True), lambda *_: None)
     return bool(outcome.bad), bool(outcome.needs_replay)
 
 
