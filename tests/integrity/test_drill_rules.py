@@ -141,13 +141,18 @@ def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said
     pages = {
         "one bit": {"page checksum": Rate(100, 100), "header sanity": Rate(1, 100)},
         "pd_upper zeroed": {"page checksum": Rate(0, 100), "header sanity": Rate(100, 100)},
+        "zeroed sector": {
+            "page checksum": Rate(93, 100),
+            "header sanity": Rate(7, 100),
+            "scrub": Rate(100, 100),
+        },
     }
     facts = Drill("18", 1, 20, 1.0, True, pages, matrix, Matrix(), [], None).to_json()
     words = render(facts)
     assert "  lost write, FSM: 3 of 20" in words
     assert "  stale file, FSM: 0 of 20" in words
     said = sentence(facts)
-    assert "you catch one bit; you still miss ." not in said
+    assert "you catch one bit, zeroed sector; you still miss" in said, "by both rules together"
     assert said.endswith("pd_upper zeroed the server sees without them.")
     assert "miss pd_upper" not in said
 

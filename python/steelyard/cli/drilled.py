@@ -13,6 +13,9 @@ from steelyard.report.drilled import COLUMNS, table, ways
 Facts = Mapping[str, Any]
 WHY = {
     "one bit": "16 bits: about 1 of 65,535 flips leaves the sum as it was",
+    "zeroed sector": "the checksum alone passes the first sector, which makes the page look new; "
+    "header sanity, with which the server and scrub read, sees that it is not empty",
+    "shifted page": "the same, where what moved left a pd_upper of 0",
     "zeroed page": "a page of zeroes is one that was never used: no check of pages can refuse it",
     "misdirected by 65,535 blocks": "the block's number is mixed in by XOR before the remainder by "
     "65,535, in which 65,535 and 0 are the same",
@@ -71,15 +74,16 @@ def sentence(facts: Facts) -> str:
     """ "For 2.1 % of throughput you catch ...; you still miss ..."."""
     from steelyard.integrity.drill.cost import Cost, cost_words
 
-    shares = {cell["fault"]: cell for cell in facts["pages"] if cell["check"] == "page checksum"}
-    sane = {cell["fault"]: cell["share"] for cell in facts["pages"]
-            if cell["check"] == "header sanity"}  # fmt: skip
-    known = [name for name, share in sane.items() if share >= 0.99]
-    caught = [name for name, cell in shares.items()
-              if cell["share"] >= 0.99 and name not in known]  # fmt: skip
-    missed = [f"{name} ({100 * (1 - cell['share']):.3g} % of them)"
-              for name, cell in shares.items()
-              if cell["share"] < 0.99 and name not in known]  # fmt: skip
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for cell in facts["pages"]:
+        found[cell["check"]][cell["fault"]] = cell["share"]
+    # A scrub asks both rules, as the server does with checksums.
+    both = found["page checksum"] | found["scrub"]
+    known = [fault for fault, share in found["header sanity"].items() if share >= 0.99]
+    asked = {fault: share for fault, share in both.items() if fault not in known}
+    caught = [fault for fault, share in asked.items() if share >= 0.99]
+    missed = [f"{fault} ({100 * (1 - share):.3g} % of them)"
+              for fault, share in asked.items() if share < 0.99]  # fmt: skip
     files = {cell["fault"] for cell in facts["files"]} & {"stale file", "truncated segment"}
     cost = Cost(**facts["cost"]) if facts["cost"] else None
     return (
