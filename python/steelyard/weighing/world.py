@@ -66,7 +66,7 @@ class World:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with undisturbed():
+        with undisturbed(at_the_end=True):
             self._stack.close()
 
     @cached_property
