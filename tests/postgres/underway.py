@@ -48,7 +48,7 @@ class Traces:
 
     @property
     def left(self) -> list[str]:
-        """Those that are still there; zombies count."""
+        """Those that are still there; zombies that the weighing should have waited for count."""
         rows = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
         return [
             *(str(path) for path in self.directories if path.exists()),
@@ -155,17 +155,25 @@ class Underway:
         roots = {self.process.pid, *(lock.pid for lock in locks)}
         return Traces(
             directories=tuple(directories),
-            processes=frozenset((pid, _began(pid)) for pid in _descendants(roots)),
+            processes=frozenset(
+                (pid, began) for pid in _descendants(roots) if (began := _began(pid)) != _GONE
+            ),
             posix=frozenset(name for d in data for name in segments_of(d, choose_account())),
             system_v=frozenset(x.shared_memory_id for x in locks if x.shared_memory_id),
         )
 
 
+_GONE = -1.0
+_INIT = "1"
+
+
 def _began(pid: int) -> float:
+    """When a process began; a dead one whose parent is init by now is gone: init takes its time."""
     try:
-        return float(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return -1.0
+        return _GONE
+    return _GONE if fields[:2] == ["Z", _INIT] else float(fields[19])
 
 
 def _descendants(roots: set[int]) -> Iterator[int]:
