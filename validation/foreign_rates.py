@@ -23,6 +23,8 @@ from steelyard.verdict.judge_numbers import judge_numbers
 from steelyard.verdict.number_sets import ALPHA, NumberSets, RowOrder, paired_sets, unpaired_sets
 from steelyard.verdict.rule import VerdictKind, decide
 from validation.case import generator
+from validation.virtual import moved
+from validation.worlds.autoregression import stationary
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]
@@ -34,16 +36,7 @@ MARGIN = 0.001
 
 def autoregressive(phi: float) -> Draw:
     """Unit variance, correlation φ from one row to the next."""
-
-    def draw(rng: np.random.Generator, n: int) -> Floats:
-        steps = rng.normal(size=n) * np.sqrt(1 - phi**2)
-        rows = np.empty(n)
-        rows[0] = rng.normal()
-        for i in range(1, n):
-            rows[i] = phi * rows[i - 1] + steps[i]
-        return rows
-
-    return draw
+    return lambda rng, n: stationary(rng, phi, (n,))
 
 
 def _spikes(rng: np.random.Generator, n: int) -> Floats:
@@ -152,18 +145,13 @@ def _add(counts: Counts, found: NumberSets, terms: Terms) -> None:
     counts.withheld += withheld
     counts.missed += not withheld and 0.0 not in sets.main
     counts.different += _differs(sets.stage, sets.main, sets.equivalence, terms)
-    counts.seen += _differs(
-        sets.stage, _moved(sets.main, SCATTER), _moved(sets.equivalence, SCATTER), terms
-    )
+    main, equivalence = (moved(one, SCATTER) for one in (sets.main, sets.equivalence))
+    counts.seen += _differs(sets.stage, main, equivalence, terms)
 
 
 def _differs(stage: Stage, main: Interval, equivalence: Interval, terms: Terms) -> bool:
     kind = decide(stage, main, equivalence, terms).kind
     return kind in (VerdictKind.SLOWER, VerdictKind.FASTER)
-
-
-def _moved(interval: Interval, effect: float) -> Interval:
-    return Interval(interval.low + effect, interval.high + effect)
 
 
 def _add_judged(counts: Counts, arms: tuple[Series, Series]) -> None:

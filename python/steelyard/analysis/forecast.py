@@ -16,10 +16,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.analysis.looks import ALPHAS, BALANCED, FEWEST_FOR_VERDICT
+from steelyard.analysis.looks import ALPHAS, FEWEST_FOR_VERDICT, smallest_visible
 from steelyard.analysis.sign_flip import Floats
 
-POWER = 0.8
 HOPELESS_SHARE = 0.1
 """An estimate within this share of δ from ±δ: no time will settle on which side it lies."""
 MOST_EPOCHS = 10_000
@@ -87,8 +86,7 @@ def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1], *, balanced: 
         return MOST_EPOCHS
 
     def seen(n: int) -> bool:
-        stretch = BALANCED.get(n, 1.0) if balanced else 1.0
-        return n >= (_t_quantiles(n - 1, alpha) * stretch * sd / gap) ** 2
+        return sd * smallest_visible(n, alpha, balanced=balanced) <= gap
 
     low, high = FEWEST_FOR_VERDICT, MOST_EPOCHS
     if seen(low):
@@ -99,14 +97,6 @@ def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1], *, balanced: 
         middle = (low + high) // 4 * 2
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high
-
-
-@lru_cache(maxsize=4096)
-def _t_quantiles(degrees: int, alpha: float) -> float:
-    """t_{1−α/2} + t_{power}; remembered, since every forecast bisects over the same numbers."""
-    from scipy.stats import t
-
-    return float(t.ppf(1 - alpha / 2, degrees)) + float(t.ppf(POWER, degrees))
 
 
 @lru_cache(maxsize=4096)

@@ -41,25 +41,20 @@ def contrasts_of(
     ended: bool = False,
 ) -> list[Contrast]:
     """One contrast an arm, in the order of `readings`; arguments as for `contrast_of`."""
+    together = len(readings) > 1 and not terms.separate
+    share = _shared(terms, len(readings) - 1) if together and terms.open_ended else terms
     contrasts = [
-        contrast_of(epochs, terms, arm, control, threats.get(arm, ()), ended)
-        for arm, epochs in readings.items()
+        contrast_of(epochs, share if n else terms, arm, control, threats.get(arm, ()), ended)
+        for n, (arm, epochs) in enumerate(readings.items())
     ]
-    if len(contrasts) < 2 or terms.separate:
+    if not together:
         return contrasts
-    primary = contrasts[0]
+    primary, *further = contrasts
     if terms.open_ended:
-        share = _shared(terms, len(contrasts) - 1)
-        return [primary] + [
-            _secondary_open(
-                contrast_of(readings[one.arm], share, one.arm, control, threats.get(one.arm, ())),
-                primary,
-            )
-            for one in contrasts[1:]
-        ]
+        return [primary, *(_secondary_open(contrast, primary) for contrast in further)]
     joint = _joint_intervals(readings)
     return [primary] + [
-        _secondary(contrast, joint[contrast.arm], primary, ended) for contrast in contrasts[1:]
+        _secondary(contrast, joint[contrast.arm], primary, ended) for contrast in further
     ]
 
 
