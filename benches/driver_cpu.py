@@ -58,15 +58,11 @@ def server(scale: int, settings: dict[str, str] = SETTINGS) -> Iterator[tuple[Ad
         instance.start(Slot(0, place, place / "socket", 54321), settings)
         try:
             address = instance.address
-            fill = ["-i", "-q", "-s", str(scale), *libpq_options(address)]
+            fill = ["-i", "-q", "-s", str(scale), *address.options(), "postgres"]
             subprocess.run([bindir / "pgbench", *fill], check=True, capture_output=True)
             yield address, bindir
         finally:
             instance.stop()
-
-
-def libpq_options(address: Address) -> list[str]:
-    return ["-h", address.host, "-p", str(address.port), "-U", address.user, "postgres"]
 
 
 def spend(command: list[str | Path]) -> tuple[str, float, float]:
@@ -88,7 +84,7 @@ def pgbench(
 ) -> Round:
     """pgbench's measure of a script, which is named by its options."""
     load = ["-n", "-M", "prepared", "-c", str(clients), "-j", str(THREADS), *script]
-    command = [bindir / "pgbench", *load, "-T", str(seconds), *libpq_options(address)]
+    command = [bindir / "pgbench", *load, "-T", str(seconds), *address.options(), "postgres"]
     output, cpu_s, kernel_s = spend(command)
     transactions = re.search(r"actually processed: (\d+)", output)
     throughput = re.search(r"tps = ([0-9.]+)", output)

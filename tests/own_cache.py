@@ -1,4 +1,4 @@
-"""Directories that every account may pass through, and caches of Steelyard's in them.
+"""Directories that every account may pass through, with caches, runs and servers in them.
 
 pytest's own directories are closed to the account that servers run as.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,8 @@ import pytest
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
+from steelyard.engines.engine import Instance, Settings, Slot
+from steelyard.engines.find import find_engine
 from steelyard.engines.registry import Run, open_run
 
 
@@ -46,3 +48,23 @@ def own_run() -> Iterator[Run]:
             opened = open_run(open_cache(), choose_account())
         with opened:
             yield opened
+
+
+@contextmanager
+def own_server(
+    version: str,
+    settings: Settings | None = None,
+    *,
+    port: int = 5432,
+    files: Mapping[str, str] | None = None,
+) -> Iterator[Instance]:
+    """A running server with checksums in an open directory; `files` replace some of its own."""
+    with open_directory() as home:
+        instance = find_engine("postgres", version).create(home / "data", checksums=True)
+        for name, text in (files or {}).items():
+            (home / "data" / name).write_text(text)
+        try:
+            instance.start(Slot(0, home, home / "socket", port), settings or {})
+            yield instance
+        finally:
+            instance.stop()

@@ -44,23 +44,18 @@ def server(place: Path, bindir: Path, slot: int, scale: int) -> Iterator[Address
     instance.start(Slot(slot, place, place / "socket", PORT + slot), SETTINGS)
     try:
         fill: list[str | Path] = [bindir / "pgbench", "-i", "-q", "-s", str(scale)]
-        fill += libpq_options(instance.address)
+        fill += [*instance.address.options(), "postgres"]
         subprocess.run(fill, check=True, capture_output=True)
         yield instance.address
     finally:
         instance.stop()
 
 
-def libpq_options(address: Address) -> list[str]:
-    """Where pgbench finds a server."""
-    return ["-h", address.host, "-p", str(address.port), "-U", address.user, "postgres"]
-
-
 def throughput(bindir: Path, address: Address, seconds: int) -> float:
     """Transactions per second of one pgbench process."""
     command: list[str | Path] = [bindir / "pgbench", "-S", "-n", "-M", "prepared"]
     command += ["-c", str(CLIENTS), "-j", str(THREADS), "-T", str(seconds)]
-    command += libpq_options(address)
+    command += [*address.options(), "postgres"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return throughput_of(done.stdout)
 

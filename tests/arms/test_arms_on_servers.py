@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from own_cache import open_directory
 from steelyard.arms.differences import builds_differ, compare
 from steelyard.engines.engine import Instance, Slot, Tunable
 from steelyard.engines.find import find_engine
@@ -16,10 +15,8 @@ from steelyard.engines.find import find_engine
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="sy-"))
-    made.chmod(0o711)
-    yield made
-    shutil.rmtree(made)
+    with open_directory() as made:
+        yield made
 
 
 def _reported(instance: Instance, slot: Slot, settings: dict[str, str]) -> dict[str, str]:

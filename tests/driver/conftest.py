@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from driver.served import PASSWORD, Server
-from steelyard.engines.engine import Slot
-from steelyard.engines.find import find_engine
+from own_cache import own_server
 
 SETTINGS = {
     "autovacuum": "off",
@@ -40,27 +37,15 @@ def _free_port() -> int:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
-    home.chmod(0o711)  # the server's account passes through, and sees nothing else
-    engine = find_engine("postgres", "18")
-    try:
-        instance = engine.create(home / "data", checksums=True)
-        (home / "data" / "pg_hba.conf").write_text(HBA)
-        instance.start(Slot(0, home, home / "socket", _free_port()), SETTINGS)
-        try:
-            made = Server(instance.address)
-            _fill(made, Path(engine.identity.bindir))
-            yield made
-        finally:
-            instance.stop()
-    finally:
-        shutil.rmtree(home)
+    with own_server("18", SETTINGS, port=_free_port(), files={"pg_hba.conf": HBA}) as instance:
+        made = Server(instance.address)
+        _fill(made, Path(instance.identity.bindir))
+        yield made
 
 
 def _fill(server: Server, bindir: Path) -> None:
     address = server.address
-    target = ["-h", address.host, "-p", str(address.port), "-U", address.user, address.database]
-    command = [bindir / "pgbench", "-i", "-q", "-s", "1", *target]
+    command = [bindir / "pgbench", "-i", "-q", "-s", "1", *address.options(), address.database]
     subprocess.run(command, check=True, capture_output=True)
     with server.connect() as connection:
         for user, encryption in (

@@ -170,10 +170,10 @@ REFUSED: dict[str, str] = {
 def _pgbench(server: Server, script: Path, mode: str) -> subprocess.CompletedProcess[str]:
     address = server.address
     program = f"{find_engine('postgres', '18').identity.bindir}/pgbench"
-    where = ["-h", address.host, "-p", str(address.port), "-U", address.user]
     given = [f"--define={name}={value}" for name, value in {**DEFINED, "started": "0"}.items()]
-    command = [program, "-n", "-c1", "-t2", "-M", mode, "-f", str(script), *given, *where]
-    return subprocess.run([*command, address.database], capture_output=True, text=True, check=False)
+    command = [program, "-n", "-c1", "-t2", "-M", mode, "-f", str(script), *given]
+    command += [*address.options(), address.database]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _ours(server: Server, script: Path, mode: QueryMode) -> dict[str, Any]:

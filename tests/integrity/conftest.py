@@ -165,3 +165,11 @@ def tree_marks(directory: Path) -> dict[str, tuple[int, int]]:
             status = os.lstat(os.path.join(folder, name))
             marks[os.path.join(folder, name)] = (status.st_size, status.st_mtime_ns)
     return marks
+
+
+def back_up(made: Made, alive: Cluster, place: Path, *how: str) -> None:
+    """A base backup of a running cluster in a new directory."""
+    made.engine.account.make_directory(place)
+    command = [*alive.address.options(), "-D", str(place), "--checkpoint=fast", *how]
+    status, words = made.program("pg_basebackup", *command)
+    assert status == 0, words

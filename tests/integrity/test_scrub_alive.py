@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from integrity.conftest import Made, execute, page_of, plant, running
+from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.integrity.cluster_state import Life
 from steelyard.integrity.outcome import Outcome
@@ -115,8 +115,7 @@ CLIENTS = 4
 def tpcb_and_checkpoints(made: Made, cluster: Cluster, seconds: int, wrong: list[str]) -> None:
     """TPC-B as fast as it goes by pgbench, and a checkpoint every second."""
     until = time.monotonic() + seconds
-    address = cluster.address
-    target = ["-h", address.host, "-p", str(address.port), "-U", address.user]
+    target = cluster.address.options()
 
     def drive() -> None:
         status, words = made.program(
@@ -139,8 +138,7 @@ def test_ten_minutes_of_full_load_raise_no_alarm_and_planted_damage_is_found(
     wide = file_of("wide_toast")
     wrong: list[str] = []
     with running(made, {"shared_buffers": "16MB", "max_wal_size": "1GB"}) as alive:
-        address = alive.address
-        target = ["-h", address.host, "-p", str(address.port), "-U", address.user]
+        target = alive.address.options()
         status, words = made.program("pgbench", *target, "-i", "-q", "-s", "20", "postgres")
         assert status == 0, words
         load = threading.Thread(
@@ -208,17 +206,11 @@ def test_base_backups_are_read_as_directory_and_as_archives(
     made: Made, cluster: Cluster, file_of: FileOf, form: str
 ) -> None:
     place = made.slot.path / f"backup-{form}"
-    made.engine.account.make_directory(place)
     plain = file_of("plain")
     with running(made) as alive:
-        address = alive.address
-        arguments = ["--host", address.host, "--port", str(address.port), "--username=postgres"]
         how = ["--format=plain"] if form == "plain" else ["--format=tar"]
         how += ["--gzip"] if form == "tar.gz" else []
-        status, words = made.program(
-            "pg_basebackup", *arguments, "-D", str(place), *how, "--checkpoint=fast"
-        )
-        assert status == 0, words
+        back_up(made, alive, place, *how)
     sound = scrubbed(place, backup=True)
     assert sound.life is Life.BACKUP
     assert (sound.bad_blocks, sound.needs_replay) == (0, ())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from integrity.conftest import Made, execute, page_of, plant, running
+from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard.cli.scrubbed import render
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.errors import UsageError
@@ -25,16 +25,6 @@ PAGE = 8192
 
 def scrubbed(path: Path, **asked: object) -> Outcome:
     return scrub(Asked(path, **asked), lambda *_: None)  # type: ignore[arg-type]
-
-
-def back_up(made: Made, alive: Cluster, place: Path, *how: str) -> None:
-    made.engine.account.make_directory(place)
-    address = alive.address
-    target = ["--host", address.host, "--port", str(address.port), "--username=postgres"]
-    status, words = made.program(
-        "pg_basebackup", *target, "-D", str(place), "--checkpoint=fast", *how
-    )
-    assert status == 0, words
 
 
 def test_a_tablespace_that_is_not_mounted_is_told_and_the_status_is_3(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from integrity.conftest import Made, execute, page_of, plant, running
+from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard._core import page_checksum, read_control
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.pidfile import PidFile, read_pid_file
@@ -237,14 +237,9 @@ def test_a_standby_that_still_replays_its_backup_is_not_judged_as_consistent(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
     place = made.slot.path / "standby"
-    made.engine.account.make_directory(place)
     with running(made) as alive:
         address = alive.address
-        target = ["--host", address.host, "--port", str(address.port), "--username=postgres"]
-        status, words = made.program(
-            "pg_basebackup", *target, "-D", str(place), "--checkpoint=fast", "-X", "stream"
-        )
-        assert status == 0, words
+        back_up(made, alive, place, "-X", "stream")
     plain = place / file_of("plain").relative_to(cluster.directory)
     (place / "standby.signal").touch()
     options = f"-c hot_standby=off -c port={address.port} -c unix_socket_directories=''"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from own_cache import own_server
 from steelyard.readings.foreign.comparison import Asked, compare
 from steelyard.readings.foreign.formats import format_of, read_sheet
 from steelyard.readings.foreign.series import Sheet
@@ -26,37 +24,22 @@ Pgbench = Callable[..., str]
 @pytest.fixture(scope="module")
 def pgbench() -> Iterator[Pgbench]:
     """Runs the bundled pgbench on a small loaded server, in a given directory."""
-    from steelyard.engines.engine import Slot
-    from steelyard.engines.find import find_engine
-    from steelyard.engines.postgres.bundle import bundled_builds
+    with own_server("18") as instance:
+        program = Path(instance.identity.bindir) / "pgbench"
 
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
-    home.chmod(0o711)
-    bindir = next(build.bindir for build in bundled_builds() if "18" in str(build.bindir))
-    there = {"PGHOST": str(home / "socket"), "PGPORT": "5432", "PGUSER": "postgres"}
+        def call(*arguments: str, cwd: Path | None = None) -> str:
+            done = subprocess.run(
+                [program, *arguments, *instance.address.options(), "postgres"],
+                cwd=cwd,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=True,
+            )
+            return done.stdout + done.stderr
 
-    def call(*arguments: str, cwd: Path = home) -> str:
-        done = subprocess.run(
-            [str(bindir / "pgbench"), *arguments, "postgres"],
-            env={**os.environ, **there},
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        return done.stdout + done.stderr
-
-    try:
-        instance = find_engine("postgres", "18").create(home / "data", checksums=True)
-        try:
-            instance.start(Slot(0, home, home / "socket", 5432), {})
-            call("-i", "-q")
-            yield call
-        finally:
-            instance.stop()
-    finally:
-        shutil.rmtree(home)
+        call("-i", "-q")
+        yield call
 
 
 def sheet_of(path: Path, form: str) -> Sheet:

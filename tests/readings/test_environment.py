@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from own_cache import own_server
 from steelyard.engines.engine import Address, Identity, Settings, Slot
 from steelyard.engines.find import find_engine
 from steelyard.readings.environment import environment, file_sha256, machine, machines_differ
@@ -104,19 +103,13 @@ def test_the_processor_is_named_where_the_kernel_names_it(tmp_path: Path) -> Non
 @pytest.mark.postgres
 def test_of_a_real_server_it_holds_the_build_and_every_setting() -> None:
     engine = find_engine("postgres", "18")
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
-    home.chmod(0o711)
-    try:
-        instance = engine.create(home / "data", checksums=True)
-        try:
-            instance.start(Slot(0, home, home / "socket", 5432), {"work_mem": "8MB"})
-            seen = environment(
-                {"on": instance}, scripts={}, directory=home, template=instance.directory
-            )
-        finally:
-            instance.stop()
-    finally:
-        shutil.rmtree(home)
+    with own_server("18", {"work_mem": "8MB"}) as instance:
+        seen = environment(
+            {"on": instance},
+            scripts={},
+            directory=instance.directory.parent,
+            template=instance.directory,
+        )
     arm = json.loads(json.dumps(seen))["arms"]["on"]
     assert arm["build"]["version"] == engine.identity.version
     assert arm["settings"]["data_checksums"] == "on"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.engines.engine import Address, Slot
-from steelyard.engines.find import find_engine
+from own_cache import own_server
+from steelyard.engines.engine import Address
 
 SETTINGS = {
     "autovacuum": "off",
@@ -41,9 +39,9 @@ class Server:
         return psycopg.connect(f"{self.conninfo} dbname={database}", autocommit=True)
 
     def pgbench(self, *arguments: str) -> None:
-        target = ["-h", self.address.host, "-p", str(self.address.port), "-U", self.address.user]
+        target = [*self.address.options(), *arguments, self.address.database]
         subprocess.run(
-            [self.bindir / "pgbench", *target, *arguments, self.address.database],
+            [self.bindir / "pgbench", *target],
             check=True,
             capture_output=True,
         )
@@ -51,17 +49,7 @@ class Server:
 
 @pytest.fixture(scope="session", params=["18", "16"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
-    home.chmod(0o711)  # the server's account passes through, and sees nothing else
-    engine = find_engine("postgres", request.param)
-    try:
-        instance = engine.create(home / "data", checksums=True)
-        try:
-            instance.start(Slot(0, home, home / "socket", 5432), SETTINGS)
-            identity = engine.identity
-            bindir = Path(identity.bindir)
-            yield Server(identity.version_number, bindir, instance.directory, instance.address)
-        finally:
-            instance.stop()
-    finally:
-        shutil.rmtree(home)
+    with own_server(request.param, SETTINGS) as instance:
+        identity = instance.identity
+        bindir = Path(identity.bindir)
+        yield Server(identity.version_number, bindir, instance.directory, instance.address)

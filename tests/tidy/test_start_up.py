@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,20 +37,10 @@ def heavy_modules(action: str, arguments: list[str]) -> list[str]:
 @pytest.fixture(scope="module")
 def socket() -> Iterator[Path]:
     """The socket directory of a running server."""
-    from steelyard.engines.engine import Slot
-    from steelyard.engines.find import find_engine
+    from own_cache import own_server
 
-    home = Path(tempfile.mkdtemp(prefix="sy-"))
-    home.chmod(0o711)
-    try:
-        instance = find_engine("postgres", "18").create(home / "data", checksums=True)
-        try:
-            instance.start(Slot(0, home, home / "socket", 5432), {})
-            yield home / "socket"
-        finally:
-            instance.stop()
-    finally:
-        shutil.rmtree(home)
+    with own_server("18") as instance:
+        yield Path(instance.address.host)
 
 
 COMMAND = "from steelyard.cli.app import main; main()"

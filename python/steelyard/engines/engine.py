@@ -62,6 +62,10 @@ class Address:
         """A libpq connection string without a password."""
         return f"host={self.host} port={self.port} user={self.user} dbname={self.database}"
 
+    def options(self) -> list[str]:
+        """What tells a program of PostgreSQL's own where the server is; not which database."""
+        return ["-h", self.host, "-p", str(self.port), "-U", self.user]
+
 
 @dataclass(frozen=True)
 class Slot:

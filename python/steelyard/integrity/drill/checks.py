@@ -130,15 +130,8 @@ def take_base_backup(
         return None
     shutil.rmtree(place, ignore_errors=True)
     ground.engine.account.make_directory(place)
-    address = cluster.address
-    command = [str(program), "-D", str(place), "-h", address.host, "-p", str(address.port)]
-    command += [
-        "-U",
-        address.user,
-        *["-X", "fetch", "--checkpoint=fast", "-N", "--no-clean"],
-        *options,
-    ]
-    return run(ground.engine.account, command)
+    command = [str(program), *cluster.address.options(), "-D", str(place), "-X", "fetch", "-N"]
+    return run(ground.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
 
 
 def verify_backup(ground: Ground, backup: Path) -> tuple[int, str] | None:

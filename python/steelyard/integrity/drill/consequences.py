@@ -55,8 +55,8 @@ def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:
     ground.make_ready(arm)
     standby = ground.clone.clone(ground.slot.path / "standby")
     try:
-        row = _damage(ground, draw)
-        return _observe(ground, standby, arm, row)
+        _damage(ground, draw)
+        return _observe(ground, standby, arm)
     finally:
         if standby.running:
             standby.crash()
@@ -65,8 +65,8 @@ def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:
         ground.restore()
 
 
-def _damage(ground: Ground, draw: random.Random) -> int:
-    """Spoils letters of the first row's text in the first block of a copy; the row's id."""
+def _damage(ground: Ground, draw: random.Random) -> None:
+    """Spoils a letter of the first row's text in the first block of a copy."""
     path = ground.clone.directory / ground.files[0, "heap"]
     content = path.read_bytes()
     page = content[:PAGE]
@@ -74,10 +74,9 @@ def _damage(ground: Ground, draw: random.Random) -> int:
     at = PAGE - 40 - draw.randrange(60)
     changed = page[:at] + bytes([page[at] ^ 1]) + page[at + 1 :]
     path.write_bytes(changed + content[PAGE:])
-    return 1
 
 
-def _observe(ground: Ground, standby: Cluster, arm: str, row: int) -> Consequence:
+def _observe(ground: Ground, standby: Cluster, arm: str) -> Consequence:
     place = ground.slot.path / "consequence"
     with ground.alive({"wal_level": "replica", **_keep_log(ground)}) as alive:
         address = alive.address
@@ -158,9 +157,8 @@ def _dump(ground: Ground, alive: Cluster) -> str:
     program = Path(ground.engine.identity.bindir) / "pg_dump"
     if not program.is_file():
         return "no pg_dump"
-    address = alive.address
-    command = [str(program), "-h", address.host, "-p", str(address.port), "-U", address.user]
-    status, words = run(ground.engine.account, [*command, "-t", "drill_0", "-a", "postgres"])
+    command = [str(program), *alive.address.options(), "-t", "drill_0", "-a", "postgres"]
+    status, words = run(ground.engine.account, command)
     if status:
         return "fails"
     return "the same" if copied_rows(words) == rows_of(0) else "differs"
