@@ -1,0 +1,26 @@
+"""The order of the suite: what takes longest begins first, so that nothing is left to end alone."""
+
+from __future__ import annotations
+
+import pytest
+
+LONGEST = (
+    "tests/postgres/test_interruptions.py",
+    "tests/postgres/test_calibrate.py",
+    "tests/calibration/test_broken_servers.py",
+    "tests/postgres/test_workloads.py",
+    "tests/postgres/",
+    "tests/workloads/",
+    "tests/integrity/",
+)
+"""Files and folders whose tests wait for real servers, the slowest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort by file, as LONGEST has them; the order within a file stays."""
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    places = (n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start))
+    return next(places, len(LONGEST))
