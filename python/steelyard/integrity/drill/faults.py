@@ -29,6 +29,12 @@ class Spot:
     block: int  # the page that is hit
 
 
+def changed_blocks(now: bytes, before: bytes) -> list[int]:
+    """The blocks in which a file is not what it was."""
+    blocks = range(0, len(now), PAGE)
+    return [at // PAGE for at in blocks if now[at : at + PAGE] != before[at : at + PAGE]]
+
+
 def resealed(page: bytes, block: int) -> bytes:
     """The page with the checksum that it has as this block; an empty one stays empty."""
     if page[14:16] == b"\0\0":

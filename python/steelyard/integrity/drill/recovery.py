@@ -19,6 +19,7 @@ from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.faults import PAGE, SECTOR
 from steelyard.integrity.drill.ground import QUIET, Ground
 from steelyard.integrity.drill.matrix import (
+    ARMS,
     HANGS,
     NEEDS_REPLAY,
     NO_START,
@@ -27,6 +28,7 @@ from steelyard.integrity.drill.matrix import (
     READER,
     WRONG_ANSWER,
     Matrix,
+    settings_of,
 )
 from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
 from steelyard.integrity.drill.rate import Rate
@@ -40,16 +42,21 @@ _CHANGE = "UPDATE drill_{n} SET tag = tag + 1000 WHERE id % 5 = 1"
 
 
 def drill_recovery(ground: Ground, times: int, seed: int, say: Say, matrix: Matrix) -> None:
-    """Torn pages, commit status and log, each `times` times under checksums off and on."""
-    for arm in ("off", "on"):
+    """Torn pages, commit status and log, each `times` times.
+
+    Torn pages under every arm; neither the log nor pg_xact has a page checksum that
+    ignore_checksum_failure could pass over.
+    """
+    for arm in ARMS:
         for full_page_writes in ("on", "off"):
             for fault, size in TORN.items():
                 place = f"crash, full_page_writes {full_page_writes}"
                 say(f"{fault} at a crash, full_page_writes {full_page_writes}, checksums {arm}")
-                settings = {"full_page_writes": full_page_writes}
+                settings = {**settings_of(arm), "full_page_writes": full_page_writes}
                 draw = random.Random(f"{seed} {fault} {place}")
                 for _ in range(times):
                     _tear_once(ground, (fault, place, arm), size, settings, draw, matrix)
+    for arm in ("off", "on"):
         for fault in WAL_FAULTS:
             say(f"{fault} in the log that recovery reads, checksums {arm}")
             draw = random.Random(f"{seed} {fault} wal")
