@@ -7,7 +7,6 @@ first change after a checkpoint logs the whole page, and recovery writes it anew
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.errors import ServerError
 from steelyard.integrity.drill import checks
-from steelyard.integrity.drill.faults import PAGE, SECTOR
+from steelyard.integrity.drill.faults import PAGE, SECTOR, TORN, torn_between
 from steelyard.integrity.drill.ground import QUIET, Ground
 from steelyard.integrity.drill.matrix import (
     ARMS,
@@ -32,12 +31,11 @@ from steelyard.integrity.drill.matrix import (
 )
 from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
 from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.wal import segment_begin
 
 Say = Callable[[str], None]
 XACT_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page")
 WAL_FAULTS = ("one bit", "zeroed sector")
-TORN = {"torn page, 512 B": SECTOR, "torn page, 4 kB": PAGE // 2}
-_WAL_NAME = re.compile("[0-9A-F]{24}")
 _CHANGE = "UPDATE drill_{n} SET tag = tag + 1000 WHERE id % 5 = 1"
 
 
@@ -115,14 +113,11 @@ def _tear_once(
 
 def torn_pages_of(old: bytes, new: bytes, size: int) -> list[tuple[int, bytes]]:
     """(offset, page) of all that may be torn: neither the old page nor the new one."""
-    cuts = (size,) if size == PAGE // 2 else range(SECTOR, PAGE, SECTOR)
-    found = []
-    for at in range(0, len(old), PAGE):
-        was, is_now = old[at : at + PAGE], new[at : at + PAGE]
-        for cut in cuts:
-            halves = (is_now[:cut] + was[cut:], was[:cut] + is_now[cut:])
-            found += [(at, torn) for torn in halves if torn not in (was, is_now)]
-    return found
+    return [
+        (at, torn)
+        for at in range(0, len(old), PAGE)
+        for torn in torn_between(old[at : at + PAGE], new[at : at + PAGE], size)
+    ]
 
 
 def _break_log_once(
@@ -134,17 +129,13 @@ def _break_log_once(
     control = read_control(directory / CONTROL_FILE)
     segment_bytes = control["wal_segment_size"]
     at = draw.randrange(control["redo"], committed)
-    names = (p for p in (directory / "pg_wal").iterdir() if _WAL_NAME.fullmatch(p.name))
-    segment = next(p for p in names if _begins(p.name, segment_bytes) == at - at % segment_bytes)
+    begin = at - at % segment_bytes
+    files = (directory / "pg_wal").iterdir()
+    segment = next(p for p in files if segment_begin(p.name, segment_bytes) == begin)
     content = bytearray(segment.read_bytes())
     _spoil(fault, content, at % segment_bytes, draw)
     segment.write_bytes(content)
     _observe(ground, case, QUIET, number, truth, matrix)
-
-
-def _begins(name: str, segment_bytes: int) -> int:
-    """The LSN of the first byte of a segment of the log."""
-    return (int(name[8:16], 16) << 32) + int(name[16:], 16) * segment_bytes
 
 
 def _break_commits_once(
