@@ -20,6 +20,7 @@ from steelyard.integrity.drill.consequences import (
     FEARED,
     FIRST_READ,
     NEVER,
+    UNREACHED,
     Consequence,
     Event,
     drill_consequences,
@@ -148,6 +149,11 @@ def test_when_each_noticed_first_is_what_was_seen_and_has_an_interval(tmp_path: 
     blind = _told("one bit in a row", "on", ("dump", AT_ONCE, "silent"),
                   ("primary", FIRST_READ, "silent"), ("dump", AFTER_UPDATE, "silent"))  # fmt: skip
     assert warned.noticed() == {"dump": AFTER_UPDATE, "primary": FIRST_READ}
+    spared = _told("one bit in a row", "on", ("standby", AFTER_READ, "sound"))
+    assert spared.noticed() == {"standby": UNREACHED}
+    reached = _told("lost write", "on", ("standby", AFTER_READ, "sound"),
+                    ("standby", AFTER_UPDATE, "silent"))  # fmt: skip
+    assert reached.noticed() == {"standby": NEVER}
     assert blind.noticed() == {"dump": NEVER, "primary": NEVER}
     of_reads = next(r for r in rates([warned, blind]) if r["who"] == "primary")
     assert (of_reads["noticed"], of_reads["times"]) == (1, 2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Facts = Mapping[str, Any]
-NEVER = "never"
+NEVER, UNREACHED = "never", "not reached"
 _RECOVERY = (
     ("no start", "no start"),
     ("query: error", "error"),
@@ -135,7 +135,8 @@ def _first(found: Sequence[Facts], fault: str, arm: str, who: str) -> Cell:
     )
     if not whens:
         return Cell("-")
-    kind = "none" if set(whens) == {NEVER} else "some" if NEVER in whens else "all"
+    met = set(whens) - {UNREACHED}
+    kind = "" if not met else "none" if met == {NEVER} else "some" if NEVER in met else "all"
     return Cell(_counted(whens), kind=kind)
 
 

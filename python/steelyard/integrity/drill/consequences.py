@@ -24,7 +24,9 @@ from steelyard.integrity.drill.witnesses import (
     DONE,
     ERROR,
     NOTICING,
+    SAME,
     SILENT,
+    SOUND,
     WARNING,
     Row,
     back_up,
@@ -41,7 +43,7 @@ FEARED = ("one bit in a row", "zeroed page", "torn page, 4 kB", "damaged header"
 AT_ONCE = "at once"  # nobody has read the page
 FIRST_READ, AFTER_READ = "at the first read", "after the read"
 AT_UPDATE, AFTER_UPDATE = "at the update", "after the update"
-NEVER = "never"
+NEVER, UNREACHED = "never", "not reached"
 _HEADER = 24
 
 
@@ -63,11 +65,14 @@ class Consequence:
     events: tuple[Event, ...]
 
     def noticed(self) -> dict[str, str]:
-        """When each noticed first, or never."""
+        """When each noticed first, or never; or that the damage did not reach it at all."""
         found: dict[str, str] = {}
         for event in self.events:
-            if found.setdefault(event.who, NEVER) == NEVER and event.saw in NOTICING:
+            told = found.setdefault(event.who, UNREACHED)
+            if told in (NEVER, UNREACHED) and event.saw in NOTICING:
                 found[event.who] = event.when
+            elif told == UNREACHED and event.saw not in (SOUND, SAME):
+                found[event.who] = NEVER
         return found
 
     def to_json(self) -> dict[str, Any]:
