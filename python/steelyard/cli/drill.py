@@ -24,6 +24,15 @@ Places = Annotated[
 Recovery = Annotated[
     int, typer.Option(min=0, help="Times for each fault of a crash, pg_xact or the log.")
 ]
+Consequences = Annotated[
+    int, typer.Option(min=0, help="Times for each fault on a standby, in a backup, in a dump.")
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--part", metavar="NAME", help="memory, consequences, recovery, files; all without."
+    ),
+]
 Algorithms = Annotated[
     bool, typer.Option("--algorithms", help="Compare ways to verify a page: speed and misses.")
 ]
@@ -46,7 +55,9 @@ def drill(
     trials: Trials = 1_000_000,
     fault: Faults = None,
     place: Places = None,
+    part: Parts = None,
     recovery: Recovery = 20,
+    consequences: Consequences = 3,
     algorithms: Algorithms = False,
     seed: Seed = 1,
     page: PageFile = None,
@@ -54,8 +65,8 @@ def drill(
 ) -> None:
     """Show what checksums catch and what they miss, on clusters that are made for it and removed.
 
-    Takes half an hour and more; fewer --copies, --recovery and --trials take less. Ctrl-C and
-    SIGTERM end it with what was seen by then.
+    Takes half an hour and more; fewer --copies, --recovery and --trials, or one --part, take less.
+    Ctrl-C and SIGTERM end it with what was seen by then.
     """
     from steelyard.cli.drilled import render, render_algorithms
     from steelyard.integrity.drill import story
@@ -72,7 +83,8 @@ def drill(
         faults=fault or FAULTS,
         places=place or PLACES,
         recovery=recovery,
-        consequences=3 if recovery else 0,
+        consequences=consequences,
+        parts=part or story.PARTS,
         seed=seed,
     )
     ended_by = None

@@ -8,7 +8,8 @@ from typing import Any
 
 from steelyard.integrity.drill.matrix import PLANTED
 from steelyard.integrity.drill.rate import Rate
-from steelyard.report.drilled import COLUMNS, table, ways
+from steelyard.report.drilled import COLUMNS, grids, table, ways
+from steelyard.report.grid import text_of
 
 Facts = Mapping[str, Any]
 WHY = {
@@ -36,26 +37,23 @@ def render(facts: Facts) -> str:
     lines += [f"PostgreSQL {facts['version']}, seed {facts['seed']}; noticed of 100, by fault and "
               "check; off, on, ign: checksums off, on, ignore_checksum_failure; none: nobody; "
               "one copy may count as an error and a wrong answer"]  # fmt: skip
-    if facts["files"]:
-        lines += [_certainty(facts["copies"])]
     files = table(facts["files"])
-    lines += ["", "Whole servers, all places together:", *matrix(files), ""]
+    if files:
+        lines += [_certainty(facts["copies"])]
+        lines += ["", "Whole servers, all places together:", *matrix(files)]
+    lines += [""]
     for place in dict.fromkeys(cell["place"] for cell in facts["files"]):
         of_place = table(cell for cell in facts["files"] if cell["place"] == place)
         lines += [f"In {place}:", *matrix(of_place), ""]
     for arm in ("off", "on") if files else ():
         lines += [f"By the way of asking, checksums {arm}:", *matrix(files, ways(arm)), ""]
     lines += _not_planted(facts["files"])
-    if facts["recovery"]:
-        lines += ["Crash recovery, pg_xact and the log:", *_recovery(facts["recovery"]), ""]
-    lines += [
-        "In memory, undetected of a million (or in percent) [95 %]:",
-        *_pages(facts["pages"]),
-        "",
-    ]
-    lines += ["What is missed, and why:"]
-    lines += [f"  {fault}: {why}" for fault, why in WHY.items()]
-    lines += ["", *_consequences(facts["consequences"])]
+    for grid in grids(facts):
+        lines += [*text_of(grid), ""]
+    if facts["pages"]:
+        lines += ["In memory, undetected of a million (or in percent) [95 %]:"]
+        lines += [*_pages(facts["pages"]), "", "What is missed, and why:"]
+        lines += [f"  {fault}: {why}" for fault, why in WHY.items()]
     if not facts["amcheck"]:
         lines += ["amcheck was not there (`steelyard engines add` brings contrib)."]
     return "\n".join(lines)
@@ -74,6 +72,8 @@ def sentence(facts: Facts) -> str:
     """ "For 2.1 % of throughput you catch ...; you still miss ..."."""
     from steelyard.integrity.drill.cost import Cost, cost_words
 
+    if not facts["pages"]:
+        return "What checksums catch and miss is told by the drill's part in memory: not asked."
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for cell in facts["pages"]:
         found[cell["check"]][cell["fault"]] = cell["share"]
@@ -124,33 +124,6 @@ def _not_planted(cells: Sequence[Facts]) -> list[str]:
     return [told, *few, ""] if few else []
 
 
-def _recovery(cells: Sequence[Facts]) -> list[str]:
-    lines = []
-    keys = dict.fromkeys((c["fault"], c["place"], c["arm"]) for c in cells)
-    for fault, place, arm in keys:
-        found = {
-            c["check"]: c
-            for c in cells
-            if (c["fault"], c["place"], c["arm"]) == (fault, place, arm)
-        }
-        told = ", ".join(
-            f"{name} {found[check]['noticed']}"
-            for check, name in (
-                ("no start", "no start"),
-                ("query: error", "error"),
-                ("query: wrong answer", "wrong answer"),
-                ("query: hangs", "hangs"),
-                ("query: nobody", "healed or unnoticed"),
-                ("scrub", "damaged to a scrub before the start"),
-                ("scrub: needs replay", "needs replay to it"),
-            )
-            if check in found
-        )
-        times = found["query: error"]["times"] if "query: error" in found else 0
-        lines.append(f"  {fault}, {place}, checksums {arm}: {times} times: {told}")
-    return lines
-
-
 def _pages(cells: Sequence[Facts]) -> list[str]:
     by_fault: dict[str, dict[str, Facts]] = defaultdict(dict)
     for cell in cells:
@@ -171,24 +144,6 @@ def undetected(cell: Facts) -> str:
     if missed >= 1e4:
         return f"{missed / 1e4:.1f} % [{low / 1e4:.1f}, {high / 1e4:.1f}]"
     return f"{missed:.3g} [{low:.3g}, {high:.3g}]"
-
-
-def _consequences(found: Sequence[Facts]) -> list[str]:
-    lines = ["One damaged heap page, and what becomes of it:"] if found else []
-    for arm in dict.fromkeys(each["arm"] for each in found):
-        same = [each for each in found if each["arm"] == arm]
-        told = (
-            ("an update of a row on it", "update"),
-            ("its rows and a standby's before that", "comparison"),
-            ("the standby afterwards", "standby"),
-            ("its rows and the standby's then", "comparison_after"),
-            ("pg_basebackup", "backup"),
-            ("pg_verifybackup of that", "verify_backup"),
-            ("pg_dump", "dump"),
-        )
-        parts = [f"{words}: {' / '.join(sorted({e[name] for e in same}))}" for words, name in told]
-        lines.append(f"  checksums {arm}, {len(same)} times: {'; '.join(parts)}")
-    return [*lines, ""] if lines else []
 
 
 def render_algorithms(facts: Facts) -> str:

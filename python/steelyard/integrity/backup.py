@@ -16,14 +16,11 @@ from steelyard.errors import UsageError
 from steelyard.integrity.cluster_state import (
     ClusterState,
     Layout,
-    Life,
-    backup_start,
+    backup_state,
     major_of,
-    mapped_tablespaces,
     read_layout,
-    refuse_incremental,
 )
-from steelyard.integrity.wal import manifest_end, named_end
+from steelyard.integrity.wal import named_end
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 _MAIN = re.compile(r"(?:\./)?(global|base/(\d+))/([^/]+)")
@@ -188,20 +185,13 @@ def _state(path: Path, small: dict[str, bytes], wal: list[str]) -> ClusterState:
         raise UsageError(f'not a base backup: "{path}" has no file "{missing[0]}"')
     major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
     layout = _layout(small["global/pg_control"], major)
-    label = small.get("backup_label", b"").decode(errors="replace")
-    refuse_incremental(label, path)
-    start = backup_start(label) or layout.redo
-    ends = (
-        named_end(wal, start, layout.timeline, layout.wal_segment_bytes),
-        manifest_end(path.parent / "backup_manifest"),
-    )
-    return ClusterState(
+    return backup_state(
         path.parent,
         layout,
-        Life.BACKUP,
-        replay_from=start,
-        replay_to=max((end for end in ends if end), default=None),
-        tablespaces=mapped_tablespaces(small.get("tablespace_map", b"").decode(errors="replace")),
+        named=path,
+        label=small.get("backup_label", b"").decode(errors="replace"),
+        tablespace_map=small.get("tablespace_map", b"").decode(errors="replace"),
+        log_end_from=lambda start: named_end(wal, start, layout.timeline, layout.wal_segment_bytes),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -121,28 +122,54 @@ def _open(
         life,
         pid,
         replay_from=layout.redo,
-        replay_to=max((end for end in ends if end), default=None),
+        replay_to=_latest(*ends),
         # While a backup is taken whole pages are logged in any case.
         heals_torn=layout.full_page_writes or layout.backup_start_point != 0,
     )
 
 
 def _backup(directory: Path, layout: Layout) -> ClusterState:
-    label = _text(directory / "backup_label")
-    refuse_incremental(label, directory)
-    start = backup_start(label) or layout.redo
-    ends = (
-        log_end(directory, start, layout.timeline, layout.wal_segment_bytes),
-        manifest_end(directory / "backup_manifest"),
+    return backup_state(
+        directory,
+        layout,
+        named=directory,
+        label=_text(directory / "backup_label"),
+        tablespace_map=_text(directory / "tablespace_map"),
+        log_end_from=lambda start: log_end(
+            directory, start, layout.timeline, layout.wal_segment_bytes
+        ),
     )
+
+
+def backup_state(
+    directory: Path,
+    layout: Layout,
+    *,
+    named: Path,
+    label: str,
+    tablespace_map: str,
+    log_end_from: Callable[[int], int | None],
+) -> ClusterState:
+    """The state of a base backup by its backup_label and tablespace_map, "" where it has none.
+
+    `log_end_from` tells where the log ends that leads on from an LSN. UsageError: what the user
+    `named` is an incremental backup.
+    """
+    _refuse_incremental(label, named)
+    start = backup_start(label) or layout.redo
     return ClusterState(
         directory,
         layout,
         Life.BACKUP,
         replay_from=start,
-        replay_to=max((end for end in ends if end), default=None),
-        tablespaces=mapped_tablespaces(_text(directory / "tablespace_map")),
+        replay_to=_latest(log_end_from(start), manifest_end(directory / "backup_manifest")),
+        tablespaces=_mapped_tablespaces(tablespace_map),
     )
+
+
+def _latest(*ends: int | None) -> int | None:
+    """The latest of the ends that are known; 0 says as little as None."""
+    return max((end for end in ends if end), default=None)
 
 
 def _text(file: Path) -> str:
@@ -154,7 +181,7 @@ def _text(file: Path) -> str:
         raise _unreadable(file, error) from error
 
 
-def refuse_incremental(label: str, path: Path) -> None:
+def _refuse_incremental(label: str, path: Path) -> None:
     """UsageError: backup_label says that only what changed since another backup is here."""
     if "INCREMENTAL FROM LSN" in label:
         raise UsageError(
@@ -164,7 +191,7 @@ def refuse_incremental(label: str, path: Path) -> None:
         )
 
 
-def mapped_tablespaces(text: str) -> tuple[int, ...]:
+def _mapped_tablespaces(text: str) -> tuple[int, ...]:
     """The tablespaces of a backup, as its tablespace_map names them."""
     return tuple(int(found) for found in re.findall(r"^(\d+) ", text, re.MULTILINE))
 

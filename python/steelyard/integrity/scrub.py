@@ -68,10 +68,10 @@ def scrub(asked: Asked, watch: Watch) -> Outcome:
     resumption = Resumption(asked.state, state.layout.system_identifier) if asked.state else None
     left = resumption.left(segments) if resumption else segments
     notes = [base.note] if base else []
-    if len(left) < len(segments):
+    if resumption and len(left) < len(segments):
         notes.append(
             f"{len(segments) - len(left)} files were read before, since "
-            f"{resumption.began if resumption else ''}, and are left out: what became of them "
+            f"{resumption.began}, and are left out: what became of them "
             "after they were read is not seen"
         )
     try:

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-NAME = re.compile(r"[0-9A-F]{24}")
+_NAME = re.compile(r"[0-9A-F]{24}")
 _PAGE_BYTES = 8192
 _HEADER_BYTES = 40
 _RECORD_HEAD_BYTES = 24
@@ -55,12 +55,19 @@ def named_end(names: list[str], start: int, timeline: int, segment_bytes: int) -
     return number * segment_bytes if number > start // segment_bytes else None
 
 
+def segment_begin(name: str, segment_bytes: int) -> int | None:
+    """The LSN of the first byte of a segment, by its name; None: not the name of one."""
+    if not _NAME.fullmatch(name):
+        return None
+    return (int(name[8:16], 16) << 32) + int(name[16:], 16) * segment_bytes
+
+
 def _by_number(names: list[str], timeline: int, segment_bytes: int) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for name in names:
-        if NAME.fullmatch(name) and int(name[:8], 16) >= timeline:
-            lsn = (int(name[8:16], 16) << 32) + int(name[16:], 16) * segment_bytes
-            found.setdefault(lsn // segment_bytes, []).append(name)
+        begin = segment_begin(name, segment_bytes)
+        if begin is not None and int(name[:8], 16) >= timeline:
+            found.setdefault(begin // segment_bytes, []).append(name)
     return found
 
 

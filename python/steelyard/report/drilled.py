@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import RecordError
+from steelyard.report.grid import Grid, consequence_grids, recovery_grid
 
 Facts = Mapping[str, Any]
 Counts = dict[tuple[str, str], tuple[int, int]]
@@ -84,6 +85,7 @@ def write_page(words: str, facts: Facts, path: Path, interval: Interval) -> None
     sentence, _, rest = words.partition("\n")
     cells = facts.get("files", [])
     tables = _matrix(table(cells), interval) if cells else ""
+    tables += "".join(map(_grid, grids(facts)))
     page = _PAGE.format(
         sentence=html.escape(sentence), tables=tables, rest=html.escape(rest.strip("\n"))
     )
@@ -91,6 +93,34 @@ def write_page(words: str, facts: Facts, path: Path, interval: Interval) -> None
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise RecordError(f'could not write "{path}": {error.strerror}') from error
+
+
+def grids(facts: Facts) -> list[Grid]:
+    """What is no matrix of fault by check: consequences, and crashes."""
+    crashes = facts.get("recovery", [])
+    found, rates = facts.get("consequences", []), facts.get("consequence_rates", [])
+    return [*consequence_grids(found, rates), *([recovery_grid(crashes)] if crashes else [])]
+
+
+def _grid(grid: Grid) -> str:
+    """A grid as a table; where one points at a cell, its rate with the interval."""
+    head = "".join(
+        f'<th scope="col">{html.escape(" ".join(title).strip())}</th>' for title in grid.columns
+    )
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(label)}</th>'
+        + "".join(
+            f'<td class="{cell.kind}" title="{html.escape(cell.tip)}">{html.escape(cell.text)}</td>'
+            for cell in cells
+        )
+        + "</tr>\n"
+        for label, cells in grid.rows
+    )
+    note = f"<p>{html.escape(grid.note)}</p>\n" if grid.note else ""
+    return (
+        f"<h2>{html.escape(grid.title)}</h2>\n{note}"
+        f'<div class="wide"><table>\n<tr><th></th>{head}</tr>\n{body}</table></div>\n'
+    )
 
 
 def _matrix(rows: Mapping[str, Counts], interval: Interval) -> str:

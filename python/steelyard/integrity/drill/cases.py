@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard._core import judge_page, page_checksum
 from steelyard.integrity.drill import checks
-from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Spot, plant
+from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Spot, changed_blocks, plant
 from steelyard.integrity.drill.ground import Ground, require_ours
 from steelyard.integrity.drill.matrix import (
     ARMS,
@@ -20,6 +20,7 @@ from steelyard.integrity.drill.matrix import (
     SERVER_LOG,
     WRONG_ANSWER,
     Matrix,
+    settings_of,
 )
 from steelyard.integrity.drill.questions import WAYS, Answers, ask_all
 from steelyard.integrity.drill.rate import Rate
@@ -72,7 +73,7 @@ def plant_everywhere(
             continue
         other = ground.files[number, "index" if place == "heap" else "heap"]
         sibling = ground.now(ground.files[(number + 1) % (ground.copies + 1), place])
-        changed = _changed(now, before)
+        changed = changed_blocks(now, before)
         # A block that was not there before has no other state to be left in.
         changed = [block for block in changed if block < len(before) // PAGE] or changed
         # What is stale must differ from what it was: the other faults may hit any page.
@@ -83,13 +84,8 @@ def plant_everywhere(
         block = draw.choice(changed) if stale else draw.randrange(max(1, blocks // PAGE))
         spot = Spot(ground.clone.directory / path, now, before, foreign, sibling, block)
         if plant(fault, spot, draw):
-            hit[number] = _changed((ground.clone.directory / path).read_bytes(), now)
+            hit[number] = changed_blocks((ground.clone.directory / path).read_bytes(), now)
     return hit
-
-
-def _changed(now: bytes, before: bytes) -> list[int]:
-    blocks = range(0, len(now), PAGE)
-    return [at // PAGE for at in blocks if now[at : at + PAGE] != before[at : at + PAGE]]
 
 
 def _ask_everybody(
@@ -112,8 +108,7 @@ def _ask_everybody(
         if fault not in FILE_FAULTS or fault == "cluster of blocks":
             count("page checksum", _by_pages(ground, place, hit, _is_summed_wrong))
             count("header sanity", _by_pages(ground, place, hit, _is_insane))
-    settings = {"ignore_checksum_failure": "on"} if arm == "ignore" else {}
-    with ground.alive(settings) as alive:
+    with ground.alive(settings_of(arm)) as alive:
         if arm != "ignore":
             backup = checks.by_base_backup(ground, alive)
             count("pg_basebackup", backup and backup[0])

@@ -1,62 +1,184 @@
-"""Shows what people fear: a damaged page on a standby, in a base backup, in a dump."""
+"""Shows what people fear: a damaged page on a standby, in a backup, in a dump, and who notices.
+
+Every damaged page has two lives. In the one nobody has read it when a backup and a dump are taken.
+In the other it is read, compared with a standby, updated, and then backed up and dumped.
+"""
 
 from __future__ import annotations
 
-import itertools
 import random
 import shutil
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.cluster import Cluster
-from steelyard.engines.programs import run
-from steelyard.errors import ServerError
-from steelyard.integrity.drill.checks import take_base_backup, verify_backup
-from steelyard.integrity.drill.faults import PAGE
-from steelyard.integrity.drill.ground import QUIET, Ground, rows_of
-from steelyard.integrity.drill.questions import WAYS, asked, statements
+from steelyard.integrity.drill.faults import PAGE, PAGE_FAULTS, Spot, changed_blocks
+from steelyard.integrity.drill.ground import Ground, require_ours, rows_of
+from steelyard.integrity.drill.matrix import ARMS, settings_of
+from steelyard.integrity.drill.questions import statements
+from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.witnesses import (
+    DONE,
+    ERROR,
+    NOTICING,
+    SAME,
+    SILENT,
+    SOUND,
+    WARNING,
+    Row,
+    back_up,
+    compared,
+    dump,
+    follow,
+    read_rows,
+    read_standby,
+    update_row,
+)
 
 Say = Callable[[str], None]
+FEARED = ("one bit in a row", "zeroed page", "torn page, 4 kB", "damaged header", "lost write")
+AT_ONCE = "at once"  # nobody has read the page
+FIRST_READ, AFTER_READ = "at the first read", "after the read"
+AT_UPDATE, AFTER_UPDATE = "at the update", "after the update"
+NEVER, UNREACHED = "never", "not reached"
+_HEADER = 24
+
+
+@dataclass(frozen=True)
+class Event:
+    """What one of those whom a damaged page may reach met at one moment."""
+
+    who: str
+    when: str
+    saw: str  # a word of witnesses.py
 
 
 @dataclass(frozen=True)
 class Consequence:
-    """What became of one damaged heap page under one arm."""
+    """What became of one damaged heap page under one arm, in the order it happened."""
 
+    fault: str
     arm: str
-    update: str  # of a row on the page: "refused", "done"
-    comparison: str  # of its rows and a standby's: "the same", "differ", "cannot be read"
-    standby: str  # after the update: "healthy", "damaged", "behind"
-    comparison_after: str  # the same comparison, after the update
-    backup: str  # "refused", "warned", "silent"
-    verify_backup: str  # pg_verifybackup of it: "passes", "objects", "not asked"
-    dump: str  # "fails", "differs", "the same"
+    events: tuple[Event, ...]
+
+    def noticed(self) -> dict[str, str]:
+        """When each noticed first, or never; or that the damage did not reach it at all."""
+        found: dict[str, str] = {}
+        for event in self.events:
+            told = found.setdefault(event.who, UNREACHED)
+            if told in (NEVER, UNREACHED) and event.saw in NOTICING:
+                found[event.who] = event.when
+            elif told == UNREACHED and event.saw not in (SOUND, SAME):
+                found[event.who] = NEVER
+        return found
 
     def to_json(self) -> dict[str, Any]:
-        """Plain words by name."""
-        return asdict(self)
+        """Events in their order, and when each noticed."""
+        return {**asdict(self), "noticed": self.noticed()}
+
+
+@dataclass(frozen=True)
+class Harm:
+    """A damaged file of the first copy, and a row that was and should be on the damaged page."""
+
+    content: bytes
+    neighbour: int
 
 
 def drill_consequences(
     ground: Ground, times: int, seed: int, say: Say, found: list[Consequence]
 ) -> None:
-    """Each consequence, `times` times under checksums off and on."""
-    for arm in ("off", "on"):
-        draw = random.Random(f"{seed} consequences")
-        say(f"a damaged page on a standby, in a backup and in a dump, checksums {arm}")
-        for _ in range(times):
-            found.append(_once(ground, arm, draw))
+    """Every feared fault `times` times under every arm; the same ones under each."""
+    for fault in FEARED if times else ():
+        for arm in ARMS:
+            draw = random.Random(f"{seed} consequences {fault}")
+            say(f"{fault} on a standby, in a backup and in a dump, checksums {arm}")
+            for _ in range(times):
+                harm = harm_of(ground, fault, draw)
+                events = (*_untouched(ground, arm, harm), *_used(ground, arm, harm))
+                found.append(Consequence(fault, arm, events))
 
 
-def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:
+def rates(found: Sequence[Consequence]) -> list[dict[str, Any]]:
+    """How often each noticed at each moment, with its interval, and the words it had."""
+    words: dict[tuple[str, str, str, str], Counter[str]] = defaultdict(Counter)
+    for each in found:
+        for event in each.events:
+            words[each.fault, each.arm, event.who, event.when][event.saw] += 1
+    return [
+        {"fault": fault, "arm": arm, "who": who, "when": when, "saw": dict(saw),
+         **Rate(sum(saw[word] for word in NOTICING), saw.total()).to_json()}
+        for (fault, arm, who, when), saw in words.items()
+    ]  # fmt: skip
+
+
+def harm_of(ground: Ground, fault: str, draw: random.Random) -> Harm:
+    """Damage to a page of the first copy that was written twice, where it changes a row."""
+    path = ground.files[0, "heap"]
+    now, before = ground.now(path), ground.before[path]
+    blocks = [b for b in changed_blocks(now, before) if b < len(before) // PAGE]
+    draw.shuffle(blocks)
+    for block in blocks:
+        page = now[block * PAGE : (block + 1) * PAGE]
+        # Of the others the page holds a dead version.
+        rows = [row for row in rows_of(0) if int(row[0]) % 3 and row[2].encode() in page]
+        if len(rows) < 2:
+            continue
+        hit, neighbour = draw.sample(rows, 2)
+        spot = Spot(ground.clone.directory / path, now, before, b"", now, block)
+        damaged = _damaged(fault, page, spot, hit, draw)
+        if damaged != page:
+            content = now[: block * PAGE] + damaged + now[(block + 1) * PAGE :]
+            return Harm(content, int(neighbour[0]))
+    raise AssertionError(f"no page of the ground can have: {fault}")
+
+
+def _damaged(fault: str, page: bytes, spot: Spot, row: Row, draw: random.Random) -> bytes:
+    if fault == "damaged header":
+        return draw.randbytes(_HEADER) + page[_HEADER:]
+    if fault != "one bit in a row":
+        return PAGE_FAULTS[fault](page, spot, draw)
+    text = row[2].encode()
+    at = page.index(text) + draw.randrange(len(text))
+    # The letter stays one of ASCII: text that is not UTF-8 a client might refuse.
+    return page[:at] + bytes([page[at] ^ 1 << draw.randrange(7)]) + page[at + 1 :]
+
+
+def _plant(ground: Ground, harm: Harm) -> None:
+    require_ours(ground.clone.directory)
+    (ground.clone.directory / ground.files[0, "heap"]).write_bytes(harm.content)
+
+
+def _untouched(ground: Ground, arm: str, harm: Harm) -> list[Event]:
+    """A backup and a dump of a page that nobody has read: each is the first to meet it."""
+    ground.make_ready(arm)
+    try:
+        _plant(ground, harm)
+        with ground.alive(settings_of(arm)) as alive:
+            backup, verified = back_up(ground, alive, damaged=True)
+            dumped = dump(ground, alive, true_rows())
+    finally:
+        ground.restore()
+    return _told(
+        ("base backup", AT_ONCE, backup),
+        ("pg_verifybackup", AT_ONCE, verified),
+        ("dump", AT_ONCE, dumped),
+    )
+
+
+def _used(ground: Ground, arm: str, harm: Harm) -> list[Event]:
+    """The page is read, and updated, while a standby follows."""
     ground.make_ready(arm)
     standby = ground.clone.clone(ground.slot.path / "standby")
     try:
-        _damage(ground, draw)
-        return _observe(ground, standby, arm)
+        _plant(ground, harm)
+        settings = {**settings_of(arm), "wal_level": "replica", **_keep_log(ground)}
+        with ground.alive(settings) as alive:
+            follow(ground, standby, alive, settings)
+            return _read_and_updated(ground, alive, standby, harm.neighbour)
     finally:
         if standby.running:
             standby.crash()
@@ -65,40 +187,46 @@ def _once(ground: Ground, arm: str, draw: random.Random) -> Consequence:
         ground.restore()
 
 
-def _damage(ground: Ground, draw: random.Random) -> None:
-    """Spoils a letter of the first row's text in the first block of a copy."""
-    path = ground.clone.directory / ground.files[0, "heap"]
-    content = path.read_bytes()
-    page = content[:PAGE]
-    # The last tuple bytes of the page belong to its first row: letters of its text.
-    at = PAGE - 40 - draw.randrange(60)
-    changed = page[:at] + bytes([page[at] ^ 1]) + page[at + 1 :]
-    path.write_bytes(changed + content[PAGE:])
+def _read_and_updated(
+    ground: Ground, alive: Cluster, standby: Cluster, neighbour: int
+) -> list[Event]:
+    truth = true_rows()
+    healthy = read_standby(alive, standby)
+    # Whoever reads a page may prune it, and the log then carries all of it.
+    first = read_rows(alive.address)
+    after_read = read_standby(alive, standby)
+    # The first change after a checkpoint logs the whole page.
+    statements(alive.address, ["CHECKPOINT"])
+    updated = update_row(alive.address, neighbour)
+    now_true = true_rows(neighbour) if updated in (DONE, WARNING) else truth
+    after_update = read_standby(alive, standby)
+    later = read_rows(alive.address)
+    word = later.word(now_true)
+    backup, verified = back_up(ground, alive, damaged=word in (ERROR, WARNING, SILENT))
+    return _told(
+        ("primary", FIRST_READ, first.word(truth)),
+        ("comparison", FIRST_READ, compared(first, healthy)),
+        ("standby", AFTER_READ, after_read.word(truth)),
+        ("primary", AT_UPDATE, updated),
+        ("standby", AFTER_UPDATE, after_update.word(now_true)),
+        ("primary", AFTER_UPDATE, word),
+        ("comparison", AFTER_UPDATE, compared(later, after_update)),
+        ("base backup", AFTER_UPDATE, backup),
+        ("pg_verifybackup", AFTER_UPDATE, verified),
+        ("dump", AFTER_UPDATE, dump(ground, alive, now_true)),
+    )
 
 
-def _observe(ground: Ground, standby: Cluster, arm: str) -> Consequence:
-    place = ground.slot.path / "consequence"
-    with ground.alive({"wal_level": "replica", **_keep_log(ground)}) as alive:
-        address = alive.address
-        # A standby from before the damage, fed by this server's log from here on.
-        socket = f"host={address.host} port={address.port} user={address.user}"
-        _follow(ground, standby, socket)
-        # Before anything else: whoever reads the page may prune it, and the log then carries it.
-        comparison = _compared(alive, standby)
-        backup, verify = _back_up(ground, alive, place)
-        dump = _dump(ground, alive)
-        try:
-            statements(
-                address,
-                ["CHECKPOINT", "UPDATE drill_0 SET tag = tag + 1 WHERE ctid = '(0,2)'"],
-            )
-            update = "done"
-        except ServerError:
-            update = "refused"
-        state = _standby_state(alive, standby)
-        after = _compared(alive, standby)
-    shutil.rmtree(place, ignore_errors=True)
-    return Consequence(arm, update, comparison, state, after, backup, verify, dump)
+def true_rows(updated: int | None = None) -> list[Row]:
+    """The true rows of the first copy; one of them may have been updated once more."""
+    return [
+        (row[0], str(int(row[1]) + 1), *row[2:]) if row[0] == str(updated) else row
+        for row in rows_of(0)
+    ]
+
+
+def _told(*events: tuple[str, str, str | None]) -> list[Event]:
+    return [Event(who, when, saw) for who, when, saw in events if saw is not None]
 
 
 def _keep_log(ground: Ground) -> Settings:
@@ -106,67 +234,3 @@ def _keep_log(ground: Ground) -> Settings:
     if ground.engine.identity.version_number >= 130000:
         return {"wal_keep_size": "1GB"}
     return {"wal_keep_segments": "64"}
-
-
-def _follow(ground: Ground, standby: Cluster, conninfo: str) -> None:
-    (standby.directory / "standby.signal").touch()
-    ground.engine.account.own(standby.directory / "standby.signal")
-    slot = Slot(
-        ground.slot.number, ground.slot.path / "beside", ground.slot.socket_directory,
-        ground.slot.port + 500,
-    )  # fmt: skip
-    standby.start(slot, {**QUIET, "primary_conninfo": conninfo, "hot_standby": "on"})
-
-
-def _standby_state(alive: Cluster, standby: Cluster) -> str:
-    """Waits until the standby has replayed, and compares the first copy's filler texts."""
-    (target,) = statements(alive.address, ["SELECT pg_current_wal_flush_lsn()::text"])[0]
-    question = f"SELECT pg_last_wal_replay_lsn() >= '{target}'::pg_lsn"
-    for _ in range(200):
-        if statements(standby.address, [question]) == [(True,)]:
-            break
-        statements(standby.address, ["SELECT pg_sleep(0.05)"])
-    else:
-        return "behind"
-    healthy = "SELECT count(*) FROM drill_0 WHERE filler <> repeat(md5(id::text), 4)"
-    wrong = statements(standby.address, ["SET enable_indexscan = off", healthy])
-    return "healthy" if wrong == [(0,)] else "damaged"
-
-
-def _compared(alive: Cluster, standby: Cluster) -> str:
-    """Whether a server and its standby give the same rows of the first copy."""
-    settings, question = WAYS["table"]
-    replies = [asked(one.address, settings, question.format(n=0)) for one in (standby, alive)]
-    if any(reply.error or reply.hung for reply in replies):
-        return "cannot be read"
-    return "the same" if replies[0].answer == replies[1].answer else "differ"
-
-
-def _back_up(ground: Ground, alive: Cluster, place: Path) -> tuple[str, str]:
-    taken = take_base_backup(ground, alive, place)
-    if taken is None:
-        return "no pg_basebackup", "not asked"
-    status, words = taken
-    said = "warned" if "checksum verification failed" in words else "silent"
-    verified = verify_backup(ground, place) if status == 0 else None
-    verify = "not asked" if verified is None else "objects" if verified[0] else "passes"
-    return (f"{said}, status {status}" if status else said), verify
-
-
-def _dump(ground: Ground, alive: Cluster) -> str:
-    program = Path(ground.engine.identity.bindir) / "pg_dump"
-    if not program.is_file():
-        return "no pg_dump"
-    command = [str(program), *alive.address.options(), "-t", "drill_0", "-a", "postgres"]
-    status, words = run(ground.engine.account, command)
-    if status:
-        return "fails"
-    return "the same" if copied_rows(words) == rows_of(0) else "differs"
-
-
-def copied_rows(dump: str) -> list[tuple[str, ...]]:
-    """The rows of the one COPY in a dump, in order of their first column."""
-    lines = iter(dump.splitlines())
-    next((line for line in lines if line.startswith("COPY ")), None)
-    rows = [tuple(line.split("\t")) for line in itertools.takewhile(lambda li: li != "\\.", lines)]
-    return sorted(rows, key=lambda row: (len(row[0]), row[0]))

@@ -7,7 +7,7 @@ carries the checksum of the block that it was meant for.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from steelyard._core import page_checksum
 
 PAGE = 8192
 SECTOR = 512
+TORN = {"torn page, 512 B": SECTOR, "torn page, 4 kB": PAGE // 2}
+"""Torn pages by the size of what is written at once."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,12 @@ class Spot:
     foreign: bytes  # a file of another relation
     sibling: bytes  # the same file of another copy
     block: int  # the page that is hit
+
+
+def changed_blocks(now: bytes, before: bytes) -> list[int]:
+    """The blocks in which a file is not what it was."""
+    blocks = range(0, len(now), PAGE)
+    return [at // PAGE for at in blocks if now[at : at + PAGE] != before[at : at + PAGE]]
 
 
 def resealed(page: bytes, block: int) -> bytes:
@@ -71,20 +79,27 @@ def zeroed_page(page: bytes, spot: Spot, draw: random.Random) -> bytes:
 
 def torn_sector(page: bytes, spot: Spot, draw: random.Random) -> bytes:
     """The new page up to a sector, the old one behind it, or the other way round."""
-    return _torn(page, spot, draw, range(SECTOR, PAGE, SECTOR))
+    return _torn(page, spot, draw, SECTOR)
 
 
 def torn_half(page: bytes, spot: Spot, draw: random.Random) -> bytes:
     """One of two file system blocks of 4 kB is old."""
-    return _torn(page, spot, draw, (PAGE // 2,))
+    return _torn(page, spot, draw, PAGE // 2)
 
 
-def _torn(page: bytes, spot: Spot, draw: random.Random, cuts: Sequence[int]) -> bytes:
-    """Of both: where all that had changed is old again, nothing is torn and a write is lost."""
-    old = _block(spot.before, spot.block)
-    both = [torn for at in cuts for torn in (page[:at] + old[at:], old[:at] + page[at:])]
-    torn = [each for each in both if each not in (page, old)]
+def _torn(page: bytes, spot: Spot, draw: random.Random, size: int) -> bytes:
+    torn = torn_between(_block(spot.before, spot.block), page, size)
     return draw.choice(torn) if torn else page
+
+
+def torn_between(old: bytes, new: bytes, size: int) -> list[bytes]:
+    """Every page that is new up to a multiple of `size` and old behind it, or the other way round.
+
+    Where all that had changed is old again, nothing is torn and a write is lost.
+    """
+    cuts = range(size, PAGE, size)
+    both = [torn for at in cuts for torn in (new[:at] + old[at:], old[:at] + new[at:])]
+    return [each for each in both if each not in (new, old)]
 
 
 def shifted(page: bytes, spot: Spot, draw: random.Random) -> bytes:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.engines.engine import Settings
 from steelyard.integrity.drill.rate import Rate
 
 ARMS = ("off", "on", "ignore")
@@ -35,6 +36,11 @@ CHECKS = (
     READER,
 )
 Key = tuple[str, str, str, str]  # fault, place, arm, check
+
+
+def settings_of(arm: str) -> Settings:
+    """What a server is started with under an arm; that checksums are on or off is in its files."""
+    return {"ignore_checksum_failure": "on"} if arm == "ignore" else {}
 
 
 @dataclass

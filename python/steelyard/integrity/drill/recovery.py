@@ -7,7 +7,6 @@ first change after a checkpoint logs the whole page, and recovery writes it anew
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.errors import ServerError
 from steelyard.integrity.drill import checks
-from steelyard.integrity.drill.faults import PAGE, SECTOR
+from steelyard.integrity.drill.faults import PAGE, SECTOR, TORN, torn_between
 from steelyard.integrity.drill.ground import QUIET, Ground
 from steelyard.integrity.drill.matrix import (
+    ARMS,
     HANGS,
     NEEDS_REPLAY,
     NO_START,
@@ -27,29 +27,34 @@ from steelyard.integrity.drill.matrix import (
     READER,
     WRONG_ANSWER,
     Matrix,
+    settings_of,
 )
 from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
 from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.wal import segment_begin
 
 Say = Callable[[str], None]
 XACT_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page")
 WAL_FAULTS = ("one bit", "zeroed sector")
-TORN = {"torn page, 512 B": SECTOR, "torn page, 4 kB": PAGE // 2}
-_WAL_NAME = re.compile("[0-9A-F]{24}")
 _CHANGE = "UPDATE drill_{n} SET tag = tag + 1000 WHERE id % 5 = 1"
 
 
 def drill_recovery(ground: Ground, times: int, seed: int, say: Say, matrix: Matrix) -> None:
-    """Torn pages, commit status and log, each `times` times under checksums off and on."""
-    for arm in ("off", "on"):
+    """Torn pages, commit status and log, each `times` times.
+
+    Torn pages under every arm; neither the log nor pg_xact has a page checksum that
+    ignore_checksum_failure could pass over.
+    """
+    for arm in ARMS:
         for full_page_writes in ("on", "off"):
             for fault, size in TORN.items():
                 place = f"crash, full_page_writes {full_page_writes}"
                 say(f"{fault} at a crash, full_page_writes {full_page_writes}, checksums {arm}")
-                settings = {"full_page_writes": full_page_writes}
+                settings = {**settings_of(arm), "full_page_writes": full_page_writes}
                 draw = random.Random(f"{seed} {fault} {place}")
                 for _ in range(times):
                     _tear_once(ground, (fault, place, arm), size, settings, draw, matrix)
+    for arm in ("off", "on"):
         for fault in WAL_FAULTS:
             say(f"{fault} in the log that recovery reads, checksums {arm}")
             draw = random.Random(f"{seed} {fault} wal")
@@ -108,14 +113,11 @@ def _tear_once(
 
 def torn_pages_of(old: bytes, new: bytes, size: int) -> list[tuple[int, bytes]]:
     """(offset, page) of all that may be torn: neither the old page nor the new one."""
-    cuts = (size,) if size == PAGE // 2 else range(SECTOR, PAGE, SECTOR)
-    found = []
-    for at in range(0, len(old), PAGE):
-        was, is_now = old[at : at + PAGE], new[at : at + PAGE]
-        for cut in cuts:
-            halves = (is_now[:cut] + was[cut:], was[:cut] + is_now[cut:])
-            found += [(at, torn) for torn in halves if torn not in (was, is_now)]
-    return found
+    return [
+        (at, torn)
+        for at in range(0, len(old), PAGE)
+        for torn in torn_between(old[at : at + PAGE], new[at : at + PAGE], size)
+    ]
 
 
 def _break_log_once(
@@ -127,17 +129,13 @@ def _break_log_once(
     control = read_control(directory / CONTROL_FILE)
     segment_bytes = control["wal_segment_size"]
     at = draw.randrange(control["redo"], committed)
-    names = (p for p in (directory / "pg_wal").iterdir() if _WAL_NAME.fullmatch(p.name))
-    segment = next(p for p in names if _begins(p.name, segment_bytes) == at - at % segment_bytes)
+    begin = at - at % segment_bytes
+    files = (directory / "pg_wal").iterdir()
+    segment = next(p for p in files if segment_begin(p.name, segment_bytes) == begin)
     content = bytearray(segment.read_bytes())
     _spoil(fault, content, at % segment_bytes, draw)
     segment.write_bytes(content)
     _observe(ground, case, QUIET, number, truth, matrix)
-
-
-def _begins(name: str, segment_bytes: int) -> int:
-    """The LSN of the first byte of a segment of the log."""
-    return (int(name[8:16], 16) << 32) + int(name[16:], 16) * segment_bytes
 
 
 def _break_commits_once(

@@ -13,7 +13,7 @@ from steelyard.engines.find import find_postgres
 from steelyard.engines.registry import open_run
 from steelyard.errors import EngineError, UsageError
 from steelyard.integrity.drill.cases import drill_files
-from steelyard.integrity.drill.consequences import Consequence, drill_consequences
+from steelyard.integrity.drill.consequences import Consequence, drill_consequences, rates
 from steelyard.integrity.drill.cost import Cost, last_cost
 from steelyard.integrity.drill.faults import FAULTS
 from steelyard.integrity.drill.ground import PLACES, make_ground
@@ -28,6 +28,7 @@ from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.drill.recovery import drill_recovery
 
 Say = Callable[[str], None]
+PARTS = ("memory", "consequences", "recovery", "files")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Asked:
     trials: int = 1_000_000  # times in memory
     faults: Sequence[str] = FAULTS
     places: Sequence[str] = PLACES
+    parts: Sequence[str] = PARTS
     recovery: int = 20
     consequences: int = 3
     rounds: int = 5  # of timing algorithms
@@ -81,6 +83,7 @@ class Drill:
             "files": self.files.to_json(),
             "recovery": self.recovery.to_json(),
             "consequences": [each.to_json() for each in self.consequences],
+            "consequence_rates": rates(self.consequences),
             "cost": self.cost.to_json() if self.cost else None,
             "interrupted": self.ended_by is not None,
         }
@@ -94,6 +97,7 @@ def drill(asked: Asked, say: Say) -> Drill:
     began = time.monotonic()
     _require("fault", asked.faults, FAULTS)
     _require("place", asked.places, PLACES)
+    _require("part", asked.parts, PARTS)
     engine, amcheck = _engine(asked)
     with open_run(open_cache(), engine.account) as run:
         say(f"ground: {asked.copies} copies of a table, PostgreSQL {engine.identity.version}")
@@ -102,10 +106,15 @@ def drill(asked: Asked, say: Say) -> Drill:
         files, recovery, consequences = Matrix(), Matrix(), list[Consequence]()
         ended_by: BaseException | None = None
         try:
-            drill_pages(page_pairs(ground), ground.start, asked.trials, asked.seed, say, pages)
-            drill_consequences(ground, asked.consequences, asked.seed, say, consequences)
-            drill_recovery(ground, asked.recovery, asked.seed, say, recovery)
-            drill_files(ground, asked.faults, asked.places, asked.seed, say, files)
+            if "memory" in asked.parts:
+                pairs = page_pairs(ground)
+                drill_pages(pairs, ground.start, asked.trials, asked.seed, say, pages)
+            if "consequences" in asked.parts:
+                drill_consequences(ground, asked.consequences, asked.seed, say, consequences)
+            if "recovery" in asked.parts:
+                drill_recovery(ground, asked.recovery, asked.seed, say, recovery)
+            if "files" in asked.parts:
+                drill_files(ground, asked.faults, asked.places, asked.seed, say, files)
         except (KeyboardInterrupt, SystemExit) as asked_to_end:
             ended_by = asked_to_end
     return Drill(

@@ -1,0 +1,157 @@
+"""Sets what a drill saw of crashes and consequences as grids: the same in text and page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Facts = Mapping[str, Any]
+NEVER, UNREACHED = "never", "not reached"
+_RECOVERY = (
+    ("no start", "no start"),
+    ("query: error", "error"),
+    ("query: wrong answer", "wrong answer"),
+    ("query: hangs", "hangs"),
+    ("query: nobody", "healed or unnoticed"),
+    ("scrub", "scrub: damaged"),
+    ("scrub: needs replay", "scrub: replay"),
+)
+"""(check, title): the last two by a scrub before the start."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a field, and how sure it is."""
+
+    text: str
+    interval: str = ""  # "83, 100": in the text, where it fits
+    kind: str = ""  # "all", "some", "none": how much of it was noticed
+    tip: str = ""  # where one points at it in the page
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Columns with a title of one or two lines, and rows with their labels."""
+
+    title: str
+    note: str
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+def recovery_grid(cells: Sequence[Facts]) -> Grid:
+    """How often each noticed what a crash left, in percent."""
+    found = {(c["fault"], c["place"], c["arm"], c["check"]): c for c in cells}
+    rows = []
+    for case in dict.fromkeys((c["fault"], c["place"], c["arm"]) for c in cells):
+        fault, place, arm = case
+        times = max(c["times"] for key, c in found.items() if key[:3] == case)
+        shares = tuple(_share(found.get((*case, check))) for check, _ in _RECOVERY)
+        rows.append((f"{fault}, {place}, {arm}: {times} times", shares))
+    return Grid(
+        "Crash recovery, pg_xact and the log",
+        "noticed of 100 [95 %]; the log and pg_xact have no page checksum, so that "
+        "ignore_checksum_failure changes nothing there: it was not asked",
+        tuple((title, "") for _, title in _RECOVERY),
+        tuple(rows),
+    )
+
+
+def consequence_grids(found: Sequence[Facts], rates: Sequence[Facts]) -> list[Grid]:
+    """What everybody met at every moment, and when each noticed first."""
+    if not found:
+        return []
+    cases = list(dict.fromkeys((rate["fault"], rate["arm"]) for rate in rates))
+    by_moment = {(r["fault"], r["arm"], r["who"], r["when"]): r for r in rates}
+    moments = tuple(dict.fromkeys((rate["who"], rate["when"]) for rate in rates))
+    met = tuple(
+        (f"{fault}, {arm}", tuple(_words(by_moment.get((fault, arm, *m))) for m in moments))
+        for fault, arm in cases
+    )
+    parties = tuple(dict.fromkeys(who for who, _ in moments))
+    first = tuple(
+        (f"{fault}, {arm}", tuple(_first(found, fault, arm, who) for who in parties))
+        for fault, arm in cases
+    )
+    times = max((rate["times"] for rate in rates), default=0)
+    sure = max(rate["low"] for rate in rates)  # of what was seen every time
+    return [
+        Grid(
+            f"One damaged heap page, {times} times, and what everybody met",
+            "silent: the damage was handed on without a word; sound: what was written; at once: "
+            f"nobody has read the page; every time means {100 * sure:.0f} to 100 of 100, at 95 %",
+            moments,
+            met,
+        ),
+        Grid("When each noticed first", "", tuple((who, "") for who in parties), first),
+    ]
+
+
+def text_of(grid: Grid) -> list[str]:
+    """The grid in lines of even width, intervals beside their rates."""
+    told = [
+        (label, [f"{c.text} [{c.interval}]" if c.interval else c.text for c in cells])
+        for label, cells in grid.rows
+    ]
+    label_width = max((len(label) for label, _ in told), default=0)
+    widths = [
+        max(len(part) for part in (*title, *(texts[n] for _, texts in told)))
+        for n, title in enumerate(grid.columns)
+    ]
+    head = [grid.title + (f" ({grid.note})" if grid.note else "") + ":"]
+    for line in (0, 1):
+        titles = [title[line] for title in grid.columns]
+        if any(titles):
+            head.append(_line("", label_width, titles, widths))
+    return head + [_line(label, label_width, texts, widths) for label, texts in told]
+
+
+def _line(label: str, width: int, texts: Sequence[str], widths: Sequence[int]) -> str:
+    cells = "".join(f"  {text:>{w}}" for text, w in zip(texts, widths, strict=True))
+    return f"{label.ljust(width)}{cells}".rstrip()
+
+
+def _share(cell: Facts | None) -> Cell:
+    if cell is None or not cell["times"]:
+        return Cell("-")
+    low, high = 100 * cell["low"], 100 * cell["high"]
+    share = f"{100 * cell['share']:.0f}"
+    return Cell(share, f"{low:.0f}, {high:.0f}", _kind(cell), _tip(cell))
+
+
+def _words(rate: Facts | None) -> Cell:
+    if rate is None:
+        return Cell("-")
+    return Cell(_counted(rate["saw"]), kind=_kind(rate), tip=_tip(rate))
+
+
+def _first(found: Sequence[Facts], fault: str, arm: str, who: str) -> Cell:
+    whens = Counter(
+        each["noticed"][who]
+        for each in found
+        if (each["fault"], each["arm"]) == (fault, arm) and who in each["noticed"]
+    )
+    if not whens:
+        return Cell("-")
+    met = set(whens) - {UNREACHED}
+    kind = "" if not met else "none" if met == {NEVER} else "some" if NEVER in met else "all"
+    return Cell(_counted(whens), kind=kind)
+
+
+def _counted(words: Mapping[str, int]) -> str:
+    """The word that all had, or each with how many had it."""
+    if len(words) == 1:
+        return next(iter(words))
+    return " / ".join(f"{word} {count}" for word, count in sorted(words.items()))
+
+
+def _kind(rate: Facts) -> str:
+    noticed, times = rate["noticed"], rate["times"]
+    return "all" if noticed == times else "some" if noticed else "none"
+
+
+def _tip(rate: Facts) -> str:
+    noticed, times, low, high = (rate[name] for name in ("noticed", "times", "low", "high"))
+    return f"noticed {noticed} of {times}: {100 * low:.0f} to {100 * high:.0f} % at 95 %"
