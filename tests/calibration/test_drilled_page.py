@@ -1,0 +1,78 @@
+"""docs/drilled.md says what was kept of drills, with an interval on every rate between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.integrity.drill.rate import Rate
+from validation.drilled import PAGE, keep, kept
+from validation.pages.drilled import page
+
+
+def cell(check: str, arm: str, noticed: int, fault: str = "one bit") -> dict[str, Any]:
+    rate = Rate(noticed, 20).to_json()
+    return {"fault": fault, "place": "heap", "arm": arm, "check": check, **rate}
+
+
+def facts(**changed: Any) -> dict[str, Any]:
+    event = {"fault": "one bit", "arm": "on", "who": "primary", "when": "at once"}
+    return {
+        "version": "18.4",
+        "seed": 1,
+        "copies": 20,
+        "interrupted": False,
+        "cost": None,
+        "pages": [
+            {"fault": "one bit", "check": "scrub", **Rate(999_985, 1_000_000).to_json()},
+        ],
+        "files": [
+            cell("planted", "on", 20),
+            cell("query: error", "on", 20),
+            cell("query: nobody", "on", 0),
+            cell("pg_basebackup", "on", 7),
+            cell("query: nobody", "on", 5, "zeroed page"),
+        ],
+        "recovery": [cell("query: error", "on", 3)],
+        "consequences": [{**event, "noticed": {"primary": "at once"}}],
+        "consequence_rates": [{**event, "saw": {"error": 3}, **Rate(3, 3).to_json()}],
+    } | changed
+
+
+def written(folder: Path, name: str, one: dict[str, Any]) -> Path:
+    file = folder / name
+    file.write_text(json.dumps(one))
+    return file
+
+
+def test_rates_stand_with_their_intervals_and_what_nobody_noticed_with_its_reason() -> None:
+    text = page([facts()])
+    assert "| one bit | – | – | – | – | – | 100 |" in text, "an error every time"
+    low, high = Rate(7, 20).interval()
+    assert f"| 35 [{100 * low:.0f}, {100 * high:.0f}] |" in text
+    assert "| one bit | 15 [8.4, 24.7] |" in text, "in memory, of a million"
+    unnoticed = text.partition("without being told")[2].partition("###")[0]
+    assert "zeroed page | 25 [9, 49] | a page of zeroes is one that was never used" in unnoticed
+    assert "one bit" not in unnoticed
+    assert "of 20 faults in one place 0 means 0 to 17" in text
+
+
+def test_parts_of_a_drill_come_together_and_what_is_not_whole_is_refused(tmp_path: Path) -> None:
+    whole, none = facts(), {"recovery": [], "consequences": [], "consequence_rates": []}
+    one = written(tmp_path, "one.json", facts(**none))
+    rest = written(tmp_path, "rest.json", facts(pages=[], files=[]))
+    with pytest.raises(ValueError, match="PostgreSQL 18: no recovery"):
+        keep([one], tmp_path)
+    with pytest.raises(ValueError, match="interrupted"):
+        keep([written(tmp_path, "half.json", facts(interrupted=True))], tmp_path)
+    assert kept(tmp_path) == []
+    keep([one, rest], tmp_path)
+    assert page(kept(tmp_path)) == page([whole])
+
+
+def test_the_published_page_is_what_was_kept() -> None:
+    assert kept(), "drills of 18 and 16 are kept"
+    assert PAGE.read_text(encoding="utf-8") == page(kept())

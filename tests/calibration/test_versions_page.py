@@ -1,0 +1,75 @@
+"""docs/18-against-16.md says what was weighed; every weighing of it is a command there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steelyard.study.read import read_study
+from validation.pages.versions import page
+from validation.versions import PAGE, RESULTS, WEIGHINGS
+
+
+def measure(metric: str, estimate: float, half: float) -> dict[str, Any]:
+    return {
+        "metric": metric, "unit": "1/min", "control_value": 9553.25, "arm_value": 10035.26,
+        "estimate_percent": estimate, "low_percent": estimate - half,
+        "high_percent": estimate + half,
+    }  # fmt: skip
+
+
+def weighed(**changed: Any) -> dict[str, Any]:
+    builder = {"builder": "gcc 14"}
+    loads = {"by": "before", "count": 3, "seconds": 20.3}
+    return {
+        "key": "tproc-c", "words": ["versions", "--set", "a={b = 1}"], "threats": ["drift"],
+        "started": "2026-11-22T10:00:00+00:00", "load_before": 0.1, "metric": "throughput",
+        "estimate_percent": 5.04, "low_percent": -3.06, "high_percent": 13.82,
+        "verdict": "inconclusive", "epochs": 12, "epoch_sd_percent": 9.0,
+        "work": [measure("new_orders_per_minute", 5.0, 9.0)],
+        "causes": [
+            *(measure(f"weak_{n}", 0.1, 5.0) for n in range(4)),
+            measure("wal_bytes_per_transaction", -3.0, 1.0),
+        ],
+        "loads": {"arms": {"before": loads, "after": loads}}, "sentence": "after is as before",
+        "measured_seconds": 120.0, "seconds": 300.0, "revision": "abc",
+        "arms": {"16": {"version": "16.14", **builder}, "18": {"version": "18.4", **builder}},
+        "workload": {"name": "tproc-c", "scale": 1, "options": {"profile": "spec"}, "clients": 8},
+        "machine": {
+            "kernel": "Linux 6", "processor": "P", "allowed_processors": [0, 1],
+            "memory_bytes": 8e9, "virtual": True,
+        },
+        **changed,
+    }  # fmt: skip
+
+
+def test_a_weighing_has_its_verdict_interval_doubts_work_and_strongest_causes() -> None:
+    text = page([weighed()])
+    assert (
+        "| +5.0 % of throughput | -3.1 … +13.8 % | inconclusive | 12 | 9.0 % | drift | 5 |" in text
+    )
+    assert "| new orders per minute, 1/min | 9,553 | 1.004e+04 | +5.0 % | -4.0 … +14.0 % |" in text
+    assert "steelyard weigh versions --set 'a={b = 1}'" in text
+    assert "wal bytes per transaction" in text
+    assert text.count("weak") == 3, "the strongest four"
+    assert "Scale 1, 8 clients (profile spec)" in text
+
+
+def test_an_interval_without_ends_is_unbounded() -> None:
+    assert "| unbounded |" in page([weighed(low_percent=None, high_percent=None)])
+
+
+@pytest.mark.parametrize("name", list(WEIGHINGS))
+def test_every_weighing_is_a_study_of_two_versions_on_its_workload(name: str) -> None:
+    study, *options = WEIGHINGS[name]
+    changes = [word for word in options if "=" in word]
+    read = read_study(study, changes)
+    assert read.workload.name == name
+    assert [arm.version for arm in read.every_arm] == ["16", "18"]
+
+
+def test_the_published_page_is_what_the_results_say() -> None:
+    found = list(RESULTS)
+    assert {one["key"] for one in found} == set(WEIGHINGS)
+    assert PAGE.read_text(encoding="utf-8") == page(found)

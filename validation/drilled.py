@@ -1,0 +1,56 @@
+"""Keeps what drills saw and writes docs/drilled.md of it.
+
+    steelyard drill --version 18 --json > 18.json
+    python -m validation.drilled 18.json 16.json
+
+A drill may come in parts (`--part`), a file each. Without files the page is written anew from what
+was kept in validation/results/.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from validation.pages.drilled import page
+from validation.results import FOLDER
+
+PAGE = Path(__file__).parents[1] / "docs" / "drilled.md"
+_ORDER = ("18", "16")
+_HEAD = ("version", "seed", "copies")
+_PARTS = ("pages", "files", "recovery", "consequences", "consequence_rates")
+
+
+def kept(folder: Path = FOLDER) -> list[dict[str, Any]]:
+    """The drills that were kept, newest version first."""
+    files = (folder / f"drill-{major}.json.gz" for major in _ORDER)
+    return [json.loads(gzip.decompress(file.read_bytes())) for file in files if file.exists()]
+
+
+def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
+    """Keep what `steelyard drill --json` printed; of one version the parts may come apart.
+
+    ValueError where one was interrupted or a part is missing.
+    """
+    whole: dict[str, dict[str, Any]] = {}
+    for file in files:
+        facts = json.loads(file.read_text())
+        if facts["interrupted"]:
+            raise ValueError(f"{file} was interrupted")
+        one = whole.setdefault(facts["version"].partition(".")[0], {})
+        one.update({name: facts[name] for name in _HEAD + _PARTS if facts.get(name)})
+    for major, facts in whole.items():
+        if missing := [name for name in _PARTS if name not in facts]:
+            raise ValueError(f"PostgreSQL {major}: no {missing[0]}")
+        text = json.dumps(facts, separators=(",", ":")).encode()
+        (folder / f"drill-{major}.json.gz").write_bytes(gzip.compress(text, mtime=0))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        keep([Path(name) for name in sys.argv[1:]])
+    PAGE.write_text(page(kept()))

@@ -1,0 +1,184 @@
+"""What drills on whole servers saw, fault by check: docs/drilled.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from steelyard.cli.drilled import WHY, undetected
+from steelyard.integrity.drill.matrix import PLANTED
+from steelyard.integrity.drill.rate import Rate
+from steelyard.report.grid import Grid, consequence_grids, recovery_grid
+from validation.pages.table import paragraph, table
+
+Facts = Mapping[str, Any]
+Column = tuple[str, str, str]
+"""Title, check, arm."""
+NOBODY = "query: nobody"
+_OUTCOMES = (
+    ("error", "query: error"),
+    ("wrong", "query: wrong answer"),
+    ("hangs", "query: hangs"),
+    ("log", "server log"),
+    ("nobody", NOBODY),
+)
+ASKED: tuple[Column, ...] = tuple(
+    (f"{arm}: {title}", check, arm) for arm in ("off", "on", "ignore") for title, check in _OUTCOMES
+)
+"""How the queries that met the damage ended, by arm."""
+CHECKED: tuple[Column, ...] = (
+    *(
+        (name, name, "on")
+        for name in ("page checksum", "header sanity", "pg_checksums", "pg_basebackup")
+    ),
+    ("pg_verifybackup", "pg_verifybackup", "on"),
+    ("amcheck, off", "amcheck", "off"),
+    ("amcheck, on", "amcheck", "on"),
+    ("scrub", "scrub", "on"),
+    ("scrub, off", "scrub", "off"),
+    ("catalogue", "catalogue", "on"),
+    ("a reader", "a reader who knows every row", "on"),
+)
+"""Which check would have noticed."""
+_HEAD = """
+    This page is written by `python -m validation.drilled` from drills with default options,
+    `steelyard drill`: nothing on it was typed. [The drill](reference/drill.md) says how it is done,
+    who is asked, and what the words mean.
+
+    A number is the percent of faults that were noticed, or that ended so. 0 and 100 stand without
+    an interval: of {few} faults in one place 0 means 0 to {few_none:.0f}, of {all} in all places 0
+    to {all_none:.1f}, and 100 accordingly (Clopper & Pearson 1934, 95 %). What lies between has its
+    interval beside it. “–”: not asked, or not there. One copy may end in an error and in a wrong
+    answer, each by a way of asking of its own.
+"""
+
+
+def page(drills: Sequence[Facts]) -> str:
+    """The whole page; `drills` as `steelyard drill --json` gave them."""
+    few, every = drills[0]["copies"], _most(drills[0]["files"])
+    head = _HEAD.format(
+        few=few,
+        all=every,
+        few_none=100 * Rate(0, few).interval()[1],
+        all_none=100 * Rate(0, every).interval()[1],
+    )
+    parts = ["# What checksums catch: the matrix", paragraph(head).strip()]
+    for one in drills:
+        parts += _version(one)
+    return "\n\n".join(parts) + "\n"
+
+
+def _version(facts: Facts) -> list[str]:
+    cells = facts["files"]
+    return [
+        f"## PostgreSQL {facts['version']}",
+        f"{facts['copies']} copies a fault, place and arm; seed {facts['seed']}.",
+        "### How the queries ended, all places together",
+        _shown(cells, ASKED, lambda cell: (cell["fault"],), ("fault",)),
+        "### Which check would have noticed, all places together",
+        _shown(cells, CHECKED, lambda cell: (cell["fault"],), ("fault",)),
+        "### By place",
+        _shown(
+            cells,
+            (*(c for c in ASKED if c[0] in _SHORT), *CHECKED),
+            lambda cell: (cell["place"], cell["fault"]),
+            ("place", "fault"),
+        ),
+        *_fewer(cells),
+        "### What a query met without being told, checksums on",
+        _unnoticed(cells),
+        "### In memory: undetected of a million [95 %]",
+        _pages(facts["pages"]),
+        _grid(recovery_grid(facts["recovery"])),
+        *map(_grid, consequence_grids(facts["consequences"], facts["consequence_rates"])),
+    ]
+
+
+_SHORT = ("off: wrong", "off: nobody", "on: error", "on: wrong", "on: nobody")
+
+
+def _most(cells: Iterable[Facts]) -> int:
+    """The most often that one fault was planted under one arm."""
+    counts: dict[tuple[str, ...], int] = defaultdict(int)
+    for cell in cells:
+        if cell["check"] != PLANTED:
+            counts[cell["fault"], cell["arm"], cell["check"]] += cell["times"]
+    return max(counts.values())
+
+
+def _shown(
+    cells: Iterable[Facts],
+    columns: Sequence[Column],
+    row_of: Callable[[Facts], tuple[str, ...]],
+    titles: Sequence[str],
+) -> str:
+    sums: dict[tuple[str, ...], dict[tuple[str, str], Rate]] = defaultdict(dict)
+    for cell in cells:
+        row, key = sums[row_of(cell)], (cell["check"], cell["arm"])
+        row[key] = row.get(key, Rate(0, 0)) + Rate(cell["noticed"], cell["times"])
+    return table(
+        [*titles, *(title for title, _, _ in columns)],
+        [
+            [*row, *(_told(found.get((check, arm))) for _, check, arm in columns)]
+            for row, found in sums.items()
+            if any(rate.times for key, rate in found.items() if key[0] != PLANTED)
+        ],
+    )
+
+
+def _told(rate: Rate | None) -> str:
+    if rate is None or not rate.times:
+        return "–"
+    if rate.noticed in (0, rate.times):
+        return "0" if not rate.noticed else "100"
+    low, high = rate.interval()
+    return f"{100 * rate.noticed / rate.times:.0f} [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _fewer(cells: Iterable[Facts]) -> list[str]:
+    few = [
+        f"{cell['fault']} in {cell['place']} {cell['noticed']} of {cell['times']}"
+        for cell in cells
+        if cell["check"] == PLANTED and cell["arm"] == "on" and cell["noticed"] < cell["times"]
+    ]
+    told = "Planted in fewer copies, since in the others nothing would have changed"
+    return [f"{told}: {', '.join(few)}."] if few else []
+
+
+def _unnoticed(cells: Iterable[Facts]) -> str:
+    sums: dict[str, Rate] = {}
+    for cell in cells:
+        if (cell["check"], cell["arm"]) == (NOBODY, "on"):
+            before = sums.get(cell["fault"], Rate(0, 0))
+            sums[cell["fault"]] = before + Rate(cell["noticed"], cell["times"])
+    return table(
+        ["fault", "nobody noticed, %", "why"],
+        [[fault, _told(rate), WHY.get(fault, _ELSE)] for fault, rate in sums.items()
+         if rate.noticed],
+    )  # fmt: skip
+
+
+_ELSE = "pages that these queries do not read, or that the server makes anew when it meets them"
+
+
+def _pages(cells: Iterable[Facts]) -> str:
+    by_fault: dict[str, dict[str, Facts]] = defaultdict(dict)
+    for cell in cells:
+        by_fault[cell["fault"]][cell["check"]] = cell
+    checks = list(next(iter(by_fault.values())))
+    return table(
+        ["fault", *checks],
+        [[fault, *(undetected(row[check]) for check in checks)] for fault, row in by_fault.items()],
+    )
+
+
+def _grid(grid: Grid) -> str:
+    """A grid of the drill's own as a table under its title."""
+    titles = [" ".join(part for part in column if part) for column in grid.columns]
+    rows = [
+        [label, *(f"{c.text} [{c.interval}]" if c.interval else c.text for c in cells)]
+        for label, cells in grid.rows
+    ]
+    note = [f"{grid.note}."] if grid.note else []
+    return "\n\n".join([f"### {grid.title}", *note, table(["", *titles], rows)])

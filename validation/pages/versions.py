@@ -1,0 +1,123 @@
+"""PostgreSQL 18 against 16 on every workload: docs/18-against-16.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from validation.pages.machines import machine_words
+from validation.pages.table import paragraph, table
+
+Json = Mapping[str, Any]
+_HEAD = """
+    One weighing of each workload, PostgreSQL {before} (control) against {after}, both by one
+    builder ({builder}), settings that changed their defaults set alike. This page is written by
+    `python -m validation.versions` from `validation/results/versions.jsonl`: nothing on it was
+    typed. It says what these weighings saw on one small machine, and not what an upgrade does on
+    yours: `steelyard weigh versions --set workload=NAME` tells that.
+
+    Major versions cannot share data: each has loads of its own, which the epochs take in turn, so
+    that the luck of one load is not taken for the version's. With two or three loads of each it is
+    still the least known part; the interval has it only as far as the loads differ.
+"""
+_CAUSES = 4
+"""How many causes are shown: those that read furthest from nothing."""
+
+
+def page(found: Sequence[Json]) -> str:
+    """The whole page; `found` as results/versions.jsonl has them."""
+    if not found:
+        return "# PostgreSQL 18 against 16\n\nNot yet weighed.\n"
+    before, after = list(found[0]["arms"].values())
+    head = _HEAD.format(before=before["version"], after=after["version"], builder=before["builder"])
+    parts = [
+        "# PostgreSQL 18 against 16, workload by workload",
+        paragraph(head).strip(),
+        f"Measured on {machine_words(found[0]['machine'])}.",
+        table(
+            ["workload", "18 against 16", "interval, 95 %", "verdict", "epochs", "sd of an epoch",
+             "doubts", "minutes, all in all"],
+            [_row(one) for one in found],
+        ),
+    ]  # fmt: skip
+    for one in found:
+        parts += _details(one)
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(one: Json) -> list[str]:
+    return [
+        f"[{one['key']}](#{one['key']})",
+        f"{one['estimate_percent']:+.1f} % of {_metric(one)}",
+        _interval(one),
+        one["verdict"],
+        str(one["epochs"]),
+        f"{one['epoch_sd_percent']:.1f} %",
+        ", ".join(one["threats"]) or "none",
+        f"{one['seconds'] / 60:.0f}",
+    ]
+
+
+def _metric(one: Json) -> str:
+    return str(one["metric"]).replace("_", " ")
+
+
+def _interval(one: Json) -> str:
+    if one["low_percent"] is None or one["high_percent"] is None:
+        return "unbounded"
+    return f"{one['low_percent']:+.1f} … {one['high_percent']:+.1f} %"
+
+
+def _details(one: Json) -> list[str]:
+    workload = one["workload"]
+    loads = one["loads"]["arms"].values()
+    options = ", ".join(f"{name} {value}" for name, value in workload["options"].items())
+    told = [
+        f"Scale {workload['scale']}, {workload['clients']} clients"
+        + (f" ({options})" if options else "")
+        + ". Loads of each version: "
+        + ", ".join(f"{load['count']} in {load['seconds']:.0f} s" for load in loads)
+        + f". Under load {one['measured_seconds']:.0f} s. Started {one['started']}, load average "
+        f"{one['load_before']} before; commit {one['revision']}."
+    ]
+    rows = [*one["work"], *_strongest(one["causes"])]
+    shown = table(
+        ["beside it", "16", "18", "18 against 16", "interval, 95 %"],
+        [
+            [
+                f"{_metric(row)}, {row['unit']}",
+                f"{row['control_value']:,.4g}",
+                f"{row['arm_value']:,.4g}",
+                f"{row['estimate_percent']:+.1f} %",
+                _interval(row),
+            ]
+            for row in rows
+        ],
+    )
+    return [
+        f"## {one['key']}",
+        f"{one['sentence']}.",
+        f"```\nsteelyard weigh {' '.join(_quoted(word) for word in one['words'])}\n```",
+        *told,
+        *([shown] if rows else []),
+    ]
+
+
+def _strongest(causes: Sequence[Json]) -> list[Json]:
+    """The causes whose interval lies furthest from nothing, measured in its own width."""
+    known = [
+        row
+        for row in causes
+        if None not in (row["estimate_percent"], row["low_percent"], row["high_percent"])
+        and row["high_percent"] > row["low_percent"]
+    ]
+    return sorted(known, key=_strength, reverse=True)[:_CAUSES]
+
+
+def _strength(row: Json) -> float:
+    width = float(row["high_percent"] - row["low_percent"])
+    return abs(float(row["estimate_percent"])) / width
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'" if " " in word else word

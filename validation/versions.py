@@ -1,0 +1,124 @@
+"""Weighs PostgreSQL 18 against 16, same builder, once on each workload.
+
+    python -m validation.versions [--records DIR] [--only NAME]
+
+Every weighing is the command that its page shows, with a fixed seed; its result is a line of
+results/versions.jsonl, and what has its line is not weighed again. At the end
+docs/18-against-16.md is written of the lines. Wants an otherwise idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from validation.live import revision
+from validation.pages.versions import page
+from validation.results import FOLDER, Results
+
+STEELYARD = Path(sys.executable).with_name("steelyard")
+RESULTS = Results(FOLDER / "versions.jsonl")
+PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
+SEED = 1
+_BY_TIME = ("--budget", "2m")
+_BOTH = ("--set", "control.version=16", "--set", "arm.version=18")
+_TOUCHES = "budget.counted={each = 100, blocks = 12, warmup = 2}"
+WEIGHINGS: Mapping[str, Sequence[str]] = {
+    "tproc-c": ("versions", "--set", "workload=tproc-c", *_BY_TIME),
+    "tproc-c-client": ("versions", "--set", "workload=tproc-c-client", *_BY_TIME),
+    "reserva": ("versions", "--set", "workload=reserva", *_BY_TIME),
+    "select-insert": ("versions", "--set", "workload=select-insert", *_BY_TIME),
+    "tproc-h": ("queries", *_BOTH, *_BY_TIME),
+    "insert-read": (
+        *("versions", "--set", "workload=insert-read", "--set", "workload.scale=1000"),
+        *("--set", "workload.clients=1", "--set", "cost=foreground"),
+        *("--set", _TOUCHES, "--set", "budget.epochs=12"),
+    ),
+}
+_OF_A_CONTRAST = (
+    "metric",
+    "estimate_percent",
+    "low_percent",
+    "high_percent",
+    "verdict",
+    "epochs",
+    "blocks",
+)
+_OF_A_MEASURE = (
+    "metric",
+    "unit",
+    "control_value",
+    "arm_value",
+    "estimate_percent",
+    "low_percent",
+    "high_percent",
+)
+_OF_AN_ARM = ("version", "builder")
+_OF_THE_WORKLOAD = ("name", "scale", "options", "clients", "threads")
+_OF_THE_MACHINE = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
+
+
+def weigh(name: str, records: Path) -> dict[str, Any]:
+    """Weigh one; what is kept of it."""
+    words = [*WEIGHINGS[name], "--seed", str(SEED)]
+    record = records / name / "record"  # alone: not an attempt at another
+    load = os.getloadavg()[0]
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    command: list[str | Path] = [STEELYARD, "weigh", *words, "--json", "--record", record]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")
+    verdict = json.loads(done.stdout)
+    environment = json.loads((record / "environment.json").read_text())
+    [contrast] = verdict["contrasts"]
+    return {
+        "words": words,
+        "started": started,
+        "load_before": round(load, 2),
+        **{one: contrast[one] for one in _OF_A_CONTRAST},
+        "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
+        "d": contrast["details"]["d"],
+        "threats": [threat["name"] for threat in contrast["threats"]],
+        **{
+            part: [{one: row.get(one) for one in _OF_A_MEASURE} for row in verdict[part]]
+            for part in ("work", "causes")
+        },
+        "loads": verdict["loads"],
+        "sentence": verdict["sentence"],
+        "measured_seconds": verdict["measured_seconds"],
+        "seconds": verdict["seconds"],
+        "arms": {
+            arm: {one: found["build"][one] for one in _OF_AN_ARM}
+            for arm, found in environment["arms"].items()
+        },
+        "workload": {one: environment["workload"][one] for one in _OF_THE_WORKLOAD},
+        "revision": revision(),
+        "machine": {one: environment["machine"][one] for one in _OF_THE_MACHINE},
+    }
+
+
+def main() -> int:
+    """Weigh what has no result yet, and write the page."""
+    parser = argparse.ArgumentParser(description="18 against 16 on each workload; resumable")
+    parser.add_argument("--records", type=Path, default=Path("records/versions"))
+    parser.add_argument("--only", choices=list(WEIGHINGS), default=None)
+    asked = parser.parse_args()
+    done = RESULTS.done()
+    for name in WEIGHINGS:
+        if name not in done and asked.only in (None, name):
+            result = weigh(name, asked.records)
+            RESULTS.add(name, result)
+            print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
+    PAGE.write_text(page(list(RESULTS)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
