@@ -34,7 +34,14 @@ def facts(**changed: Any) -> dict[str, Any]:
             cell("query: error", "on", 20),
             cell("query: nobody", "on", 0),
             cell("pg_basebackup", "on", 7),
+            cell("query: wrong answer", "on", 0),
+            cell("scrub", "on", 20),
             cell("query: nobody", "on", 5, "zeroed page"),
+            cell("query: wrong answer", "on", 0, "zeroed page"),
+            cell("scrub", "on", 0, "zeroed page"),
+            cell("query: nobody", "on", 1, "run of bits"),
+            cell("query: wrong answer", "on", 0, "run of bits"),
+            cell("scrub", "on", 20, "run of bits"),
         ],
         "recovery": [cell("query: error", "on", 3)],
         "consequences": [{**event, "noticed": {"primary": "at once"}}],
@@ -55,7 +62,8 @@ def test_rates_stand_with_their_intervals_and_what_nobody_noticed_with_its_reaso
     assert f"| 35 [{100 * low:.0f}, {100 * high:.0f}] |" in text
     assert "| one bit | 15 [8.4, 24.7] |" in text, "in memory, of a million"
     unnoticed = text.partition("without being told")[2].partition("###")[0]
-    assert "zeroed page | 25 [9, 49] | a page of zeroes is one that was never used" in unnoticed
+    assert "zeroed page | heap | 25 [9, 49] | 0 | 0 | a page of zeroes is one that" in unnoticed
+    assert "run of bits | heap | 5 [0, 25] | 0 | 100 | the sum is wrong, but" in unnoticed
     assert "one bit" not in unnoticed
     assert "of 20 faults in one place 0 means 0 to 17" in text
 

@@ -15,10 +15,10 @@ from validation.pages.table import paragraph, table
 Facts = Mapping[str, Any]
 Column = tuple[str, str, str]
 """Title, check, arm."""
-NOBODY = "query: nobody"
+NOBODY, WRONG, SCRUB = "query: nobody", "query: wrong answer", "scrub"
 _OUTCOMES = (
     ("error", "query: error"),
-    ("wrong", "query: wrong answer"),
+    ("wrong", WRONG),
     ("hangs", "query: hangs"),
     ("log", "server log"),
     ("nobody", NOBODY),
@@ -86,7 +86,7 @@ def _version(facts: Facts) -> list[str]:
             ("place", "fault"),
         ),
         *_fewer(cells),
-        "### What a query met without being told, checksums on",
+        "### What queries met without being told, checksums on",
         _unnoticed(cells),
         "### In memory: undetected of a million [95 %]",
         _pages(facts["pages"]),
@@ -147,19 +147,28 @@ def _fewer(cells: Iterable[Facts]) -> list[str]:
 
 
 def _unnoticed(cells: Iterable[Facts]) -> str:
-    sums: dict[str, Rate] = {}
+    """Where queries went on as if nothing were wrong, and whether the page would have told."""
+    found: dict[tuple[str, str], dict[str, Rate]] = defaultdict(dict)
     for cell in cells:
-        if (cell["check"], cell["arm"]) == (NOBODY, "on"):
-            before = sums.get(cell["fault"], Rate(0, 0))
-            sums[cell["fault"]] = before + Rate(cell["noticed"], cell["times"])
-    return table(
-        ["fault", "nobody noticed, %", "why"],
-        [[fault, _told(rate), WHY.get(fault, _ELSE)] for fault, rate in sums.items()
-         if rate.noticed],
-    )  # fmt: skip
+        if cell["arm"] == "on" and cell["check"] in (NOBODY, WRONG, SCRUB):
+            rate = Rate(cell["noticed"], cell["times"])
+            found[cell["fault"], cell["place"]][cell["check"]] = rate
+    rows = []
+    for (fault, place), rates in found.items():
+        if rates[NOBODY].noticed or rates[WRONG].noticed:
+            known = rates[SCRUB].noticed == rates[SCRUB].times
+            why = _UNREAD.get(place, _UNREAD_ELSE) if known else WHY.get(fault, "")
+            told = (_told(rates[check]) for check in (NOBODY, WRONG, SCRUB))
+            rows.append([fault, place, *told, why])
+    return table(["fault", "place", "nobody", "wrong answer", "a scrub sees", "why"], rows)
 
 
-_ELSE = "pages that these queries do not read, or that the server makes anew when it meets them"
+_UNREAD = {
+    "FSM": "the sum is wrong, and whoever reads the page hears of it: these queries found room "
+    "without it",
+    "VM": "the sum is wrong, and whoever reads the page hears of it: these queries did not",
+}
+_UNREAD_ELSE = "the sum is wrong, but these queries did not read the page"
 
 
 def _pages(cells: Iterable[Facts]) -> str:
