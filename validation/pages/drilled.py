@@ -43,8 +43,8 @@ CHECKED: tuple[Column, ...] = (
 """Which check would have noticed."""
 _HEAD = """
     This page is written by `python -m validation.drilled` from drills with default options,
-    `steelyard drill`: nothing on it was typed. [The drill](reference/drill.md) says how it is done,
-    who is asked, and what the words mean.
+    `steelyard drill`, whose parts may have run apart: nothing on it was typed. [The
+    drill](reference/drill.md) says how it is done, who is asked, and what the words mean.
 
     A number is the percent of faults that were noticed, or that ended so. 0 and 100 stand without
     an interval: of {few} faults in one place 0 means 0 to {few_none:.0f}, of {all} in all places 0
