@@ -27,7 +27,7 @@ STEELYARD = Path(sys.executable).with_name("steelyard")
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
 SEED = 1
-_BY_TIME = ("--budget", "90s")
+_BY_TIME = ("--budget", "60s")
 _BOTH = ("--set", "control.version=16", "--set", "arm.version=18")
 _TOUCHES = "budget.counted={each = 100, blocks = 12, warmup = 2}"
 WEIGHINGS: Mapping[str, Sequence[str]] = {
