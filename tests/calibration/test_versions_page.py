@@ -49,7 +49,7 @@ def test_a_weighing_has_its_verdict_interval_doubts_work_and_strongest_causes() 
     assert (
         "| +5.0 % of throughput | -3.1 … +13.8 % | inconclusive | 12 | 9.0 % | drift | 5 |" in text
     )
-    assert "| new orders per minute, 1/min | 9,553 | 1.004e+04 | +5.0 % | -4.0 … +14.0 % |" in text
+    assert "| new orders per minute, 1/min | 9,553 | 10,035 | +5.0 % | -4.0 … +14.0 % |" in text
     assert "steelyard weigh versions --set 'a={b = 1}'" in text
     assert "wal bytes per transaction" in text
     assert text.count("weak") == 3, "the strongest four"

@@ -184,10 +184,6 @@ def _pages(cells: Iterable[Facts]) -> str:
 
 def _grid(grid: Grid) -> str:
     """A grid of the drill's own as a table under its title."""
-    titles = [" ".join(part for part in column if part) for column in grid.columns]
-    rows = [
-        [label, *(f"{c.text} [{c.interval}]" if c.interval else c.text for c in cells)]
-        for label, cells in grid.rows
-    ]
+    rows = [[label, *map(str, cells)] for label, cells in grid.rows]
     note = [f"{grid.note}."] if grid.note else []
-    return "\n\n".join([f"### {grid.title}", *note, table(["", *titles], rows)])
+    return "\n\n".join([f"### {grid.title}", *note, table(["", *grid.columns], rows)])

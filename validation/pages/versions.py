@@ -86,8 +86,8 @@ def _details(one: Json) -> list[str]:
         [
             [
                 f"{_metric(row)}, {row['unit']}",
-                f"{row['control_value']:,.4g}",
-                f"{row['arm_value']:,.4g}",
+                _number(row["control_value"]),
+                _number(row["arm_value"]),
                 f"{row['estimate_percent']:+.1f} %",
                 _interval(row),
             ]
@@ -101,6 +101,10 @@ def _details(one: Json) -> list[str]:
         *told,
         *([shown] if rows else []),
     ]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
 
 
 def _strongest(causes: Sequence[Json]) -> list[Json]:

@@ -104,9 +104,7 @@ def grids(facts: Facts) -> list[Grid]:
 
 def _grid(grid: Grid) -> str:
     """A grid as a table; where one points at a cell, its rate with the interval."""
-    head = "".join(
-        f'<th scope="col">{html.escape(" ".join(title).strip())}</th>' for title in grid.columns
-    )
+    head = "".join(f'<th scope="col">{html.escape(title)}</th>' for title in grid.columns)
     body = "".join(
         f'<tr><th scope="row">{html.escape(label)}</th>'
         + "".join(

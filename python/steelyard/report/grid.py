@@ -30,14 +30,17 @@ class Cell:
     kind: str = ""  # "all", "some", "none": how much of it was noticed
     tip: str = ""  # where one points at it in the page
 
+    def __str__(self) -> str:
+        return f"{self.text} [{self.interval}]" if self.interval else self.text
+
 
 @dataclass(frozen=True)
 class Grid:
-    """Columns with a title of one or two lines, and rows with their labels."""
+    """Columns with their titles, and rows with their labels."""
 
     title: str
     note: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
@@ -54,7 +57,7 @@ def recovery_grid(cells: Sequence[Facts]) -> Grid:
         "Crash recovery, pg_xact and the log",
         "noticed of 100 [95 %]; the log and pg_xact have no page checksum, so that "
         "ignore_checksum_failure changes nothing there: it was not asked",
-        tuple((title, "") for _, title in _RECOVERY),
+        tuple(title for _, title in _RECOVERY),
         tuple(rows),
     )
 
@@ -66,46 +69,41 @@ def consequence_grids(found: Sequence[Facts], rates: Sequence[Facts]) -> list[Gr
     cases = list(dict.fromkeys((rate["fault"], rate["arm"]) for rate in rates))
     by_moment = {(r["fault"], r["arm"], r["who"], r["when"]): r for r in rates}
     moments = tuple(dict.fromkeys((rate["who"], rate["when"]) for rate in rates))
-    met = tuple(
-        (f"{fault}, {arm}", tuple(_words(by_moment.get((fault, arm, *m))) for m in moments))
-        for fault, arm in cases
+    times = max((rate["times"] for rate in rates), default=0)
+    sure = max(rate["low"] for rate in rates)  # of what was seen every time
+    note = (
+        f"a damaged heap page, {times} times; silent: the damage was handed on without a word; "
+        "sound: what was written; at once: nobody has read the page; every time means "
+        f"{100 * sure:.0f} to 100 of 100, at 95 %"
     )
+    met = []
+    for fault in dict.fromkeys(fault for fault, _ in cases):
+        arms = [arm for of, arm in cases if of == fault]
+        lines = tuple(
+            (" ".join(moment), tuple(_words(by_moment.get((fault, arm, *moment))) for arm in arms))
+            for moment in moments
+        )
+        met.append(Grid(f"What everybody met: {fault}", "" if met else note, tuple(arms), lines))
     parties = tuple(dict.fromkeys(who for who, _ in moments))
     first = tuple(
         (f"{fault}, {arm}", tuple(_first(found, fault, arm, who) for who in parties))
         for fault, arm in cases
     )
-    times = max((rate["times"] for rate in rates), default=0)
-    sure = max(rate["low"] for rate in rates)  # of what was seen every time
-    return [
-        Grid(
-            f"One damaged heap page, {times} times, and what everybody met",
-            "silent: the damage was handed on without a word; sound: what was written; at once: "
-            f"nobody has read the page; every time means {100 * sure:.0f} to 100 of 100, at 95 %",
-            moments,
-            met,
-        ),
-        Grid("When each noticed first", "", tuple((who, "") for who in parties), first),
-    ]
+    return [*met, Grid("When each noticed first", "", parties, first)]
 
 
 def text_of(grid: Grid) -> list[str]:
     """The grid in lines of even width, intervals beside their rates."""
-    told = [
-        (label, [f"{c.text} [{c.interval}]" if c.interval else c.text for c in cells])
-        for label, cells in grid.rows
-    ]
+    told = [(label, [str(cell) for cell in cells]) for label, cells in grid.rows]
     label_width = max((len(label) for label, _ in told), default=0)
     widths = [
-        max(len(part) for part in (*title, *(texts[n] for _, texts in told)))
+        max(len(part) for part in (title, *(texts[n] for _, texts in told)))
         for n, title in enumerate(grid.columns)
     ]
-    head = [grid.title + (f" ({grid.note})" if grid.note else "") + ":"]
-    for line in (0, 1):
-        titles = [title[line] for title in grid.columns]
-        if any(titles):
-            head.append(_line("", label_width, titles, widths))
-    return head + [_line(label, label_width, texts, widths) for label, texts in told]
+    return [
+        grid.title + (f" ({grid.note})" if grid.note else "") + ":",
+        *(_line(label, label_width, texts, widths) for label, texts in [("", grid.columns), *told]),
+    ]
 
 
 def _line(label: str, width: int, texts: Sequence[str], widths: Sequence[int]) -> str:
