@@ -76,7 +76,7 @@ def consequence_grids(found: Sequence[Facts], rates: Sequence[Facts]) -> list[Gr
         "sound: what was written; at once: nobody has read the page; every time means "
         f"{100 * sure:.0f} to 100 of 100, at 95 %"
     )
-    met = []
+    met: list[Grid] = []
     for fault in dict.fromkeys(fault for fault, _ in cases):
         arms = [arm for of, arm in cases if of == fault]
         lines = tuple(
