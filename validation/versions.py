@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from steelyard.readings.record import Record
 from validation.live import revision
 from validation.pages.versions import page
 from validation.results import FOLDER, Results
@@ -91,6 +92,7 @@ def weigh(name: str, records: Path) -> dict[str, Any]:
             for part in ("work", "causes")
         },
         "loads": verdict["loads"],
+        "loads_of_epochs": loads_of_epochs(record),
         "sentence": verdict["sentence"],
         "measured_seconds": verdict["measured_seconds"],
         "seconds": verdict["seconds"],
@@ -102,6 +104,13 @@ def weigh(name: str, records: Path) -> dict[str, Any]:
         "revision": revision(),
         "machine": {one: environment["machine"][one] for one in _OF_THE_MACHINE},
     }
+
+
+def loads_of_epochs(record: Path) -> list[dict[str, int]]:
+    """Arm → the number of its load, from 0, of every complete epoch; empty where data is shared."""
+    lines = Record(record).lines("telemetry.jsonl")
+    epochs = [x for x in lines if x["type"] == "epoch" and x["outcome"] == "complete"]
+    return [x["loads"] for x in epochs if x.get("loads")]
 
 
 def main() -> int:

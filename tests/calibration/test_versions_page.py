@@ -32,6 +32,8 @@ def weighed(**changed: Any) -> dict[str, Any]:
             *(measure(f"weak_{n}", 0.1, 5.0) for n in range(4)),
             measure("wal_bytes_per_transaction", -3.0, 1.0),
         ],
+        "d": [0.1, 0.1, -1.0],
+        "loads_of_epochs": [{"16": 0, "18": 0}, {"16": 1, "18": 0}, {"16": 0, "18": 1}],
         "loads": {"arms": {"before": loads, "after": loads}}, "sentence": "after is as before",
         "measured_seconds": 120.0, "seconds": 300.0, "revision": "abc",
         "arms": {"16": {"version": "16.14", **builder}, "18": {"version": "18.4", **builder}},
@@ -54,6 +56,11 @@ def test_a_weighing_has_its_verdict_interval_doubts_work_and_strongest_causes() 
     assert "wal bytes per transaction" in text
     assert text.count("weak") == 3, "the strongest four"
     assert "Scale 1, 8 clients (profile spec)" in text
+    assert "By the load of 18, median of its epochs (how many): +10.5 % (2), -63.2 % (1)." in text
+
+
+def test_a_load_that_all_epochs_share_is_not_told_apart() -> None:
+    assert "By the load" not in page([weighed(loads_of_epochs=[])])
 
 
 def test_an_interval_without_ends_is_unbounded() -> None:

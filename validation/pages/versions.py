@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -99,8 +101,25 @@ def _details(one: Json) -> list[str]:
         f"{one['sentence']}.",
         f"```\nsteelyard weigh {' '.join(_quoted(word) for word in one['words'])}\n```",
         *told,
+        *_by_load(one),
         *([shown] if rows else []),
     ]
+
+
+def _by_load(one: Json) -> list[str]:
+    """What the epochs of each load of 18 read by themselves: the luck of a load, where it shows."""
+    arm = list(one["arms"])[-1]
+    readings: dict[int, list[float]] = {}
+    if len(one["loads_of_epochs"]) == len(one["d"]):
+        for loads, d in zip(one["loads_of_epochs"], one["d"], strict=True):
+            readings.setdefault(loads[arm], []).append(d)
+    if len(readings) < 2:
+        return []
+    told = (
+        f"{100 * math.expm1(statistics.median(readings[load])):+.1f} % ({len(readings[load])})"
+        for load in sorted(readings)
+    )
+    return [f"By the load of 18, median of its epochs (how many): {', '.join(told)}."]
 
 
 def _number(value: float) -> str:
