@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.cli.drilled import WHY, undetected
-from steelyard.integrity.drill.matrix import PLANTED
+from steelyard.integrity.drill.matrix import PLANTED, planted_less
 from steelyard.integrity.drill.rate import Rate
+from steelyard.report.drilled import table as summed
 from steelyard.report.grid import Grid, consequence_grids, recovery_grid
 from validation.pages.table import paragraph, table
 
@@ -100,11 +101,12 @@ _SHORT = ("off: wrong", "off: nobody", "on: error", "on: wrong", "on: nobody")
 
 def _most(cells: Iterable[Facts]) -> int:
     """The most often that one fault was planted under one arm."""
-    counts: dict[tuple[str, ...], int] = defaultdict(int)
-    for cell in cells:
-        if cell["check"] != PLANTED:
-            counts[cell["fault"], cell["arm"], cell["check"]] += cell["times"]
-    return max(counts.values())
+    return max(
+        times
+        for counts in summed(cells).values()
+        for (check, _), (_, times) in counts.items()
+        if check != PLANTED
+    )
 
 
 def _shown(
@@ -113,22 +115,20 @@ def _shown(
     row_of: Callable[[Facts], tuple[str, ...]],
     titles: Sequence[str],
 ) -> str:
-    sums: dict[tuple[str, ...], dict[tuple[str, str], Rate]] = defaultdict(dict)
+    groups: dict[tuple[str, ...], list[Facts]] = defaultdict(list)
     for cell in cells:
-        row, key = sums[row_of(cell)], (cell["check"], cell["arm"])
-        row[key] = row.get(key, Rate(0, 0)) + Rate(cell["noticed"], cell["times"])
-    return table(
-        [*titles, *(title for title, _, _ in columns)],
-        [
-            [*row, *(_told(found.get((check, arm))) for _, check, arm in columns)]
-            for row, found in sums.items()
-            if any(rate.times for key, rate in found.items() if key[0] != PLANTED)
-        ],
-    )
+        groups[row_of(cell)].append(cell)
+    rows = []
+    for row, group in groups.items():
+        (counts,) = summed(group).values()  # a row is of one fault
+        if any(times for (check, _), (_, times) in counts.items() if check != PLANTED):
+            found = (Rate(*counts.get((check, arm), (0, 0))) for _, check, arm in columns)
+            rows.append([*row, *map(_told, found)])
+    return table([*titles, *(title for title, _, _ in columns)], rows)
 
 
-def _told(rate: Rate | None) -> str:
-    if rate is None or not rate.times:
+def _told(rate: Rate) -> str:
+    if not rate.times:
         return "–"
     if rate.noticed in (0, rate.times):
         return "0" if not rate.noticed else "100"
@@ -139,8 +139,7 @@ def _told(rate: Rate | None) -> str:
 def _fewer(cells: Iterable[Facts]) -> list[str]:
     few = [
         f"{cell['fault']} in {cell['place']} {cell['noticed']} of {cell['times']}"
-        for cell in cells
-        if cell["check"] == PLANTED and cell["arm"] == "on" and cell["noticed"] < cell["times"]
+        for cell in planted_less(cells)
     ]
     told = "Planted in fewer copies, since in the others nothing would have changed"
     return [f"{told}: {', '.join(few)}."] if few else []

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.integrity.drill.matrix import PLANTED
+from steelyard.integrity.drill.matrix import PLANTED, planted_less
 from steelyard.integrity.drill.rate import Rate
 from steelyard.report.drilled import COLUMNS, grids, table, ways
 from steelyard.report.grid import text_of
@@ -114,11 +114,9 @@ def matrix(
 
 
 def _not_planted(cells: Sequence[Facts]) -> list[str]:
-    """Where a fault could not be planted in every copy: those rates are of fewer."""
     few = [
         f"  {cell['fault']}, {cell['place']}: {cell['noticed']} of {cell['times']}"
-        for cell in cells
-        if cell["check"] == PLANTED and cell["arm"] == "on" and cell["noticed"] < cell["times"]
+        for cell in planted_less(cells)
     ]
     told = "Planted in fewer copies, since in the others nothing would have changed:"
     return [told, *few, ""] if few else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,3 +79,12 @@ class Matrix:
             {"fault": fault, "place": place, "arm": arm, "check": check, **rate.to_json()}
             for (fault, place, arm, check), rate in self.cells.items()
         ]
+
+
+def planted_less(cells: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Where a fault could not be planted in every copy: those rates are of fewer."""
+    return [
+        cell
+        for cell in cells
+        if cell["check"] == PLANTED and cell["arm"] == "on" and cell["noticed"] < cell["times"]
+    ]
