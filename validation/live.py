@@ -10,7 +10,6 @@ time and gone on with later. The records stay where --records says, for the repl
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -22,26 +21,19 @@ from typing import Any
 from steelyard.readings.record import Record
 from validation.results import FOLDER, Results
 from validation.schedule import BUDGET, Case, cases, control_throughput, debt_share
+from validation.weighed import machine_of, weighed
 
-STEELYARD = Path(sys.executable).with_name("steelyard")
 RESULTS = Results(FOLDER / "live.jsonl")
-_OF_THE_MACHINE = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
 
 
 def weigh(case: Case, records: Path) -> dict[str, Any]:
     """Weigh one case; what is kept of it."""
     record = records / case.key.replace(" ", "") / "record"  # alone: not an attempt at another
     options = [f"--set={override}" for override in case.overrides]
-    command: list[str | Path] = [STEELYARD, "weigh", "aa", "--budget", BUDGET, "--json"]
-    command += ["--seed", str(case.seed), *options, "--record", record]
+    words = ["aa", "--budget", BUDGET, "--seed", str(case.seed), *options]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"error: {case.key} ended with {done.returncode}\n{done.stderr[-2000:]}")
+    verdict, contrast, environment = weighed(case.key, words, record)
     elapsed_s = time.monotonic() - began
-    verdict = json.loads(done.stdout)
-    environment = json.loads((record / "environment.json").read_text())
-    [contrast] = verdict["contrasts"]
     owed = debt_share(Record(record).lines("slices.jsonl"), contrast["control"])
     return {
         "kind": case.kind,
@@ -64,7 +56,7 @@ def weigh(case: Case, records: Path) -> dict[str, Any]:
         "command_seconds": round(elapsed_s, 1),
         "version": environment["steelyard"]["version"],
         "revision": revision(),
-        "machine": {name: environment["machine"][name] for name in _OF_THE_MACHINE},
+        "machine": machine_of(environment),
     }
 
 

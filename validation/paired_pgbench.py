@@ -12,7 +12,6 @@ as narrow as the weighing's. Wants an otherwise idle machine.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -27,8 +26,8 @@ from typing import Any
 from steelyard.engines.engine import Address, Slot
 from steelyard.engines.find import find_engine
 from validation.results import FOLDER, Results
+from validation.weighed import machine_of, weighed
 
-STEELYARD = Path(sys.executable).with_name("steelyard")
 RESULTS = Results(FOLDER / "paired_pgbench.jsonl")
 CLIENTS, THREADS = 8, 2
 SETTINGS = {"shared_buffers": "128MB", "max_connections": "100"}
@@ -71,23 +70,16 @@ def throughput_of(output: str) -> float:
 def weighing(budget: str, scale: int, seed: int) -> dict[str, Any]:
     """What Steelyard says of the same question."""
     with tempfile.TemporaryDirectory(prefix="sypaired") as home:
-        record = Path(home) / "record"
-        command: list[str | Path] = [STEELYARD, "weigh", "checksums", "--json", "--budget", budget]
-        command += ["--seed", str(seed), "--record", record, f"--set=workload.scale={scale}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"error: the weighing failed\n{done.stderr[-2000:]}")
-        verdict = json.loads(done.stdout)
-        environment = json.loads((record / "environment.json").read_text())
-    [contrast] = verdict["contrasts"]
+        words = ["checksums", "--budget", budget, "--seed", str(seed)]
+        words += [f"--set=workload.scale={scale}"]
+        verdict, contrast, environment = weighed("the weighing", words, Path(home) / "record")
     kept = ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
-    of_the_machine = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
     return {
         **{name: contrast[name] for name in kept},
         "measured_seconds": verdict["measured_seconds"],
         "seconds": verdict["seconds"],
         "version": environment["steelyard"]["version"],
-        "machine": {name: environment["machine"][name] for name in of_the_machine},
+        "machine": machine_of(environment),
     }
 
 

@@ -10,9 +10,7 @@ docs/18-against-16.md is written of the lines. Wants an otherwise idle machine.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -23,8 +21,8 @@ from steelyard.readings.record import Record
 from validation.live import revision
 from validation.pages.versions import page
 from validation.results import FOLDER, Results
+from validation.weighed import machine_of, weighed
 
-STEELYARD = Path(sys.executable).with_name("steelyard")
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
 SEED = 1
@@ -63,7 +61,6 @@ _OF_A_MEASURE = (
 )
 _OF_AN_ARM = ("version", "builder")
 _OF_THE_WORKLOAD = ("name", "scale", "options", "clients", "threads")
-_OF_THE_MACHINE = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
 
 
 def weigh(name: str, records: Path) -> dict[str, Any]:
@@ -72,13 +69,7 @@ def weigh(name: str, records: Path) -> dict[str, Any]:
     record = records / name / "record"  # alone: not an attempt at another
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    command: list[str | Path] = [STEELYARD, "weigh", *words, "--json", "--record", record]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")
-    verdict = json.loads(done.stdout)
-    environment = json.loads((record / "environment.json").read_text())
-    [contrast] = verdict["contrasts"]
+    verdict, contrast, environment = weighed(name, words, record)
     return {
         "words": words,
         "started": started,
@@ -102,7 +93,7 @@ def weigh(name: str, records: Path) -> dict[str, Any]:
         },
         "workload": {one: environment["workload"][one] for one in _OF_THE_WORKLOAD},
         "revision": revision(),
-        "machine": {one: environment["machine"][one] for one in _OF_THE_MACHINE},
+        "machine": machine_of(environment),
     }
 
 
