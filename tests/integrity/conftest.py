@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run as run_program
 from steelyard.engines.registry import Run
+from steelyard.integrity.drill.ground import Ground, make_ground
 
 VERSIONS = ("18", "16")
 CONTENT = """
@@ -173,3 +175,27 @@ def back_up(made: Made, alive: Cluster, place: Path, *how: str) -> None:
     command = [*alive.address.options(), "-D", str(place), "--checkpoint=fast", *how]
     status, words = made.program("pg_basebackup", *command)
     assert status == 0, words
+
+
+@contextmanager
+def backed_up(made: Made, name: str, *how: str) -> Iterator[Path]:
+    """A base backup of the clone, taken while it runs; gone at the end."""
+    place = made.slot.path / name
+    try:
+        with running(made) as alive:
+            back_up(made, alive, place, *how)
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def quiet(_: str) -> None:
+    """Nobody listens to a drill."""
+
+
+def drill_ground(version: str, run: Run, slot: int, copies: int) -> Ground:
+    """A ground of a bundled version, made in the cache of a run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
+        engine = find_postgres(version)
+    return make_ground(engine, run.slot(slot + int(version)), copies)

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from integrity.conftest import drill_ground, quiet
 from own_cache import own_cache
 from steelyard.cli.drilled import render, render_algorithms, sentence
+from steelyard.engines.registry import Run
 from steelyard.errors import UsageError
 from steelyard.integrity.drill import story
 from steelyard.integrity.drill.cases import drill_files, plant_everywhere
 from steelyard.integrity.drill.cost import last_cost
-from steelyard.integrity.drill.ground import Ground, make_ground, require_ours
+from steelyard.integrity.drill.ground import Ground, require_ours
 from steelyard.integrity.drill.matrix import (
     NEEDS_REPLAY,
     NO_START,
@@ -35,21 +37,10 @@ from steelyard.study.read import read_study, write_study
 COPIES = 2
 
 
-def quiet(_: str) -> None:
-    """Nobody listens."""
-
-
 @pytest.fixture(scope="module", params=["16", pytest.param("18", marks=pytest.mark.long)])
-def ground(request: pytest.FixtureRequest, run: object) -> Ground:
+def ground(request: pytest.FixtureRequest, run: Run) -> Ground:
     """A ground of a bundled version."""
-    from steelyard.engines.find import find_postgres
-    from steelyard.engines.registry import Run
-
-    assert isinstance(run, Run)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
-        engine = find_postgres(request.param)
-    return make_ground(engine, run.slot(60 + int(request.param)), COPIES)
+    return drill_ground(request.param, run, 60, COPIES)
 
 
 @pytest.mark.postgres

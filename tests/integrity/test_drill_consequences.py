@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from integrity.conftest import drill_ground, quiet
 from steelyard.cli.drilled import render
+from steelyard.engines.registry import Run
 from steelyard.errors import UsageError
 from steelyard.integrity.drill import consequences as drilled
 from steelyard.integrity.drill import story
@@ -28,7 +30,7 @@ from steelyard.integrity.drill.consequences import (
     rates,
     true_rows,
 )
-from steelyard.integrity.drill.ground import Ground, make_ground
+from steelyard.integrity.drill.ground import Ground
 from steelyard.integrity.drill.matrix import Matrix
 from steelyard.integrity.drill.rate import Rate, interval
 from steelyard.report.drilled import write_page
@@ -36,21 +38,10 @@ from steelyard.report.drilled import write_page
 Met = dict[tuple[str, str], str]
 
 
-def quiet(_: str) -> None:
-    """Nobody listens."""
-
-
 @pytest.fixture(scope="module", params=["16", pytest.param("18", marks=pytest.mark.long)])
-def ground(request: pytest.FixtureRequest, run: object) -> Ground:
+def ground(request: pytest.FixtureRequest, run: Run) -> Ground:
     """A ground of a bundled version."""
-    from steelyard.engines.find import find_postgres
-    from steelyard.engines.registry import Run
-
-    assert isinstance(run, Run)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
-        engine = find_postgres(request.param)
-    return make_ground(engine, run.slot(80 + int(request.param)), 1)
+    return drill_ground(request.param, run, 80, 1)
 
 
 def met(ground: Ground, fault: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Met]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from integrity.conftest import Made, back_up, execute, page_of, plant, running
+from integrity.conftest import Made, back_up, backed_up, execute, page_of, plant, running
 from steelyard.cli.scrubbed import render
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.errors import UsageError
@@ -121,10 +121,7 @@ def test_an_incremental_backup_is_refused_and_its_pieces_are_no_stray_names(
 def test_a_backup_without_its_log_is_judged_by_its_manifest(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
-    place = made.slot.path / "logless"
-    try:
-        with running(made) as alive:
-            back_up(made, alive, place, "-X", "none")
+    with backed_up(made, "logless", "-X", "none") as place:
         plain = place / file_of("plain").relative_to(cluster.directory)
         sound = scrubbed(place)
         assert sound.bad == ()
@@ -140,22 +137,15 @@ def test_a_backup_without_its_log_is_judged_by_its_manifest(
         unknown = scrubbed(place)
         assert [f.block for f in unknown.bad] == [3, 4]
         assert any("how far its write-ahead log" in note for note in unknown.notes)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def test_a_table_that_grows_into_a_new_segment_during_a_backup_is_no_damage(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
-    place = made.slot.path / "growing"
-    try:
-        with running(made) as alive:
-            back_up(made, alive, place)
+    with backed_up(made, "growing") as place:
         plain = place / file_of("plain").relative_to(cluster.directory)
         plain.with_name(f"{plain.name}.1").write_bytes(bytes(PAGE))
         outcome = scrubbed(place)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
     assert outcome.bad == ()
     assert [f.reason for f in outcome.needs_replay] == ["missing segment"]
     assert outcome.exit_status == 0
