@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import statistics
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from underway import Underway
@@ -27,6 +30,12 @@ SHORT = ("--budget", "20s", "--set", "workload.scale=1", "--set", "budget.slice=
 SHORT += ("--set", "budget.epochs=3", "--weight", "40%", "--seed", "5")
 
 
+def measured(calibrated: Underway, arm: str) -> list[dict[str, Any]]:
+    """The measured slices of an arm."""
+    lines = Record(calibrated.record).lines("slices.jsonl")
+    return [line for line in lines if line["kind"] == "measured" and line["arm"] == arm]
+
+
 @pytest.fixture(scope="module")
 def calibrated(start_shared: Callable[..., Underway]) -> Underway:
     """A whole calibration with weights that are heavy enough for its three epochs."""
@@ -40,7 +49,6 @@ def test_a_calibration_says_truths_beside_readings(calibrated: Underway) -> None
     assert list(found) == ["equal", "doubled-40", "stalled-40"]
     assert found["equal"]["true_percent"] == 0.0
     assert found["doubled-40"]["true_percent"] == pytest.approx(100 * (1 / 1.4 - 1))
-    assert found["stalled-40"]["true_percent"] == pytest.approx(100 * (1 / 1.4 - 1), abs=25)
     for contrast in found.values():
         assert contrast["covered"] is not None
         assert contrast["epochs"] == 3
@@ -48,17 +56,27 @@ def test_a_calibration_says_truths_beside_readings(calibrated: Underway) -> None
     assert found["doubled-40"]["estimate_percent"] < found["equal"]["estimate_percent"]
 
 
+def test_the_truth_of_stalls_is_their_time_beside_the_controls_own(calibrated: Underway) -> None:
+    """How rare they are comes of the pilot; on a machine whose speed has changed since, their
+    truth is another than what was asked for, and is told."""
+    stalled = next(x for x in calibrated.verdict["contrasts"] if "stalls" in x)
+    each_ns = stalled["stalls"]["probability"] * stalled["stalls"]["length_ns"]
+    spent: dict[int, list[int]] = {}
+    for line in measured(calibrated, "control"):
+        epoch = spent.setdefault(line["epoch"], [0, 0])
+        epoch[0] += line["busy_ns"]
+        epoch[1] += line["transactions"]
+    slower = [math.log(1 + each_ns * done / busy_ns) for busy_ns, done in spent.values()]
+    assert len(slower) == 3
+    assert stalled["true_percent"] == pytest.approx(100 * math.expm1(-statistics.mean(slower)))
+
+
 def test_stalls_are_as_many_as_the_plan_says_and_no_shorter_than_asked(
     calibrated: Underway,
 ) -> None:
-    plan = Record(calibrated.record).read("plan.json")
-    stall = plan["stalls"]["stalled-40"]
+    stall = Record(calibrated.record).read("plan.json")["stalls"]["stalled-40"]
     seen = next(x["stalls"] for x in calibrated.verdict["contrasts"] if "stalls" in x)
-    done = sum(
-        line["transactions"]
-        for line in Record(calibrated.record).lines("slices.jsonl")
-        if line["kind"] == "measured" and line["arm"] == "stalled-40"
-    )
+    done = sum(line["transactions"] for line in measured(calibrated, "stalled-40"))
     expected = done * stall["probability"]
     assert abs(seen["seen"] - expected) < 5 * expected**0.5 + 5
     assert stall["length_ns"] * 0.999 < seen["length_ns"] < stall["length_ns"] * 1.5
