@@ -96,6 +96,22 @@ def test_a_client_stays_at_home_unless_all_warehouses_are_asked_for(worked: Work
     assert min(worked.everywhere) > 0
 
 
+@pytest.mark.parametrize("table", ["warehouse", "district"])
+def test_a_planner_without_vacuum_still_knows_how_many_rows_there_are(
+    table: str, worked: Worked
+) -> None:
+    """It multiplies the rows a page, as last counted, by pages: these must not become more."""
+    changed = worked.ask(f"SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = '{table}'")
+    assert changed > 300, "enough for many pages, were they full"
+    [(grown, rows_a_page)] = rows(
+        worked.address,
+        "SELECT pg_relation_size(oid) / 8192 - relpages, reltuples / relpages"
+        f" FROM pg_class WHERE relname = '{table}'",
+    )
+    assert grown == 0
+    assert float(str(rows_a_page)) < 10
+
+
 def test_customers_of_all_warehouses_pay_at_a_home(worked: Worked) -> None:
     new = f"SELECT count(*) FROM history WHERE h_date <> {LOADED}"
     share = worked.ask(f"{new} AND h_c_w_id <> h_w_id") / worked.ask(new)
