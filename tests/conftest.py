@@ -1,8 +1,17 @@
-"""The order of the suite: what takes longest begins first, so that nothing is left to end alone."""
+"""The order of the suite: what takes longest begins first, so that nothing is left to end alone.
+
+Properties are tried on the same examples each time and may take as long as the machine needs.
+"""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 LONGEST = (
     "tests/postgres/test_interruptions.py",
