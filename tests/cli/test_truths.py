@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.truths import render_calibration, trust_words, weight_words
+from steelyard.cli.truths import render_calibration
+from steelyard.report.calibrated import trust_words, weight_words
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
 from steelyard.study.study import Weight

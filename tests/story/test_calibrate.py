@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,7 @@ from steelyard.cli.truths import render_calibration
 from steelyard.errors import RecordError
 from steelyard.readings.ledger import Ledger
 from steelyard.readings.record import Record
+from steelyard.report.calibrated import ledger_words, trust_words
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -147,6 +150,23 @@ def test_the_scatter_of_equal_arms_says_how_long_a_size_takes(
     for row in rows:
         assert row["epochs"][0] <= row["epochs"][1] <= row["epochs"][2]
         assert row["seconds"] == pytest.approx(row["epochs"][1] * epoch_s, abs=0.1)
+
+
+def test_the_page_answers_what_the_machine_can_be_trusted_for(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    study = calibration()
+    verdict = weigh_in(world, study)
+    page = (Path(verdict["record"]) / "report.html").read_text(encoding="utf-8")
+    shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    told = " ".join(render_calibration(verdict, study, 2000).split())
+    for row in verdict["trust"]:
+        assert f"{row['percent']:g} % {trust_words(row)}" in shown
+    for words in ("What this machine can be trusted for", ledger_words(verdict["ledger"])):
+        assert words in told
+        assert words in shown
+    assert "All 3 intervals hold their truths" in shown
+    assert "3 % done twice −2.91 %" in shown
 
 
 def test_a_calibration_repeated_is_no_further_attempt_at_anything(

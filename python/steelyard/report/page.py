@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from steelyard.readings.record import Record
 from steelyard.report import builds, surroundings, tables, words
+from steelyard.report.calibrated import calibration
 from steelyard.report.charts.drawing import HALF, NARROW, WIDE
 from steelyard.report.charts.effect import draw_effect
 from steelyard.report.charts.epochs import draw_epochs
@@ -29,6 +30,7 @@ from steelyard.report.source import (
     read_source,
     shown_epoch,
 )
+from steelyard.study.read import read_study
 
 _HERE = Path(__file__).parent
 
@@ -97,6 +99,7 @@ def _context(source: Source) -> dict[str, Any]:
         "title": source.study.get("title") or source.plan.get("study") or "weighing",
         "classes": classes,
         "contrasts": contrasts,
+        "calibration": _calibration(source),
         "threats": _threats(source),
         "course": words.course(verdict, source.plan),
         "happened": course_rows(source),
@@ -124,6 +127,13 @@ def _context(source: Source) -> dict[str, Any]:
         "record": verdict.get("record") or "/".join(source.directory.parts[-3:]),
         "amount": tables.amount,
     }
+
+
+def _calibration(source: Source) -> dict[str, Any] | None:
+    """None of a record in which no arm's truth is known."""
+    if source.verdict is None or all(one.get("true_percent") is None for one in source.contrasts):
+        return None
+    return calibration(source.verdict, read_study(str(source.directory / "study.toml")))
 
 
 def _arm_classes(source: Source) -> dict[str, str]:
