@@ -32,8 +32,9 @@ _HEAD = """
     many cells lies above its own truth; many cells share one draw.
 """
 _SHORT = """
-    In simulated weighings of 8 to 30 epochs. The assumption of the method is that nothing but the
-    treatment is tied to an arm; {holding} worlds keep it, {breaking} break it on purpose.
+    In simulated weighings of N = 8 to 30 epochs (open-ended: 10, and up to 100). The assumption of
+    the method is that nothing but the treatment is tied to an arm; {holding} worlds keep it,
+    {breaking} break it on purpose.
 """
 _REPEAT = """
     `make validate` does everything on this page that needs no server, on all processors; it can be
@@ -69,7 +70,9 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
 def methodology(folder: Path = FOLDER) -> str:
     """METHODOLOGY.md with the figures of the results."""
     every = Simulated.read(Results(folder / "simulation.jsonl"), Results(folder / "alarms.jsonl"))
-    return digest.replaced(METHODOLOGY.read_text(encoding="utf-8"), every)
+    text = METHODOLOGY.read_text(encoding="utf-8")
+    text = digest.replaced(text, digest.VALIDATED, digest.figures(every))
+    return digest.replaced(text, digest.JUDGED, judged.digest(Results(folder / "judge.jsonl")))
 
 
 _FILES = (

@@ -36,7 +36,7 @@ def test_the_published_page_is_what_the_results_say() -> None:
 def test_the_figures_of_the_methodology_are_those_of_the_results() -> None:
     assert METHODOLOGY.read_text(encoding="utf-8") == methodology(), "as above"
     with pytest.raises(ValueError, match="no marks"):
-        digest.replaced("# Methodology", Simulated())
+        digest.replaced("# Methodology", digest.VALIDATED, "")
 
 
 def test_a_page_without_results_says_what_is_missing(tmp_path: Path) -> None:
@@ -63,6 +63,7 @@ def test_a_cell_beyond_its_bound_is_bold_counted_and_named(tmp_path: Path) -> No
     line = {"code": "abc", "seconds": 1.0, **good.work()}
     bad = json.loads(json.dumps(line))
     bad["cells"]["first verdict +0 0.01"] = [2_000, 100, 100, 0, 0, 1_800, 20_000]
+    bad["cells"]["plan -1 1"] = [2_000, 0, 0, 0, 2_000, 1_800, 20_000]
     every = Simulated.read(results(tmp_path, "simulation", [bad]))
     assert "**10.0 [8.7, 11.4]**" in simulated.section(every)
     assert {one["what"] for one in shares.beyond(every)} == {shares.FALSE, shares.MISSED}

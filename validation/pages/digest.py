@@ -15,7 +15,8 @@ from validation.proportion import Proportion
 from validation.simulation import NO_MARGIN, OPEN_EPOCHS, Tally
 from validation.virtual import Question
 
-BEGINS = "<!-- figures of docs/validation.md -->\n"
+VALIDATED = "<!-- figures of docs/validation.md -->\n"
+JUDGED = "<!-- figures of judge -->\n"
 ENDS = "<!-- end of figures -->\n"
 EPOCHS = (8, 10, 12, 18, 30)
 NAMED = (
@@ -90,10 +91,10 @@ def _whole(share: Proportion) -> str:
     return f"{percent(share)} %" if share.trials else "–"
 
 
-def replaced(text: str, every: Simulated) -> str:
-    """A document with the figures between its marks replaced; ValueError without the marks."""
-    before, mark, rest = text.partition(BEGINS)
+def replaced(text: str, begins: str, figures: str) -> str:
+    """A document with what stands behind one mark replaced; ValueError without the marks."""
+    before, mark, rest = text.partition(begins)
     _, end, after = rest.partition(ENDS)
     if not mark or not end:
         raise ValueError("the document has no marks for the figures of the validation")
-    return before + BEGINS + figures(every) + ENDS + after
+    return before + begins + figures + ENDS + after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 
 from validation.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, Counts
@@ -15,6 +16,8 @@ Cell = tuple[str, str, int]
 Share = Callable[[Counts], str]
 HELD = ("independent", "AR(1) .3", "AR(1) .5", "AR(1) .7")
 """Kinds of rows for which the bound is promised."""
+WIDTH = 104
+"""Of a line of METHODOLOGY.md."""
 _WORDS = """
     Two equal arms, {times:,} comparisons a cell, by the product's own replicates, sets and rule
     (`validation/foreign_rates.py`; METHODOLOGY.md, section 10). A row of one arm scatters by 3 %; δ
@@ -71,6 +74,38 @@ def held(results: Results) -> str:
         f"worst in {worst} % of comparisons ({kind}, {rows} rows); beyond 5 %: {beyond} of "
         f"{len(shares)} cases."
     )
+
+
+def digest(results: Results) -> str:
+    """The figures that METHODOLOGY.md quotes, indented as its list is."""
+    there: dict[Cell, Counts] = {
+        (one["measured"], one["kind"], one["rows"]): Counts(**one["counts"]) for one in results
+    }
+    paired = {(kind, rows): c for (how, kind, rows), c in there.items() if how == PAIRED}
+
+    def told(kind: str, rows: int) -> tuple[str, str]:
+        counts = paired[kind, rows]
+        given = Proportion(counts.comparisons - counts.withheld, counts.comparisons)
+        return percent(given), percent(Proportion(counts.different, given.count))
+
+    rows = []
+    for n in (8, 10, 20, 30, 40):
+        false = [f"{100 * _wrong(paired[kind, n]).value:.1f}" for kind in HELD]
+        rows.append([str(n), *false, told(HELD[0], n)[0], _seen(paired[HELD[0], n])])
+    heads = ["φ = 0", "φ = .3", "φ = .5", "φ = .7", "carry a verdict, φ = 0", "1 sd seen, φ = 0"]
+    lasting = "half white, half AR(1) .95"
+    ten, thirty = told("AR(1) .5", 10), told("AR(1) .7", 30)
+    slow = [f"{100 * _wrong(paired[lasting, n]).value:.0f}" for n in (10, 30)]
+    words = paragraph(f"""
+        Two things it does not do. It bounds the false verdicts among *all* comparisons, not among
+        those that carry one: 10 rows at φ = .5 carry one in {ten[0]} %, and of these {ten[1]} % are
+        false; 30 rows at φ = .7 carry one in {thirty[0]} %, and {thirty[1]} % are false. And it
+        knows only what lasts a few rows: where half of the variance is an AR(1) of .95, {slow[0]} %
+        of 10 rows and {slow[1]} % of 30 rows are false verdicts. What lasts as long as all rows
+        cannot be told from an effect by any arithmetic, only by drawing the order.
+    """).strip()
+    lines = [*table(["rows", *heads], rows).splitlines(), "", *textwrap.wrap(words, WIDTH)]
+    return "".join(f"  {line}".rstrip() + "\n" for line in lines)
 
 
 def _by_rows(head: str, there: Mapping[Cell, Counts], share: Share) -> str:

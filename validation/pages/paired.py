@@ -25,8 +25,9 @@ _WORDS = f"""
     weighing's: the smallest n with t₀.₉₇₅,ₙ₋₁ · s/√n ≤ half its width. The ratio is the pairs' time
     under load over the weighing's; asked is at least {ASKED:g}. Its interval (95 %) is that of the
     ratio of two scatters, s² of the pairs and that of the weighing's epochs (F), for Gaussian logs.
-    The pairs speak of two servers that were never restarted, the weighing of
-    restarts in general.
+    The pairs speak of two servers that were never restarted, the weighing of restarts in general.
+    *Load*: the machine's load average over the minute before. What else ran widens the pairs, and
+    the weighing less: a crowded hour makes the ratio larger.
 """
 
 
@@ -126,6 +127,7 @@ def _table(found: Sequence[Session]) -> str:
         needed = one.pairs_needed(one.scatter)
         rows.append([
             one.weighing["session"][:16],
+            f"{one.weighing['load_before']:.1f}",
             f"{one.weighing['estimate_percent']:+.2f} {shown} in "
             f"{one.weighing['measured_seconds']:.0f} s",
             f"{100 * math.expm1(mean):+.2f}, scatter {100 * one.scatter:.2f}, "
@@ -133,5 +135,5 @@ def _table(found: Sequence[Session]) -> str:
             f"{needed:,} ({needed * one.pairs[0]['pair_seconds'] / 3600:.1f} h)",
             f"**{one.ratio(one.scatter):.0f}** [{least:.0f}, {most:.0f}]",
         ])  # fmt: skip
-    head = ["session", "Steelyard, %", "pairs, %", "pairs needed", "ratio of times"]
+    head = ["session", "load", "Steelyard, %", "pairs, %", "pairs needed", "ratio of times"]
     return table(head, rows)

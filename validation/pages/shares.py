@@ -89,7 +89,10 @@ def worst(tallies_there: Iterator[Proportion]) -> Proportion:
 
 
 def judged(every: Simulated, *, symmetric: bool = True) -> Iterator[Judged]:
-    """Everything that has a bound, in the worlds that promise it, or in those that do not."""
+    """Everything that has a bound, in the worlds that promise it, or in those that do not.
+
+    Without a margin to speak of, a missed truth of equal arms is a false alarm: it is one of those.
+    """
     for world in WORLDS:
         if world.symmetric is not symmetric:
             continue
@@ -103,9 +106,7 @@ def _of_looks(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
     def tally(rule: str, question: Question) -> Tally:
         return every.tally(world.name, epochs, rule, question)
 
-    alone = tally("first verdict", NO_MARGIN)
-    yield world.name, epochs, FALSE, false_alarms(alone)
-    yield world.name, epochs, MISSED, missed(alone)
+    yield world.name, epochs, FALSE, false_alarms(tally("first verdict", NO_MARGIN))
     for rule in ("plan", "first verdict", "interrupted"):
         yield world.name, epochs, FALSE, false_alarms(tally(rule, ZERO))
         for question in FEW if rule == "interrupted" else QUESTIONS:
@@ -116,16 +117,16 @@ def _of_looks(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
 
 
 def _of_open(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
+    name = f"{world.name}, open-ended"
     alone = every.tally(world.name, epochs, "open, first verdict", NO_MARGIN)
-    yield world.name, epochs, FALSE, false_alarms(alone)
-    yield world.name, epochs, MISSED, missed(alone)
+    yield name, epochs, FALSE, false_alarms(alone)
     for rule in ("open", "open, first verdict"):
-        yield world.name, epochs, FALSE, false_alarms(every.tally(world.name, epochs, rule, ZERO))
+        yield name, epochs, FALSE, false_alarms(every.tally(world.name, epochs, rule, ZERO))
         for question in FEW:
             tally = every.tally(world.name, epochs, rule, question)
-            yield world.name, epochs, MISSED, missed(tally)
+            yield name, epochs, MISSED, missed(tally)
             if abs(question.effect) == question.margin:
-                yield world.name, epochs, WRONG, equivalent(tally)
+                yield name, epochs, WRONG, equivalent(tally)
 
 
 def summary(every: Simulated) -> str:

@@ -89,7 +89,8 @@ def trust_of(verdict: Facts, study: Study) -> Trust | None:
     rows = list(verdict.get("trust") or [])
     if not rows or (verdict.get("ledger") or {}).get("off_balance"):
         return None
-    equal = next((one for one in verdict["contrasts"] if one["arm"] == study.equals[0].name), {})
+    name = study.equals[0].name
+    equal: Facts = next((one for one in verdict["contrasts"] if one["arm"] == name), {})
     sd = finite((equal.get("details") or {}).get("epoch_sd_percent")) or 0.0
     missed = any(one.get("covered") is False for one in verdict["contrasts"])
     return Trust(
