@@ -166,9 +166,17 @@ def scheme_trials(
     """How often an algorithm let a fault pass, and how often it was planted."""
 
 def scheme_cost(
-    algorithm: str, identity: str, work: str, buffer_bytes: int, rounds: int
+    algorithm: str,
+    identity: str,
+    work: str,
+    buffer_bytes: int,
+    rounds: int,
+    kernel: str | None = None,
 ) -> tuple[int, int, int]:
-    """Bytes, nanoseconds and time stamp ticks of work "write" or "read" on one core."""
+    """Bytes, nanoseconds and time stamp ticks of work "write" or "read" on one core.
+
+    `kernel` is what PostgreSQL's sum is computed with, the widest without; ValueError: not here.
+    """
 
 # datagen
 

@@ -12,6 +12,7 @@ import pytest
 
 from integrity.conftest import drill_ground, quiet
 from own_cache import own_cache
+from steelyard._core import kernels
 from steelyard.cli.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
 from steelyard.errors import UsageError
@@ -31,6 +32,7 @@ from steelyard.integrity.drill.matrix import (
 from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.rate import Rate, interval
 from steelyard.integrity.drill.recovery import drill_recovery
+from steelyard.integrity.enabling import SHIPPED_KERNEL
 from steelyard.report.drilled import write_page
 from steelyard.study.read import read_study, write_study
 
@@ -153,14 +155,18 @@ def test_pages_in_memory_and_algorithms_have_a_rate_for_every_fault(ground: Grou
     assert pages["pd_upper zeroed"]["scrub"].noticed == pages["pd_upper zeroed"]["scrub"].times
     ways = compare_algorithms(pairs[:20], 100, 1, 1, quiet)
     assert {way.algorithm for way in ways} >= {"none", "torn-page bits", "PostgreSQL", "XXH3-64"}
-    assert all(speed.gigabytes_per_s > 0 for way in ways for speed in way.speeds.values())
+    speeds = [s for way in ways for modes in way.speeds.values() for s in modes.values()]
+    assert all(0 < speed.low <= speed.gigabytes_per_s <= speed.high for speed in speeds)
+    own = next(way for way in ways if (way.algorithm, way.identity) == ("PostgreSQL", "block"))
+    assert list(own.speeds) == list(dict.fromkeys([SHIPPED_KERNEL or kernels()[-1], kernels()[-1]]))
+    assert not ways[0].speeds, "nothing is done, and nothing timed"
     words = render_algorithms({"algorithms": [way.to_json() for way in ways]})
     assert "torn-page bits, none" in words
     assert "from another relation" in words
     told = (line for line in words.splitlines() if "; sees " in line)
-    own = next(line for line in told if line.startswith("torn-page bits, page id in the header: "))
-    assert "from another relation" in own.partition("misses")[0]
-    assert "lost write" in own.partition("misses")[2]
+    line = next(line for line in told if line.startswith("torn-page bits, page id in the header: "))
+    assert "from another relation" in line.partition("misses")[0]
+    assert "lost write" in line.partition("misses")[2]
 
 
 def test_a_directory_that_no_drill_made_is_refused(tmp_path: Path) -> None:

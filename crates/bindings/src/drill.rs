@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_pages as pages;
-use steelyard_pages::{Algorithm, Check, Identity, PageFault, Scheme, Versions, Work};
+use steelyard_pages::{Algorithm, Check, Identity, Kernel, PageFault, Scheme, Versions, Work};
 
 /// (page as it is, page as it was, relation).
 type Pair = (Vec<u8>, Vec<u8>, u32);
@@ -80,17 +80,28 @@ fn scheme_trials(
     threads: usize,
 ) -> PyResult<(u64, u64)> {
     let fault = named(&PageFault::ALL, fault, PageFault::name)?;
-    let scheme = scheme(algorithm, identity)?;
+    let scheme = scheme(algorithm, identity, None)?;
     let versions = versions(pairs)?;
     interruptible(py, |stop| {
         pages::algorithm_trials(fault, scheme, &versions, trials, (seed, threads), stop)
     })
 }
 
-fn scheme(algorithm: &str, identity: &str) -> PyResult<Scheme> {
+fn scheme(algorithm: &str, identity: &str, kernel: Option<&str>) -> PyResult<Scheme> {
+    let kernel = match kernel {
+        Some(name) => named(&Kernel::ALL, name, Kernel::name)?,
+        None => Kernel::best(),
+    };
+    if !kernel.is_available() {
+        let name = kernel.name();
+        return Err(PyValueError::new_err(format!(
+            "{name} is not available here"
+        )));
+    }
     Ok(Scheme {
         algorithm: named(&Algorithm::ALL, algorithm, Algorithm::name)?,
         identity: named(&Identity::ALL, identity, Identity::name)?,
+        kernel,
     })
 }
 
@@ -118,6 +129,7 @@ fn interruptible<T: Send>(
 
 /// Bytes, nanoseconds and ticks of sealing ("write") or verifying ("read") a buffer of pages.
 #[pyfunction]
+#[pyo3(signature = (algorithm, identity, work, buffer_bytes, rounds, kernel=None))]
 fn scheme_cost(
     py: Python<'_>,
     algorithm: &str,
@@ -125,8 +137,9 @@ fn scheme_cost(
     work: &str,
     buffer_bytes: usize,
     rounds: u32,
+    kernel: Option<&str>,
 ) -> PyResult<(u64, u64, u64)> {
-    let scheme = scheme(algorithm, identity)?;
+    let scheme = scheme(algorithm, identity, kernel)?;
     let work = match work {
         "write" => Work::Write,
         "read" => Work::Read,

@@ -98,6 +98,8 @@ pub struct Place {
 pub struct Scheme {
     pub algorithm: Algorithm,
     pub identity: Identity,
+    /// The instructions that PostgreSQL's sum is computed with; the others have one way each.
+    pub kernel: Kernel,
 }
 
 impl Scheme {
@@ -156,7 +158,7 @@ impl Scheme {
             Algorithm::None | Algorithm::TornBits => 0,
             Algorithm::Postgres => {
                 let relation = ((identity >> 32) as u32).wrapping_mul(0x9E37_79B1);
-                let fold = Kernel::best().fold(page) ^ relation;
+                let fold = self.kernel.fold(page) ^ relation;
                 crate::checksum::finish(fold, identity as u32).into()
             }
             Algorithm::SqlServer => {

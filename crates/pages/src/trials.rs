@@ -64,6 +64,7 @@ pub fn check_trials(
     let scheme = Scheme {
         algorithm: Algorithm::Postgres,
         identity: Identity::Block,
+        kernel: Kernel::best(),
     };
     side_by_side(
         trials,

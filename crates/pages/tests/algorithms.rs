@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use steelyard_pages::{
-    algorithm_trials, check_trials, page_checksum, timed, Algorithm, Check, Identity, PageFault,
-    Place, Scheme, Versions, Work,
+    algorithm_trials, check_trials, page_checksum, timed, Algorithm, Check, Identity, Kernel,
+    PageFault, Place, Scheme, Versions, Work,
 };
 
 const PLACE: Place = Place {
@@ -62,6 +62,7 @@ fn schemes() -> impl Iterator<Item = Scheme> {
         Identity::ALL.map(|identity| Scheme {
             algorithm,
             identity,
+            kernel: Kernel::best(),
         })
     };
     Algorithm::ALL.into_iter().flat_map(each)
@@ -71,6 +72,7 @@ fn missed(fault: PageFault, algorithm: Algorithm, identity: Identity) -> f64 {
     let scheme = Scheme {
         algorithm,
         identity,
+        kernel: Kernel::best(),
     };
     let stop = AtomicBool::new(false);
     let (missed, planted) = algorithm_trials(fault, scheme, &pages(), 20_000, (7, 2), &stop);
@@ -98,6 +100,7 @@ fn postgresqls_is_what_the_server_writes() {
     let scheme = Scheme {
         algorithm: Algorithm::Postgres,
         identity: Identity::Block,
+        kernel: Kernel::best(),
     };
     let mut page = noise(3);
     scheme.seal(&mut page, PLACE, 0);
@@ -110,6 +113,7 @@ fn the_crc_is_castagnolis_over_the_page_with_its_field_as_zero() {
     let scheme = Scheme {
         algorithm: Algorithm::Crc32c,
         identity: Identity::None,
+        kernel: Kernel::best(),
     };
     let mut page = noise(4);
     scheme.seal(&mut page, PLACE, 0);
@@ -166,6 +170,7 @@ fn a_reader_gets_back_what_the_torn_page_bits_displaced() {
     let scheme = Scheme {
         algorithm: Algorithm::TornBits,
         identity: Identity::None,
+        kernel: Kernel::best(),
     };
     let written = noise(6);
     let mut page = written.clone();
@@ -195,6 +200,7 @@ fn a_sum_of_sectors_is_blind_to_two_flips_in_a_column() {
     let scheme = Scheme {
         algorithm: Algorithm::SqlServer,
         identity: Identity::None,
+        kernel: Kernel::best(),
     };
     let mut page = noise(5);
     scheme.seal(&mut page, PLACE, 0);
@@ -223,6 +229,7 @@ fn sixteen_bits_are_blind_around_sixty_five_thousand_blocks() {
     let scheme = Scheme {
         algorithm: Algorithm::Postgres,
         identity: Identity::Block,
+        kernel: Kernel::best(),
     };
     let stop = AtomicBool::new(false);
     let missed = |fault| {

@@ -148,14 +148,22 @@ def render_algorithms(facts: Facts) -> str:
     """Speeds, then undetected faults, of every way to verify a page."""
     ways = facts["algorithms"]
     names = [f"{way['algorithm']}, {way['identity']}" for way in ways]
-    width = max(len(name) for name in names)
-    modes = list(ways[0]["speeds"])
-    lines = ["8 kB pages on one core: GB/s (time stamp ticks a page)", ""]
-    lines.append(" " * width + "".join(f"{mode:>20}" for mode in modes))
-    for name, way in zip(names, ways, strict=True):
-        cells = [way["speeds"][mode] for mode in modes]
-        told = (f"{c['gigabytes_per_s']:.1f} ({c['ticks_per_page']:.0f})" for c in cells)
-        lines.append(name.ljust(width) + "".join(f"{text:>20}" for text in told))
+    speeds = [
+        (f"{name}, {kernel}" if kernel else name, modes)
+        for name, way in zip(names, ways, strict=True)
+        for kernel, modes in way["speeds"].items()
+    ]
+    width = max(len(name) for name, _ in speeds)
+    modes = list(speeds[0][1])
+    lines = [
+        "8 kB pages on one core, GB/s: median of the rounds [lowest, highest] (time stamp ticks a "
+        "page)",
+        "",
+        " " * width + "".join(f"{mode:>28}" for mode in modes),
+    ]
+    for name, told in speeds:
+        cells = [told[mode] for mode in modes]
+        lines.append(name.ljust(width) + "".join(f"{_speed(cell):>28}" for cell in cells))
     lines += ["", "Undetected, in percent of the times that a fault was planted [95 %]", ""]
     for fault in ways[0]["faults"]:
         lines.append(f"{fault} ({ways[0]['faults'][fault]['times']} times)")
@@ -165,6 +173,12 @@ def render_algorithms(facts: Facts) -> str:
             lines.append(f"  {name.ljust(width)} {missed:10.4g} [{low:.3g}, {high:.3g}]")
     lines += ["", answer(ways)]
     return "\n".join(lines)
+
+
+def _speed(cell: Facts) -> str:
+    """`"57.0 [55.1, 58.2] (404)"`."""
+    middle, low, high = (f"{cell[key]:.1f}" for key in ("gigabytes_per_s", "low", "high"))
+    return f"{middle} [{low}, {high}] ({cell['ticks_per_page']:.0f})"
 
 
 def answer(ways: Sequence[Facts]) -> str:
@@ -180,9 +194,12 @@ def answer(ways: Sequence[Facts]) -> str:
         passed = [fault for fault, share in shares.items() if share <= 0.01]
         partly = [f"{fault} {100 * (1 - share):.0f} %" for fault, share in shares.items()
                   if 0.01 < share < 0.99]  # fmt: skip
-        read = way["speeds"]["read cached"]
+        read = [
+            f"{modes['read cached']['gigabytes_per_s']:.1f} GB/s{' by ' if kernel else ''}{kernel}"
+            for kernel, modes in way["speeds"].items()
+        ]
         said.append(
-            f"{way['algorithm']}, {way['identity']}: {read['gigabytes_per_s']:.1f} GB/s a core "
+            f"{way['algorithm']}, {way['identity']}: {' or '.join(read)} on a core "
             f"when a cached page is read; sees {', '.join(seen) or 'nothing'}; "
             f"misses {', '.join([*passed, *partly]) or 'nothing'}."
         )

@@ -22,7 +22,7 @@ from steelyard.integrity.scrub import Asked, scan_asked
 SAMPLE_BYTES = 1 << 30
 WRITTEN_BYTES = 128 << 20
 _CHUNK = 1 << 20
-_KERNEL = "SSE2" if platform.machine() in ("x86_64", "AMD64") else None
+SHIPPED_KERNEL = "SSE2" if platform.machine() in ("x86_64", "AMD64") else None
 """Of the scan: that of the programs in distributions, not the fastest that there is."""
 
 
@@ -114,7 +114,7 @@ def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
     one = Asked(state.directory, threads=1, max_rate=0, gaps_s=())
     # Pages that have no checksums are wrong, which is not asked here.
     given = scan_asked(one, state)
-    given["checksums"], given["kernel"] = True, _KERNEL
+    given["checksums"], given["kernel"] = True, SHIPPED_KERNEL
     scanned = scan_segments(sample, given, lambda *_: None)
     return max(1.0, scanned["bytes"] / max(time.monotonic() - began, 1e-6))
 

@@ -44,7 +44,7 @@ class Asked:
     parts: Sequence[str] = PARTS
     recovery: int = 20
     consequences: int = 3
-    rounds: int = 5  # of timing algorithms
+    rounds: int = 6  # of timing algorithms
     seed: int = 1
     records: Path = field(default=Path("records"))
 
