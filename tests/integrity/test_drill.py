@@ -9,13 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from integrity.conftest import drill_ground, quiet
 from own_cache import own_cache
 from steelyard._core import kernels
+from steelyard.cli.app import app
 from steelyard.cli.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
-from steelyard.errors import UsageError
+from steelyard.errors import EngineError, UsageError
 from steelyard.integrity.drill import story
 from steelyard.integrity.drill.cases import drill_files, plant_everywhere
 from steelyard.integrity.drill.cost import last_cost
@@ -190,19 +192,34 @@ def test_a_rate_has_its_exact_interval() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.long
-def test_a_drill_that_is_interrupted_tells_what_it_saw_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [pytest.param(KeyboardInterrupt(), marks=pytest.mark.long), EngineError("the server is gone")],
+    ids=["interrupted", "failed"],
+)
+def test_a_drill_that_ends_early_tells_what_it_saw_and_leaves_nothing(
+    error: BaseException, tmp_path: Path
+) -> None:
     def interrupt(stage: str) -> None:
         if stage.startswith("lost write, "):
-            raise KeyboardInterrupt
+            raise error
 
     asked = story.Asked(copies=1, trials=100, recovery=1, consequences=0, records=tmp_path)
     with own_cache() as root:
         seen = story.drill(asked, interrupt)
-        assert isinstance(seen.ended_by, KeyboardInterrupt)
+        assert seen.ended_by is error
         assert 0 < len(seen.pages) < 17
         assert list((root / "run").glob("2*")) == []
-    assert "interrupted" in render(seen.to_json())
+    assert "ended early" in render(seen.to_json())
+
+
+def test_a_page_that_could_not_be_written_is_refused_before_anything_is_damaged(
+    tmp_path: Path,
+) -> None:
+    for page in (tmp_path / "none" / "page.html", tmp_path):
+        done = CliRunner().invoke(app, ["drill", "--page", str(page)], standalone_mode=False)
+        assert isinstance(done.exception, UsageError)
+        assert str(page) in str(done.exception)
 
 
 @pytest.mark.postgres

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from steelyard.errors import UsageError
 
 Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
 AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
@@ -75,6 +78,8 @@ def drill(
     from steelyard.integrity.drill.rate import interval
     from steelyard.report.drilled import write_page
 
+    if page is not None:
+        _require_writable(page)
     asked = story.Asked(
         version=version,
         account=account,
@@ -96,11 +101,19 @@ def drill(
         seen = story.drill(asked, _say)
         facts, ended_by = seen.to_json(), seen.ended_by
         words = render(facts)
+    typer.echo(json.dumps(facts) if as_json else words)
     if page is not None:
         write_page(words, facts, page, interval)
-    typer.echo(json.dumps(facts) if as_json else words)
     if ended_by is not None:
         raise ended_by
+
+
+def _require_writable(page: Path) -> None:
+    """Said now and not after half an hour. UsageError: the page could not be written."""
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise UsageError(
+            f'could not write "{page}"', hint="Name a file in a directory that can be written to."
+        )
 
 
 def _say(text: str) -> None:

@@ -33,7 +33,7 @@ def render(facts: Facts) -> str:
     """The whole answer, ready to print."""
     lines = [sentence(facts), ""]
     if facts["interrupted"]:
-        lines += ["It was interrupted: what follows was seen by then.", ""]
+        lines += ["It ended early: what follows was seen by then.", ""]
     lines += [f"PostgreSQL {facts['version']}, seed {facts['seed']}; noticed of 100, by fault and "
               "check; off, on, ign: checksums off, on, ignore_checksum_failure; none: nobody; "
               "one copy may count as an error and a wrong answer"]  # fmt: skip

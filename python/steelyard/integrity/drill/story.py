@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.engines.cache import open_cache
 from steelyard.engines.find import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError, UsageError
+from steelyard.errors import EngineError, SteelyardError, UsageError
 from steelyard.integrity.drill.cases import drill_files
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences, rates
 from steelyard.integrity.drill.cost import Cost, last_cost
@@ -64,7 +64,7 @@ class Drill:
     consequences: list[Consequence]
     cost: Cost | None
     ended_by: BaseException | None = None
-    """What interrupted it, Ctrl-C or a request to end: to be raised once this was shown."""
+    """What ended it early (Ctrl-C, a request to end, a failure), raised once this was shown."""
 
     def to_json(self) -> dict[str, Any]:
         """As `drill --json` gives it."""
@@ -90,7 +90,7 @@ class Drill:
 
 
 def drill(asked: Asked, say: Say) -> Drill:
-    """Damage, detect, heal. Interrupted once its ground stands, it is what was seen by then.
+    """Damage, detect, heal. Ended once its ground stands, it is what was seen by then.
 
     UsageError: a fault or place that there is not.
     """
@@ -115,8 +115,8 @@ def drill(asked: Asked, say: Say) -> Drill:
                 drill_recovery(ground, asked.recovery, asked.seed, say, recovery)
             if "files" in asked.parts:
                 drill_files(ground, asked.faults, asked.places, asked.seed, say, files)
-        except (KeyboardInterrupt, SystemExit) as asked_to_end:
-            ended_by = asked_to_end
+        except (KeyboardInterrupt, SystemExit, SteelyardError, OSError) as error:
+            ended_by = error
     return Drill(
         version=engine.identity.version,
         seed=asked.seed,
