@@ -25,6 +25,10 @@ _HEAD = ("version", "seed", "copies")
 _PARTS = ("pages", "files", "recovery", "consequences", "consequence_rates")
 
 
+_ROWS = ("files", "recovery")
+"""Parts of which single faults may come apart as well (`--fault`); the later file counts."""
+
+
 def kept(folder: Path = FOLDER) -> list[dict[str, Any]]:
     """The drills that were kept, newest version first."""
     files = (folder / f"drill-{major}.json.gz" for major in _ORDER)
@@ -42,12 +46,18 @@ def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
         if facts["interrupted"]:
             raise ValueError(f"{file} was interrupted")
         one = whole.setdefault(facts["version"].partition(".")[0], {})
-        one.update({name: facts[name] for name in _HEAD + _PARTS if facts.get(name)})
+        told = {name: facts[name] for name in _HEAD + _PARTS if facts.get(name)}
+        one.update(told | {name: _merged(one.get(name, []), told.get(name, [])) for name in _ROWS})
     for major, facts in whole.items():
-        if missing := [name for name in _PARTS if name not in facts]:
+        if missing := [name for name in _PARTS if not facts.get(name)]:
             raise ValueError(f"PostgreSQL {major}: no {missing[0]}")
         text = json.dumps(facts, separators=(",", ":")).encode()
         (folder / f"drill-{major}.json.gz").write_bytes(gzip.compress(text, mtime=0))
+
+
+def _merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    drilled = {(row["fault"], row["place"]) for row in now}
+    return [row for row in before if (row["fault"], row["place"]) not in drilled] + now
 
 
 if __name__ == "__main__":

@@ -81,6 +81,20 @@ def test_parts_of_a_drill_come_together_and_what_is_not_whole_is_refused(tmp_pat
     assert page(kept(tmp_path)) == page([whole])
 
 
+def test_a_fault_that_is_drilled_anew_replaces_its_rows_alone(tmp_path: Path) -> None:
+    anew = [cell("query: nobody", "on", 0, "run of bits"), cell("scrub", "on", 19, "run of bits")]
+    none = {"pages": [], "recovery": [], "consequences": [], "consequence_rates": []}
+    files = [
+        written(tmp_path, "whole.json", facts()),
+        written(tmp_path, "anew.json", facts(files=anew, **none)),
+    ]
+    keep(files, tmp_path)
+    [found] = kept(tmp_path)
+    others = [row for row in facts()["files"] if row["fault"] != "run of bits"]
+    assert found["files"] == others + anew
+    assert found["recovery"] == facts()["recovery"]
+
+
 def test_the_published_page_is_what_was_kept() -> None:
     assert kept(), "drills of 18 and 16 are kept"
     assert PAGE.read_text(encoding="utf-8") == page(kept())

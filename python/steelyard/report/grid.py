@@ -14,7 +14,7 @@ _RECOVERY = (
     ("query: error", "error"),
     ("query: wrong answer", "wrong answer"),
     ("query: hangs", "hangs"),
-    ("query: nobody", "healed or unnoticed"),
+    ("query: nobody", "every row right"),
     ("scrub", "scrub: damaged"),
     ("scrub: needs replay", "scrub: replay"),
 )

@@ -27,6 +27,8 @@ from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.scrub import Asked, scrub
 
 Say = Callable[[str], None]
+MOST_DRAWS = 200
+"""Of a block and what is spoiled in it, until something is: an empty sector cannot be zeroed."""
 
 
 def drill_files(
@@ -81,10 +83,12 @@ def plant_everywhere(
         foreign = ground.now(other)
         # A page from another relation has the same number there.
         blocks = min(len(now), len(foreign)) if fault == "from another relation" else len(now)
-        block = draw.choice(changed) if stale else draw.randrange(max(1, blocks // PAGE))
-        spot = Spot(ground.clone.directory / path, now, before, foreign, sibling, block)
-        if plant(fault, spot, draw):
-            hit[number] = changed_blocks((ground.clone.directory / path).read_bytes(), now)
+        for _ in range(MOST_DRAWS):
+            block = draw.choice(changed) if stale else draw.randrange(max(1, blocks // PAGE))
+            spot = Spot(ground.clone.directory / path, now, before, foreign, sibling, block)
+            if plant(fault, spot, draw):
+                hit[number] = changed_blocks((ground.clone.directory / path).read_bytes(), now)
+                break
     return hit
 
 

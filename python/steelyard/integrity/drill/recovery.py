@@ -7,7 +7,7 @@ first change after a checkpoint logs the whole page, and recovery writes it anew
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from steelyard._core import read_control
@@ -34,33 +34,35 @@ from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.wal import segment_begin
 
 Say = Callable[[str], None]
-XACT_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page")
-WAL_FAULTS = ("one bit", "zeroed sector")
+XACT_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page", "lost write")
+WAL_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page", "torn page, 512 B")
 _CHANGE = "UPDATE drill_{n} SET tag = tag + 1000 WHERE id % 5 = 1"
 
 
-def drill_recovery(ground: Ground, times: int, seed: int, say: Say, matrix: Matrix) -> None:
-    """Torn pages, commit status and log, each `times` times.
+def drill_recovery(
+    ground: Ground, faults: Sequence[str], times: int, seed: int, say: Say, matrix: Matrix
+) -> None:
+    """Torn pages, commit status and log, each fault that is asked for `times` times.
 
     Torn pages under every arm; neither the log nor pg_xact has a page checksum that
     ignore_checksum_failure could pass over.
     """
     for arm in ARMS:
         for full_page_writes in ("on", "off"):
-            for fault, size in TORN.items():
+            for fault in (each for each in TORN if each in faults):
                 place = f"crash, full_page_writes {full_page_writes}"
                 say(f"{fault} at a crash, full_page_writes {full_page_writes}, checksums {arm}")
                 settings = {**settings_of(arm), "full_page_writes": full_page_writes}
                 draw = random.Random(f"{seed} {fault} {place}")
                 for _ in range(times):
-                    _tear_once(ground, (fault, place, arm), size, settings, draw, matrix)
+                    _tear_once(ground, (fault, place, arm), TORN[fault], settings, draw, matrix)
     for arm in ("off", "on"):
-        for fault in WAL_FAULTS:
+        for fault in (each for each in WAL_FAULTS if each in faults):
             say(f"{fault} in the log that recovery reads, checksums {arm}")
             draw = random.Random(f"{seed} {fault} wal")
             for _ in range(times):
                 _break_log_once(ground, (fault, "WAL", arm), draw, matrix)
-        for fault in XACT_FAULTS:
+        for fault in (each for each in XACT_FAULTS if each in faults):
             say(f"{fault} in pg_xact, checksums {arm}")
             draw = random.Random(f"{seed} {fault} xact")
             for _ in range(times):
@@ -155,17 +157,20 @@ def _break_commits_once(
 
 
 def _spoil(fault: str, content: bytearray, at: int, draw: random.Random) -> None:
-    """Damages `content` at byte `at`, or all of it up to its last byte that is not zero."""
+    """Damages `content` at byte `at`, its sector or its page; both logs begin with zeroes."""
+    sector, page = at // SECTOR * SECTOR, at // PAGE * PAGE
     if fault == "one bit":
         content[at] ^= 1 << draw.randrange(8)
     elif fault == "run of bits":
         content[at] ^= draw.randrange(1, 256)
     elif fault == "zeroed sector":
-        sector = at // SECTOR * SECTOR
         content[sector : sector + SECTOR] = bytes(SECTOR)
-    else:
-        end = max(len(content.rstrip(b"\0")), 1)
-        content[:end] = bytes(end)
+    elif fault == "zeroed page":
+        content[page : page + PAGE] = bytes(PAGE)
+    elif fault == "torn page, 512 B":  # sectors from here on never arrived
+        content[sector : page + PAGE] = bytes(page + PAGE - sector)
+    else:  # a lost write: what was added last is missing
+        content[at : page + PAGE] = bytes(page + PAGE - at)
 
 
 def _observe(

@@ -112,7 +112,7 @@ def drill(asked: Asked, say: Say) -> Drill:
             if "consequences" in asked.parts:
                 drill_consequences(ground, asked.consequences, asked.seed, say, consequences)
             if "recovery" in asked.parts:
-                drill_recovery(ground, asked.recovery, asked.seed, say, recovery)
+                drill_recovery(ground, asked.faults, asked.recovery, asked.seed, say, recovery)
             if "files" in asked.parts:
                 drill_files(ground, asked.faults, asked.places, asked.seed, say, files)
         except (KeyboardInterrupt, SystemExit, SteelyardError, OSError) as error:
