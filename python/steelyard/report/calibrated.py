@@ -157,9 +157,12 @@ def calibration(verdict: Facts, study: Study) -> dict[str, Any]:
     """What the page shows of a calibration."""
     contrasts = list(verdict["contrasts"])
     names = {arm.name: weight_words(arm.weight) for arm in study.arms}
+    heads = ("weight", "truth", "reading", "held")
+    trust = trust_of(verdict, study)
     return {
-        "rows": [truth_cells(one, names, True) for one in contrasts],
+        "rows": [dict(zip(heads, truth_cells(x, names, True), strict=True)) for x in contrasts],
         "covered": covered_words(contrasts, names),
-        "trust": trust_of(verdict, study),
+        "trust": trust,
+        "trusted": [{"size": size, "time": time} for size, time in (trust.rows if trust else ())],
         "ledger": ledger_words(verdict.get("ledger")),
     }
