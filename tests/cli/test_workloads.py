@@ -15,7 +15,9 @@ from steelyard.engines.engine import Address, Slot
 from steelyard.engines.find import find_postgres
 from steelyard.engines.registry import open_run
 from steelyard.errors import EngineError, UsageError
+from steelyard.workloads import room
 from steelyard.workloads.database import connected
+from steelyard.workloads.workload import find_workload
 
 CALL = CliRunner()
 
@@ -69,9 +71,7 @@ def test_what_is_asked_wrongly_is_refused(arguments: tuple[str, ...], words: str
 def test_a_scale_that_does_not_fit_is_refused_with_one_that_would(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import steelyard.workloads.template as template_module
-
-    monkeypatch.setattr(template_module, "free_bytes", lambda _: 1_500_000_000)
+    monkeypatch.setattr(room, "free_bytes", lambda _: 1_500_000_000)
     with own_cache():
         said = refusal("load", "tproc-c", "--set", "warehouses=4321")
     assert "are needed, 1431 MB are free" in said
@@ -115,3 +115,32 @@ def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server:
     with psycopg.connect(ours, autocommit=True) as connection:
         connection.execute("CREATE TABLE steelyard_marker (workload text)")
     assert call(*load)["rows"] == 2_000, "an interrupted load is replaced"
+
+
+@pytest.mark.postgres
+def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
+    server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    databases = "SELECT array_agg(oid::text || datname ORDER BY oid) FROM pg_database"
+    with connected(server) as connection:
+        before = connection.execute(databases.encode()).fetchone()
+    target, scale = server.conninfo(), "warehouses=20"
+    monkeypatch.setattr(room, "free_bytes", lambda _: 1_500_000_000)
+    said = refusal("load", "tproc-c", target, "--set", scale, "--replace")
+    assert "are needed, 14" in said  # 1431 MB, and what would be replaced
+    assert "for the database and its log" in said
+    assert "Scale 6 would fit" in said
+    with connected(server) as connection:
+        assert connection.execute(databases.encode()).fetchone() == before
+
+
+@pytest.mark.postgres
+def test_where_the_disk_of_a_server_is_not_seen_its_need_is_told(
+    server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "_seen", lambda *_: False)
+    monkeypatch.setattr(room, "free_bytes", lambda _: 0)
+    told: list[str] = []
+    room.require_room_at(server, find_workload("pgbench"), 100, told.append)
+    [line] = told
+    assert line.startswith("about 2531 MB are needed")  # 1,580,000,000 and 1 GiB of log

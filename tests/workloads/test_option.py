@@ -45,6 +45,11 @@ def test_a_workload_without_options_says_so() -> None:
     assert "It has none." in str(refused.value)
 
 
+def test_whoever_takes_the_scale_for_an_option_is_told_its_names() -> None:
+    with pytest.raises(UsageError, match="Its scale is no option: scale or thousands"):
+        find_workload("reserva", {"accounts": 2000})
+
+
 def test_only_options_that_decide_the_rows_decide_the_digest() -> None:
     plain = find_workload("tproc-c").digest()
     assert find_workload("tproc-c", {"thinking": True}).digest() == plain

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folders import write_folder
 
 import steelyard.workloads.template as template_module
 from steelyard._core import read_control
@@ -19,11 +20,12 @@ from steelyard.engines.engine import Address
 from steelyard.engines.noop import NOOP_IDENTITY
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.errors import EngineError, ServerError
+from steelyard.errors import EngineError, ServerError, UsageError
+from steelyard.workloads import room
 from steelyard.workloads.database import connected, value
 from steelyard.workloads.load import LoadReport
 from steelyard.workloads.template import template, template_key, trusted
-from steelyard.workloads.workload import Workload
+from steelyard.workloads.workload import Workload, find_workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 
@@ -159,10 +161,44 @@ def test_a_template_that_is_not_whole_is_made_anew(engine18: Postgres, pgbench: 
 def test_too_little_room_is_said_before_anything_is_made(
     engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(template_module, "free_bytes", lambda _: 1_000_000_000)
+    monkeypatch.setattr(room, "free_bytes", lambda _: 1_000_000_000)
     with pytest.raises(EngineError, match="are needed, 954 MB are free") as refused:
         template(engine18, pgbench, 50)
     assert "2 copies" in str(refused.value)
+
+
+@pytest.mark.postgres
+def test_a_template_is_about_as_large_as_was_said_and_keeps_one_segment_of_log(
+    engine18: Postgres,
+) -> None:
+    workload = find_workload("insert-read", {"added": 400})
+    data = template(engine18, workload, 60)
+    described = json.loads((data.parent / "template.json").read_text())
+    assert described["rows"] == 300_000
+    assert 0.9 < workload.bytes_at(60) / described["database_bytes"] < 1.1
+    segments = [path for path in (data / "pg_wal").iterdir() if path.is_file()]
+    assert len(segments) == 1
+
+
+@pytest.mark.postgres
+def test_a_template_of_another_layout_is_not_used(
+    engine18: Postgres, loaded: Path, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert trusted(loaded.parent)
+    key = template_key(engine18.identity, pgbench, 1)
+    monkeypatch.setattr(template_module, "FORMAT", template_module.FORMAT + 1)
+    assert not trusted(loaded.parent)
+    assert template_key(engine18.identity, pgbench, 1) != key
+
+
+def test_rows_that_nobody_makes_are_told_before_a_cluster_is_made(
+    engine18: Postgres, tmp_path: Path
+) -> None:
+    folder = write_folder(tmp_path, toml='[[tables]]\nname = "more"\ngenerator = "nobody"\n')
+    said: list[str] = []
+    with pytest.raises(UsageError, match='there is no generator "nobody"'):
+        template(engine18, find_workload(str(folder)), 1, said.append)
+    assert said == []
 
 
 def test_the_key_follows_whatever_decides_the_bytes(engine18: Postgres, pgbench: Workload) -> None:

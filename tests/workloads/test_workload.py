@@ -5,32 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from folders import DESCRIPTION, write_folder
 
 from steelyard.errors import StudyError, UsageError
 from steelyard.workloads.scripts import resolve_scripts
 from steelyard.workloads.workload import Workload, find_workload, known_workloads
 
-DESCRIPTION = """
-name = "mine"
-title = "a workload of one table"
-scale_is = "rows"
-bytes_per_scale = 100
-[[tables]]
-name = "things"
-[scripts.look]
-rows = 1
-writes = false
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "workload.toml").write_text(DESCRIPTION)
-    (tmp_path / "schema.sql").write_text("CREATE TABLE things (n int);\n")
-    (tmp_path / "load.sql").write_text("INSERT INTO things SELECT generate_series(1, :scale);\n")
-    (tmp_path / "scripts" / "look.sql").write_text("SELECT :scale;\n")
-    return tmp_path
+    return write_folder(tmp_path)
 
 
 def test_a_folder_is_a_workload(folder: Path) -> None:
@@ -79,7 +63,80 @@ def test_the_digest_follows_the_files_that_decide_the_rows(folder: Path) -> None
     (folder / "scripts" / "look.sql").write_text("SELECT 1;")
     assert find_workload(str(folder)).digest() == before
     (folder / "load.sql").write_text("SELECT 1;")
-    assert find_workload(str(folder)).digest() != before
+    made_otherwise = find_workload(str(folder)).digest()
+    assert made_otherwise != before
+    (folder / "checks.sql").write_text("SELECT 'always wrong';")
+    assert find_workload(str(folder)).digest() != made_otherwise, "these rows were not checked"
+
+
+OPTIONS = """
+[options.width]
+title = "letters of a thing"
+default = 1
+[options.kind]
+title = "what things are"
+default = "plain"
+values = ["plain", "odd"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "option"),
+    [
+        ("load", "INSERT INTO things SELECT :width;", "width"),
+        ("schema", "\\if :kind_odd\n\\endif\nCREATE TABLE things (n int);", "kind"),
+        ("last", "INSERT INTO things SELECT :width;", "width"),
+    ],
+)
+def test_an_option_that_decides_the_rows_must_say_so(
+    tmp_path: Path, file: str, text: str, option: str
+) -> None:
+    write_folder(tmp_path, toml=OPTIONS, **{file: text})
+    with pytest.raises(UsageError, match=rf"{file}\.sql:1:\d+: undefined variable") as refused:
+        find_workload(str(tmp_path))
+    assert f'Option "{option}" decides what is loaded here' in str(refused.value)
+    write_folder(tmp_path, toml=OPTIONS.replace("default", "loads = true\ndefault"), **{file: text})
+    digests = {find_workload(str(tmp_path), {"width": n}).digest() for n in (5, 500)}
+    assert len(digests) == 2
+
+
+def test_checks_may_follow_options_that_decide_no_rows(tmp_path: Path) -> None:
+    write_folder(tmp_path, toml=OPTIONS, checks="SELECT 'wrong' WHERE :width = 0;")
+    assert find_workload(str(tmp_path), {"width": 2}).statements("checks.sql", 1) == [
+        "SELECT 'wrong' WHERE 2 = 0;"
+    ]
+
+
+def test_numbers_may_follow_the_options_that_load(folder: Path) -> None:
+    text = DESCRIPTION.replace("per_scale = 100", 'per_scale = "100 * :width + :kind_odd"')
+    options = OPTIONS.replace("default", "loads = true\ndefault")
+    (folder / "workload.toml").write_text(text + options)
+    workload = find_workload(str(folder), {"width": 7, "kind": "odd"})
+    assert workload.bytes_at(10) == 7_010
+    assert workload.largest_scale(7_010) == 10
+
+
+@pytest.mark.parametrize(
+    ("quantity", "words"),
+    [
+        ("100 * :width", 'undefined variable "width"'),
+        ("100 *", "syntax error at the end"),
+        ("0 - 1", "it is -1"),
+        ("1.5", "it is 1.5"),
+    ],
+)
+def test_a_number_that_is_none_names_its_key(folder: Path, quantity: str, words: str) -> None:
+    text = DESCRIPTION.replace("per_scale = 100", f'per_scale = "{quantity}"')
+    (folder / "workload.toml").write_text(text + OPTIONS)
+    with pytest.raises(UsageError, match=r'workload\.toml: key "bytes_per_scale": ') as refused:
+        find_workload(str(folder))
+    assert words in str(refused.value)
+
+
+def test_a_file_that_is_no_text_is_told_when_the_folder_is_read(folder: Path) -> None:
+    (folder / "load.sql").write_bytes(b"SELECT '\xff';")
+    with pytest.raises(UsageError, match=r'load\.sql": it is not UTF-8 text'):
+        find_workload(str(folder))
 
 
 def test_built_in_scripts_resolve_with_their_weights(pgbench: Workload) -> None:

@@ -16,8 +16,6 @@ from steelyard.workloads.workload import Workload, find_workload, known_workload
 if TYPE_CHECKING:
     from steelyard.workloads.database import GivenAddress
 
-_LOCAL = ("", "localhost", "127.0.0.1", "::1")
-
 sub = typer.Typer(
     invoke_without_command=True,
     help="List the workloads; load one into the cache or into a server.",
@@ -149,7 +147,9 @@ def _into_target(
     workload: Workload, scale: int, address: GivenAddress, replacing: bool
 ) -> dict[str, Any]:
     from steelyard.workloads.load import load
+    from steelyard.workloads.room import require_room_at
 
+    require_room_at(address, workload, scale, _say)
     report = load(workload, address, scale, _say, replacing=replacing)
     return {
         "seconds": round(report.seconds, 3),
@@ -166,7 +166,7 @@ def _address(target: str, yes: bool) -> GivenAddress:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    from steelyard.workloads.database import GivenAddress
+    from steelyard.workloads.database import GivenAddress, on_this_machine
 
     try:
         words = conninfo_to_dict(target)
@@ -176,8 +176,7 @@ def _address(target: str, yes: bool) -> GivenAddress:
         ) from error
     host = str(words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", ""))
     port = str(words.get("port") or os.environ.get("PGPORT", "5432"))
-    far = [each for each in host.split(",") if each not in _LOCAL and not each.startswith("/")]
-    if far and not yes:
+    if not yes and not all(on_this_machine(each) for each in host.split(",")):
         raise UsageError(
             f'not loading into "{host}", port {port}: it is not on this machine',
             hint='Say --yes to make and fill the database "steelyard" there.',
@@ -209,7 +208,7 @@ def _facts(workload: Workload) -> dict[str, Any]:
         "scale_is": workload.scale_is,
         "scale_name": workload.scale_name,
         "default_scale": workload.default_scale,
-        "bytes_per_scale": workload.bytes_per_scale,
+        "bytes_per_scale": workload.bytes_each,
         "options": options,
         "scripts": list(workload.scripts),
         "mix": workload.mix(),
@@ -217,7 +216,7 @@ def _facts(workload: Workload) -> dict[str, Any]:
 
 
 def _lines(workload: Workload) -> list[str]:
-    size = format_bytes(workload.bytes_per_scale)
+    size = format_bytes(workload.bytes_each)
     lines = [
         f"{workload.name}: {workload.title}",
         f"  {workload.scale_name} = {workload.default_scale}: {workload.scale_is}; {size} each",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from steelyard.engines.engine import Address
-from steelyard.workloads.database import connected, value
+from steelyard.errors import UsageError
+from steelyard.workloads.database import connected
+from steelyard.workloads.execution import named
 from steelyard.workloads.scripts import Script
 from steelyard.workloads.workload import DATABASE, Workload
 
@@ -26,11 +30,11 @@ def check(
     writers = [script.name for script in scripts if script.writes]
     if any(name not in workload.scripts for name in writers):
         return []
-    statements = workload.statements("checks.sql", scale)
+    files = ["checks.sql"]
     if len(writers) == 1:
-        statements += workload.statements(f"checks/{writers[0]}.sql", scale)
+        files.append(f"checks/{writers[0]}.sql")
     with connected(replace(address, database=DATABASE)) as connection:
-        return _found(connection, statements)
+        return _found(connection, workload, files, scale)
 
 
 def count_work(workload: Workload, address: Address) -> dict[str, float]:
@@ -38,19 +42,45 @@ def count_work(workload: Workload, address: Address) -> dict[str, float]:
     if not workload.counts:
         return {}
     with connected(replace(address, database=DATABASE)) as connection:
-        return {name: value(connection, query) for name, query in workload.counts.items()}
+        return counted(connection, workload)
+
+
+def counted(connection: psycopg.Connection, workload: Workload) -> dict[str, float]:
+    """The numbers by their names; UsageError: a query answers with anything but one number."""
+    return {name: _number(connection, workload, name) for name in workload.counts}
+
+
+def _number(connection: psycopg.Connection, workload: Workload, name: str) -> float:
+    query = workload.counts[name]
+    source = f'workload "{workload.name}": key "counts.{name}"'
+    with named(source, query):
+        cursor = connection.execute(query.encode())
+        rows = cursor.fetchall() if cursor.description else []
+    match rows:
+        case [(int() | float() | Decimal() as number,)] if isfinite(number):
+            return float(number)
+    first = ", ".join("NULL" if value is None else str(value) for value in rows[0]) if rows else ""
+    raise UsageError(
+        f"{source}: its answer is not one number",
+        detail=f"Rows: {len(rows)}" + (f"; the first: {first}" if rows else ""),
+        hint="Before any work, too, it must be a number: coalesce(max(id), 0).",
+    )
 
 
 def violations_after_load(
     connection: psycopg.Connection, workload: Workload, scale: int
 ) -> list[str]:
     """What is wrong with freshly loaded data: `checks.sql` holds before any work too."""
-    return _found(connection, workload.statements("checks.sql", scale))
+    return _found(connection, workload, ["checks.sql"], scale)
 
 
-def _found(connection: psycopg.Connection, statements: Sequence[str]) -> list[str]:
+def _found(
+    connection: psycopg.Connection, workload: Workload, files: Sequence[str], scale: int
+) -> list[str]:
     violations = []
-    for statement in statements:
-        for row in connection.execute(statement.encode()).fetchall():
-            violations.append(", ".join(str(told) for told in row))
+    for file in files:
+        for statement in workload.statements(file, scale):
+            with named(f'workload "{workload.name}": {file}', statement):
+                rows = connection.execute(statement.encode()).fetchall()
+            violations += [", ".join(str(told) for told in row) for row in rows]
     return violations

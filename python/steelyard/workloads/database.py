@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,9 @@ from steelyard.workloads.workload import DATABASE, Workload
 
 if TYPE_CHECKING:
     import psycopg
+
+# What psycopg ignores in closing a connection that broke is no second message to the user.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 MARKER = "steelyard_marker"
 """A database with this table was made by Steelyard; no other one is ever written to."""
@@ -29,6 +33,11 @@ class GivenAddress(Address):
         from psycopg.conninfo import make_conninfo
 
         return make_conninfo(self.words, dbname=self.database)
+
+
+def on_this_machine(host: str) -> bool:
+    """Whether a host of a connection string is this machine, or a socket on it."""
+    return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")
 
 
 @contextmanager
@@ -105,7 +114,7 @@ def mark(connection: psycopg.Connection, workload: Workload, scale: int, rows: i
 def value(connection: psycopg.Connection, query: str) -> int:
     """The one number that a query answers with."""
     row = connection.execute(query.encode()).fetchone()
-    assert row is not None  # aggregates and functions answer with one row
+    assert row is not None  # only aggregates and functions are asked here: one row
     return int(row[0])
 
 

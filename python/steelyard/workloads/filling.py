@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import COPY_HEADER, COPY_TRAILER, RowStream
 from steelyard.errors import ServerError, UsageError
+from steelyard.workloads.execution import execute, named
 from steelyard.workloads.pace import Pace
 from steelyard.workloads.side_by_side import Halt
 from steelyard.workloads.workload import Table, Workload
@@ -36,8 +37,26 @@ def rows_of(workload: Workload, table: Table, scale: int) -> RowStream | None:
         raise UsageError(f'workload "{workload.name}" is wrong', detail=str(error)) from error
 
 
+def require_generators(workload: Workload) -> None:
+    """UsageError unless there is somebody who makes the rows of each table."""
+    for table in workload.tables:
+        rows_of(workload, table, 1)
+
+
+def make(
+    connection: psycopg.Connection, workload: Workload, table: Table, schema: Sequence[str]
+) -> None:
+    """Make a table by its statements; UsageError: they make another one."""
+    source = f'workload "{workload.name}": schema.sql'
+    execute(connection, schema, source)
+    there = "SELECT to_regclass(%s) IS NOT NULL"
+    if connection.execute(there.encode(), (table.name,)).fetchone() != (True,):
+        raise UsageError(f'{source}: it makes no table "{table.name}"')
+
+
 def fill(
     connection: psycopg.Connection,
+    workload: Workload,
     table: Table,
     expected: int | None,
     schema: Sequence[str],
@@ -52,8 +71,7 @@ def fill(
     partitioned one. What the server then counts and sums up must be what was sent.
     """
     with connection.transaction():
-        for statement in schema:
-            connection.execute(statement.encode())
+        make(connection, workload, table, schema)
         if stream is None:
             return Filled(0, "")
         arrived = _copy(connection, table, stream, pace, halt)
@@ -78,7 +96,7 @@ def _copy(
     freeze = "" if _partitioned(connection, table.name) else ", FREEZE"
     columns = f" ({', '.join(table.columns)})" if table.columns else ""
     statement = f"COPY {table.name}{columns} FROM STDIN (FORMAT binary{freeze})"
-    with connection.cursor() as cursor:
+    with named(f'could not fill table "{table.name}"', statement), connection.cursor() as cursor:
         with cursor.copy(statement.encode()) as copy:
             copy.write(COPY_HEADER)
             before = 0

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from steelyard.engines.engine import Address
 from steelyard.errors import ServerError
-from steelyard.workloads.checks import violations_after_load
+from steelyard.workloads.checks import counted, violations_after_load
 from steelyard.workloads.database import begin_mark, connected, create_database, mark, value
-from steelyard.workloads.filling import Filled, fill, rows_of
+from steelyard.workloads.execution import execute
+from steelyard.workloads.filling import Filled, fill, require_generators, rows_of
 from steelyard.workloads.pace import Pace, Progress
 from steelyard.workloads.side_by_side import Halt, Piece, side_by_side
-from steelyard.workloads.statements import by_creation, by_table
+from steelyard.workloads.statements import by_creation, by_table, inserted
 from steelyard.workloads.workload import DATABASE, Table, Workload
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ def load(
     Tables side by side, each made and filled in one transaction (COPY FREEZE), then VACUUM ANALYZE;
     then the keys, side by side too; then what must come in order. EngineError: the database is
     there already, or the server is a standby. ServerError: the server's words, or rows that are
-    not those that were sent.
+    not those that were sent. UsageError: what the folder says cannot be loaded.
     """
     workload.check_scale(scale)
+    require_generators(workload)
     told = progress or (lambda _: None)
     started = time.monotonic()
     ours = create_database(address, replacing=replacing)
@@ -59,24 +61,23 @@ def load(
         begin_mark(connection)
         filled = _fill_tables(connection, ours, workload, scale, told)
         with connection.transaction():
-            _execute(workload.statements("load.sql", scale), connection)
-        counted = {t.name: _count(connection, t, scale, filled) for t in workload.tables}
+            _execute(connection, workload, "load.sql", scale)
+        rows = {t.name: _count(connection, workload, t, scale, filled) for t in workload.tables}
         _finish(connection, ours, workload, scale, told)
-        if last := workload.statements("last.sql", scale):
-            told("insert")
-            _execute(last, connection)
-        mark(connection, workload, scale, sum(counted.values()))
+        for table, more in _insert_last(connection, workload, scale, told).items():
+            rows[table] += more
+        mark(connection, workload, scale, sum(rows.values()))
         size = value(connection, "SELECT pg_database_size(current_database())")
     seconds = time.monotonic() - started
     digests = {name: one.digest for name, one in filled.items() if one.digest}
-    return LoadReport(sum(counted.values()), seconds, size, counted, digests)
+    return LoadReport(sum(rows.values()), seconds, size, rows, digests)
 
 
 def before_clients(workload: Workload, address: Address, scale: int) -> None:
     """Run `before.sql` in the loaded database of a server that has just been started."""
-    if statements := workload.statements("before.sql", scale):
+    if workload.statements("before.sql", scale):
         with connected(replace(address, database=DATABASE)) as connection:
-            _execute(statements, connection)
+            _execute(connection, workload, "before.sql", scale)
 
 
 def _fill_tables(
@@ -88,7 +89,7 @@ def _fill_tables(
 ) -> dict[str, Filled]:
     names = [table.name for table in workload.tables]
     before, groups = by_creation(workload.statements("schema.sql", scale), names)
-    _execute(before, connection)
+    execute(connection, before, _source(workload, "schema.sql"))
     pace, halt = Pace(told), Halt()
     filled: dict[str, Filled] = {}
 
@@ -97,10 +98,9 @@ def _fill_tables(
 
     def piece(table: Table, connection: psycopg.Connection) -> None:
         stream = streams[table.name]
-        per_scale = table.rows_per_scale
-        expected = None if per_scale is None else per_scale * scale
+        expected = workload.rows_at(table, scale)
         schema = groups.get(table.name, [])
-        filled[table.name] = fill(connection, table, expected, schema, stream, pace, halt)
+        filled[table.name] = fill(connection, workload, table, expected, schema, stream, pace, halt)
         connection.execute(f"VACUUM (ANALYZE) {table.name}".encode())
 
     told("load")
@@ -112,18 +112,24 @@ def _fill_tables(
 def _finish(
     connection: psycopg.Connection, ours: Address, workload: Workload, scale: int, told: Progress
 ) -> None:
-    """Statistics of what SQL has filled, keys, constraints, routines; then the checks."""
+    """Statistics of what SQL has filled, keys, constraints, routines; then checks and counts."""
     if workload.statements("load.sql", scale):
         told("vacuum")
         for table in workload.tables:
             connection.execute(f"VACUUM (FREEZE, ANALYZE) {table.name}".encode())
     told("make keys")
     groups = by_table(workload.statements("keys.sql", scale))
-    pieces: list[Piece] = [partial(_execute, group) for group in groups]
-    side_by_side(ours, pieces, _at_once(), Halt())
+    source, halt = _source(workload, "keys.sql"), Halt()
+
+    def piece(group: Sequence[str], connection: psycopg.Connection) -> None:
+        execute(connection, group, source, halt)
+
+    pieces: list[Piece] = [partial(piece, group) for group in groups]
+    side_by_side(ours, pieces, _at_once(), halt)
     for file in ("constraints.sql", "routines.sql"):
-        _execute(workload.statements(file, scale), connection)
+        _execute(connection, workload, file, scale)
     told("check")
+    counted(connection, workload)
     wrong = violations_after_load(connection, workload, scale)
     if wrong:
         raise ServerError(
@@ -132,9 +138,30 @@ def _finish(
         )
 
 
-def _execute(statements: Sequence[str], connection: psycopg.Connection) -> None:
-    for statement in statements:
-        connection.execute(statement.encode())
+def _insert_last(
+    connection: psycopg.Connection, workload: Workload, scale: int, told: Progress
+) -> dict[str, int]:
+    """Run `last.sql`; the rows it inserted by table, as its command tags tell: nobody looks."""
+    statements = workload.statements("last.sql", scale)
+    if statements:
+        told("insert")
+    found = inserted(statements, execute(connection, statements, _source(workload, "last.sql")))
+    for table in workload.tables:
+        expected = workload.last_rows_at(table, scale)
+        if expected is not None and found.get(table.name, 0) != expected:
+            raise ServerError(
+                f'could not fill table "{table.name}": '
+                f"last.sql inserted {found.get(table.name, 0)} rows, not {expected}"
+            )
+    return {table.name: found.get(table.name, 0) for table in workload.tables}
+
+
+def _execute(connection: psycopg.Connection, workload: Workload, file: str, scale: int) -> None:
+    execute(connection, workload.statements(file, scale), _source(workload, file))
+
+
+def _source(workload: Workload, file: str) -> str:
+    return f'workload "{workload.name}": {file}'
 
 
 def _at_once() -> int:
@@ -143,15 +170,19 @@ def _at_once() -> int:
 
 
 def _count(
-    connection: psycopg.Connection, table: Table, scale: int, filled: dict[str, Filled]
+    connection: psycopg.Connection,
+    workload: Workload,
+    table: Table,
+    scale: int,
+    filled: dict[str, Filled],
 ) -> int:
     """Rows of a table; those that have just been counted are not counted again."""
     if filled[table.name].digest:
         return filled[table.name].rows
     found = value(connection, f"SELECT count(*) FROM {table.name}")
-    if table.rows_per_scale is not None and found != table.rows_per_scale * scale:
+    expected = workload.rows_at(table, scale)
+    if expected is not None and found != expected:
         raise ServerError(
-            f'could not fill table "{table.name}": '
-            f"it has {found} rows, not {table.rows_per_scale * scale}"
+            f'could not fill table "{table.name}": it has {found} rows, not {expected}'
         )
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated
 
@@ -35,6 +35,14 @@ class Option(BaseModel):
             return ", ".join(self.values)
         return "true, false" if isinstance(self.default, bool) else f"{self.low} to {self.high}"
 
+    def variables(self, name: str, chosen: OptionValue) -> dict[str, str | int]:
+        """What scripts and SQL files see of it: a switch is 1 or 0, and so is each of its words.
+
+        A script can only ask whether a number is 0.
+        """
+        words = {f"{name}_{word}".replace("-", "_"): int(chosen == word) for word in self.values}
+        return {name: int(chosen) if isinstance(chosen, bool) else chosen, **words}
+
     def read(self, given: object) -> OptionValue | None:
         """The value that is meant; None where it is none of those possible."""
         if self.values:
@@ -58,9 +66,15 @@ class Mix(BaseModel):
 
 
 def choose(
-    workload: str, options: Mapping[str, Option], given: Mapping[str, object]
+    workload: str,
+    options: Mapping[str, Option],
+    given: Mapping[str, object],
+    scale_names: Sequence[str] = ("scale",),
 ) -> dict[str, OptionValue]:
-    """The value of every option; UsageError names one that is not there, or not like that."""
+    """The value of every option; UsageError names one that is not there, or not like that.
+
+    `scale_names` are what the scale is called: it is no option, but its advice names it.
+    """
     chosen: dict[str, OptionValue] = {name: option.default for name, option in options.items()}
     for name, value in given.items():
         if name not in options:
@@ -68,7 +82,8 @@ def choose(
             raise UsageError(
                 f'workload "{workload}" has no option "{name}"',
                 hint=(f'Did you mean "{near[0]}"? ' if near else "")
-                + (f"Its options: {', '.join(options)}." if options else "It has none."),
+                + (f"Its options: {', '.join(options)}. " if options else "It has none. ")
+                + f"Its scale is no option: {' or '.join(scale_names)} (a study: workload.scale).",
             )
         read = options[name].read(value)
         if read is None:

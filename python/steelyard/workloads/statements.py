@@ -1,4 +1,4 @@
-"""Tells which table a statement is about, so that tables can be made and keyed side by side."""
+"""Tells which table a statement is about: tables are made and keyed side by side, and counted."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _CONCERNS = re.compile(
     rf"|\bcreate\s+(?:unique\s+)?index\b.*?\bon\s+(?:only\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
+_INSERTS = re.compile(rf"\binsert\s+into\s+{_NAME}", re.IGNORECASE)
 
 
 def by_creation(
@@ -47,3 +48,13 @@ def by_table(statements: Iterable[str]) -> list[list[str]]:
             return [every]
         groups.setdefault((found[1] or found[2]).lower(), []).append(statement)
     return list(groups.values())
+
+
+def inserted(statements: Iterable[str], rows: Iterable[int]) -> dict[str, int]:
+    """Rows that INSERT put into each table, by what the command tags of its statements told."""
+    found: dict[str, int] = {}
+    for statement, told in zip(statements, rows, strict=True):
+        if into := _INSERTS.search(statement):
+            table = into[1].lower()
+            found[table] = found.get(table, 0) + max(0, told)
+    return found

@@ -18,27 +18,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.cache import Cache, free_bytes, open_cache, tree_bytes
+from steelyard.engines.cache import Cache, open_cache, tree_bytes
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.control import stopped_identifier
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError
-from steelyard.units import format_bytes
+from steelyard.workloads.filling import require_generators
 from steelyard.workloads.load import LoadReport, load
 from steelyard.workloads.pace import Progress
+from steelyard.workloads.room import require_room
 from steelyard.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from steelyard.engines.engine import Identity
     from steelyard.engines.postgres.postgres import Postgres
 
-FORMAT = 2
-"""Raised when the loader makes other bytes of the same workload."""
+FORMAT = 3
+"""Raised when the loader makes other bytes of the same workload, or lays them out otherwise."""
 
 DESCRIPTION = "template.json"
-
-_CLUSTER_BYTES = 120_000_000
-"""An empty cluster with its write-ahead log."""
 
 LOAD_SETTINGS: Mapping[str, str] = {
     # Nobody reads this cluster before it is whole and on disk: no log of the rows, no waiting.
@@ -54,8 +51,10 @@ LOAD_SETTINGS: Mapping[str, str] = {
     "maintenance_work_mem": "512MB",
     # Rows arrive in the order of their keys: workers made the keys no faster, on 28 % more CPU.
     "max_parallel_maintenance_workers": "0",
-    # One log segment is enough to start from, and every clone copies what stands there.
+    # One log segment is enough to start from, and every clone copies what stands there: the log
+    # of what SQL inserts is not kept for later use.
     "min_wal_size": "32MB",
+    "wal_recycle": "off",
 }
 
 
@@ -81,7 +80,8 @@ def template(
     home = cache.templates / key
     with _sole_maker(cache, key, told):
         if not trusted(home):
-            _require_room(cache, workload, scale, copies)
+            require_generators(workload)
+            require_room(cache, workload, scale, copies)
             shutil.rmtree(home, ignore_errors=True)
             _make(engine, workload, scale, cache, home, told)
     return home / "data"
@@ -141,20 +141,6 @@ def _sole_maker(cache: Cache, key: str, told: Progress) -> Iterator[None]:
             told("wait: another process is loading the same data")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _require_room(cache: Cache, workload: Workload, scale: int, copies: int) -> None:
-    one = workload.bytes_at(scale) + _CLUSTER_BYTES
-    needed, free = one * (1 + copies), free_bytes(cache.templates)
-    if free < needed:
-        fits = workload.largest_scale(free // (1 + copies) - _CLUSTER_BYTES)
-        raise EngineError(
-            f'could not load workload "{workload.name}" at scale {scale}: '
-            f"{format_bytes(needed)} are needed, {format_bytes(free)} are free",
-            detail=f'Needed under "{cache.root}" for the loaded data and {copies} copies of it.',
-            hint=(f"Scale {fits} would fit. " if fits else "")
-            + "Free some room, choose a smaller scale, or move the cache: STEELYARD_CACHE.",
-        )
 
 
 def _make(

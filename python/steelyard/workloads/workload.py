@@ -6,7 +6,7 @@ A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (row
 after it), `before.sql` (on every server of an epoch, before its clients come), `checks.sql` (every
 row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes)
 and `scripts/*.sql`. SQL files are cut into statements by pgbench's rules and may use `:scale` and
-the workload's options.
+the workload's options; those that make rows only the options that load.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from steelyard._core import script_statements
 from steelyard.errors import UsageError
 from steelyard.workloads.option import Mix, Option, OptionValue, choose
+from steelyard.workloads.quantity import Quantity, evaluated
 
 DATABASE = "steelyard"
 """Every workload is loaded into a database of this name."""
@@ -54,8 +55,10 @@ class Table(_Model):
     """A table of the workload and how many rows it has."""
 
     name: _Name
-    rows_per_scale: Annotated[int, Field(ge=0)] | None = None
-    """None: not known beforehand, so not verified."""
+    rows_per_scale: Quantity | None = None
+    """Before `last.sql`. None: not known beforehand, so not verified."""
+    last_per_scale: Quantity | None = None
+    """Inserted by `last.sql`. None: not verified."""
     generator: str | None = None
     """Who makes its rows, a name of `crates/datagen`; None: nobody, or `load.sql`."""
     columns: Annotated[tuple[_Name, ...], BeforeValidator(_words)] = ()
@@ -82,7 +85,7 @@ class Workload(_Model):
     """What `workloads load --set` may call it beside "scale"."""
     default_scale: Annotated[int, Field(ge=1)] = 1
     max_scale: Annotated[int, Field(ge=1)] = 2**31 - 1
-    bytes_per_scale: Annotated[int, Field(ge=1)]
+    bytes_per_scale: Quantity
     """Size of the loaded database for each unit of scale, keys included."""
     bytes_fixed: Annotated[int, Field(ge=0)] = 0
     """Size of what does not grow with the scale."""
@@ -121,23 +124,54 @@ class Workload(_Model):
             )
 
     def bytes_at(self, scale: int) -> int:
-        """About how large the loaded database is."""
-        return self.bytes_per_scale * scale + self.bytes_fixed
+        """About how large the loaded database is, with the chosen options."""
+        return self.bytes_each * scale + self.bytes_fixed
+
+    @property
+    def bytes_each(self) -> int:
+        """About how large the loaded database is for each unit of scale, 1 at least."""
+        return max(1, self.quantity("bytes_per_scale", self.bytes_per_scale))
+
+    @property
+    def inserts(self) -> bool:
+        """Whether SQL makes rows of it, which the server logs."""
+        return any(self.source(file).exists() for file in ("load.sql", "last.sql"))
 
     def largest_scale(self, room: int) -> int:
         """The largest scale whose database is no larger than `room` bytes; 0: none."""
-        return min(self.max_scale, max(0, room - self.bytes_fixed) // self.bytes_per_scale)
+        return min(self.max_scale, max(0, room - self.bytes_fixed) // self.bytes_each)
+
+    def rows_at(self, table: Table, scale: int) -> int | None:
+        """Rows of a table before `last.sql`; None: not known."""
+        if table.rows_per_scale is None:
+            return None
+        return scale * self.quantity(f"tables.{table.name}.rows_per_scale", table.rows_per_scale)
+
+    def last_rows_at(self, table: Table, scale: int) -> int | None:
+        """Rows that `last.sql` inserts into a table; None: not known."""
+        if table.last_per_scale is None:
+            return None
+        return scale * self.quantity(f"tables.{table.name}.last_per_scale", table.last_per_scale)
+
+    def quantity(self, key: str, quantity: Quantity) -> int:
+        """A number that may follow the options; UsageError names its key."""
+        try:
+            return evaluated(quantity, self._seen(loading=True))
+        except ValueError as error:
+            path = self.folder / _DESCRIPTION
+            raise UsageError(f'{path}: key "{key}": {error}') from error
 
     def variables(self, scale: int) -> dict[str, str | int]:
         """The variables that its scripts and SQL files see; a switch is 1 or 0."""
-        options: dict[str, str | int] = {
-            n: int(v) if isinstance(v, bool) else v for n, v in self.chosen.items()
-        }
+        return {"scale": scale, **self._seen(loading=False), **self.begins}
+
+    def _seen(self, *, loading: bool) -> dict[str, str | int]:
+        """The variables of all options, or of those that load."""
+        options: dict[str, str | int] = {}
         for name, option in self.options.items():
-            for word in option.values:  # a script can only ask whether a number is 0
-                key = f"{name}_{word}".replace("-", "_")
-                options[key] = int(self.chosen.get(name) == word)
-        return {"scale": scale, **options, **self.begins}
+            if name in self.chosen and (option.loads or not loading):
+                options |= option.variables(name, self.chosen[name])
+        return options
 
     def mix(self) -> dict[str, int]:
         """The scripts of the first mix that fits the chosen options, with their weights."""
@@ -175,21 +209,40 @@ class Workload(_Model):
     def statements(self, file: str, scale: int) -> list[str]:
         """The statements of one of its SQL files, `:scale` filled in; none if it has no such file.
 
-        UsageError names file, line and column of what cannot be parsed.
+        UsageError names file, line and column of what cannot be parsed, and an option that decides
+        what is loaded without saying so: other values of it would find what is there.
         """
         path = self.source(file)
         if not path.exists():
             return []
-        variables = {name: str(value) for name, value in self.variables(scale).items()}
+        loads = file in LOADING_FILES
+        seen = {"scale": scale, **self._seen(loading=True)} if loads else self.variables(scale)
+        variables = {name: str(value) for name, value in seen.items()}
         try:
             return script_statements(str(path), path.read_text(), variables)
+        except UnicodeDecodeError as error:
+            raise UsageError(f'could not read "{path}": it is not UTF-8 text') from error
         except ValueError as error:
-            raise UsageError(f'workload "{self.name}" is wrong', detail=str(error)) from error
+            hidden = self._hidden(str(error)) if loads else None
+            hint = f'Option "{hidden}" decides what is loaded here: it needs loads = true.'
+            raise UsageError(
+                f'workload "{self.name}" is wrong',
+                detail=str(error),
+                hint=hint if hidden else None,
+            ) from error
+
+    def _hidden(self, said: str) -> str | None:
+        """The option that was not seen because it does not load, where that is what was said."""
+        for name, option in self.options.items():
+            variables = option.variables(name, self.chosen.get(name, option.default))
+            if any(f'undefined variable "{each}"' in said for each in variables):
+                return name
+        return None
 
     def digest(self) -> str:
-        """A hash of everything that decides which bytes a load makes."""
+        """A hash of all that decides which bytes a load makes, and whether they are right."""
         known = hashlib.sha256()
-        for file in (_DESCRIPTION, *LOADING_FILES):
+        for file in (_DESCRIPTION, *LOADING_FILES, "checks.sql"):
             path = self.source(file)
             if file == _DESCRIPTION and self.loads_as is not None:
                 path = _BUILT_IN / self.loads_as / file
@@ -227,8 +280,21 @@ def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> W
     for mix in workload.mixes:
         if stray := [name for name in mix.scripts if name not in workload.scripts]:
             raise UsageError(f'{path}: key "mixes": there is no script "{stray[0]}"')
-    values = choose(workload.name, workload.options, chosen or {})
-    return workload.model_copy(update={"chosen": values})
+    scale_names = sorted({"scale", workload.scale_name})
+    values = choose(workload.name, workload.options, chosen or {}, scale_names)
+    workload = workload.model_copy(update={"chosen": values})
+    _require_readable(workload)
+    return workload
+
+
+def _require_readable(workload: Workload) -> None:
+    """UsageError unless its SQL files and numbers have a meaning with the chosen options."""
+    for file in (*LOADING_FILES, "before.sql", "checks.sql"):
+        workload.statements(file, workload.default_scale)
+    workload.bytes_at(workload.default_scale)
+    for table in workload.tables:
+        workload.rows_at(table, workload.default_scale)
+        workload.last_rows_at(table, workload.default_scale)
 
 
 def _inherited(found: dict[str, Any]) -> dict[str, Any]:
