@@ -111,7 +111,7 @@ def test_what_an_epoch_begins_with_is_done_once_and_fills_the_pages_alike(
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"access": "page"}, {"durable": True}, {"window": 5, "readers": 4}]
+    "options", [{}, {"access": "page"}, {"durable": True}, {"window": 5}]
 )
 def test_every_read_finds_a_page_of_its_own(
     options: dict[str, object], engine18: Postgres, place: Path, serve: Serve
@@ -126,7 +126,7 @@ def test_every_read_finds_a_page_of_its_own_on_the_older_version_too(
 
 
 def drives(options: dict[str, object], engine: Postgres, place: Path, serve: Serve) -> None:
-    workload = chosen(**{"readers": 4, **options})
+    workload = chosen(**options)
     with serve(clone_of(workload, engine, place)) as address:
         before = ask(address, WRITTEN)
         drive(workload, address, SCALE, 20)
@@ -155,7 +155,7 @@ def test_the_first_sequential_scan_logs_every_new_page_and_the_next_ones_none(
 def test_pages_that_are_used_up_are_not_read_twice(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    workload = chosen(readers=4)
+    workload = chosen()
     with (
         serve(clone_of(workload, engine18, place)) as address,
         pytest.raises(AssertionError, match="wrong_rows"),

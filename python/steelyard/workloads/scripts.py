@@ -63,7 +63,7 @@ def script_variables(
     workload: Workload, scale: int, variables: Mapping[str, str | int | float]
 ) -> dict[str, str]:
     """Every variable a script may use, automatic ones as the first client sees them."""
-    automatic = {"client_id": 0, "random_seed": 0, "default_seed": 0}
+    automatic = {"client_id": 0, "clients": 1, "random_seed": 0, "default_seed": 0}
     every = {**automatic, **workload.variables(scale), **variables}
     return {name: str(value) for name, value in every.items()}
 
