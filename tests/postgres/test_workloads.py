@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from underway import QUICK, Underway
 
+from steelyard.readings.record import Record
 from steelyard.workloads.workload import find_workload
 
 pytestmark = pytest.mark.postgres
@@ -134,11 +135,15 @@ def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
 def test_queries_are_weighed_once_each_within_seconds(start: Start) -> None:
     smaller = ("--set", "workload.scale=1", "--set", "budget.epochs=2")
     counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 0}")
+    smaller += ("--set", "workload.options.refresh=true")
     weighing = start("record", "queries", *smaller, *counted, "--set", "arm.settings.work_mem=64MB")
     assert weighing.end() == 0, weighing.said
     verdict = weighing.verdict
     [contrast] = verdict["contrasts"]
     assert (contrast["metric"], contrast["higher_is_better"]) == ("geometric_mean", False)
     assert contrast["verdict"] != "invalid", contrast["threats"]
-    assert [row["query"] for row in verdict["queries"]] == [f"q{n:02}" for n in range(1, 23)]
+    told = [(row["query"], row["aside"]) for row in verdict["queries"]]
+    refreshed = [("rf1", True), ("rf2", True)]
+    assert told == [*((f"q{n:02}", False) for n in range(1, 23)), *refreshed]
     assert all(row["control_ms"] > 0 and row["arm_ms"] > 0 for row in verdict["queries"])
+    assert Record(weighing.record).read("plan.json")["blocks_per_epoch"] == 24

@@ -8,7 +8,7 @@ of background work, its visit ends with that work, and cost "whole" charges it a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -38,6 +38,7 @@ class Visit:
     position: int
     each: int | None = None  # executions of each client
     script: str | None = None  # which one, where scripts are taken in turn and each is a visit
+    aside: bool = False  # whether this one is in no geometric mean
 
 
 def lay_out(
@@ -49,10 +50,11 @@ def lay_out(
     length_ns: int | None = None,
     each: int | None = None,
     scripts: Sequence[str] = (),
+    aside: Collection[str] = (),
 ) -> tuple[list[Visit], list[Visit]]:
     """The warm-up and the measured visits of an epoch: in each block every arm once, as drawn.
 
-    Of `scripts` a block takes one, in turn.
+    Of `scripts` a block takes one, in turn; those `aside` are in no geometric mean.
     """
     every = [
         Visit(
@@ -63,6 +65,7 @@ def lay_out(
             position=position,
             each=each,
             script=scripts[block % len(scripts)] if scripts else None,
+            aside=bool(scripts) and scripts[block % len(scripts)] in aside,
         )
         for block, order in enumerate(design.blocks(epoch, warmup_blocks + measured_blocks))
         for position, arm in enumerate(order)
@@ -278,6 +281,8 @@ def _freezable(instance: Instance) -> Freezable:
 def _line(visit: Visit, answer: dict[str, Any], *, debt_ns: int) -> dict[str, Any]:
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
     named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
+    if visit.aside:
+        named["aside"] = True
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell
     return {**answer, **placed, **named, "debt_ns": debt_ns}

@@ -11,6 +11,7 @@ from steelyard.errors import ServerError, StudyError
 from steelyard.readings.progress import Progress
 from steelyard.study.plan import draw_design
 from steelyard.study.study import Study
+from steelyard.weighing.counted import require_whole_passes
 from steelyard.weighing.kinship import Kinship, compare_builds
 from steelyard.weighing.laboratory import Laboratory
 from steelyard.weighing.recording import Kept
@@ -65,6 +66,7 @@ def _arms(
     """Every arm with its engine and its data; what is wrong is said before data is loaded."""
     engines = laboratory.engines(study)
     _require_connections(study)
+    require_whole_passes(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, Choosy):

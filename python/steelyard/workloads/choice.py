@@ -32,6 +32,7 @@ def complete(choice: WorkloadChoice) -> WorkloadChoice:
             "options": dict(workload.chosen),
             "scripts": choice.scripts or workload.mix(),
             "streams": workload.streams_of(choice.clients) if own else choice.streams,
+            "aside": workload.aside if own else choice.aside,
             "mode": choice.mode or workload.mode,
         }
     )
