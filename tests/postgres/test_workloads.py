@@ -110,6 +110,15 @@ def test_queries_are_weighed_one_by_one_and_by_their_geometric_mean(start: Start
     assert all(row["control_ms"] > 0 for row in verdict["queries"])
 
 
+def test_keying_times_are_refused_in_slices_by_time_and_nothing_is_loaded(start: Start) -> None:
+    work = ("--set", "workload=tproc-c", "--set", "workload.options.thinking=true")
+    weighing = start("record", "settings", "--set", "arm.settings.work_mem=8MB", *work)
+    assert weighing.end() == 2, weighing.said
+    assert 'cannot cut slices by time: a transaction of script "new-order"' in weighing.said
+    assert "load" not in weighing.said.splitlines()
+    assert not weighing.record.exists()
+
+
 def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
     work = ("--set", "workload=insert-read", "--set", "workload.options={added = 50}")
     work += ("--set", "workload.scale=20", "--set", "workload.clients=2")

@@ -18,13 +18,15 @@ from steelyard.engines.engine import Freezable, Instance, Placeable
 from steelyard.errors import EngineError, StudyError
 from steelyard.study.plan import Design
 from steelyard.study.study import Study
+from steelyard.units import format_duration
 from steelyard.weighing.background import BackgroundWork
 from steelyard.weighing.laboratory import Creditor, Laboratory
 from steelyard.weighing.stalls import Stall, Stalls
 from steelyard.workloads.scripts import Script
 
 DRAIN_CAP_NS = 5_000_000_000
-"""Longest wait for clients after the bell; a stuck one is cancelled and charged until then."""
+"""Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
+cancelled and charged until then."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,27 @@ def lay_out(
     return every[:cut], every[cut:]
 
 
+def longest_pause_ns(scripts: Iterable[Script]) -> int:
+    """About the longest that a transaction of any of these scripts sleeps by itself."""
+    return max((script.pause_ns for script in scripts), default=0)
+
+
+def require_no_long_pause(study: Study, scripts: Sequence[Script]) -> None:
+    """StudyError where slices are cut by time and transactions sleep for longer than a border may
+    take: the pilot alone has hundreds of borders, and each would wait for the last client."""
+    pause_ns = longest_pause_ns(scripts)
+    if study.budget.counted is not None or pause_ns <= DRAIN_CAP_NS:
+        return
+    slowest = next(script.name for script in scripts if script.pause_ns == pause_ns)
+    raise StudyError(
+        f'cannot cut slices by time: a transaction of script "{slowest}" sleeps for up to about '
+        f"{format_duration(pause_ns)}",
+        detail="At the end of every slice its last client would be waited for.",
+        hint='Cut them by executions, --set "budget.counted={each = 1, blocks = 2, warmup = 0}", '
+        "or put such a load on one server: steelyard drive.",
+    )
+
+
 class Load:
     """The driver's connections to every arm of one epoch."""
 
@@ -102,7 +125,7 @@ class Load:
             seed=seed,
             mode=study.workload.mode or "prepared",
             orders=_orders(study, scripts),
-            drain_cap_ns=DRAIN_CAP_NS,
+            drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
             scripts=tuple(
                 DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
             ),
@@ -207,7 +230,11 @@ class Load:
         instance.place(wanted)
 
     def _place_again(self, answer: Mapping[str, Any]) -> None:
-        """A client that was cancelled or thrown out came back with another backend."""
+        """A client that was cancelled or thrown out came back with another backend.
+
+        The driver has gone on meanwhile and may have lost that one too: then it is left out, and
+        the line of a later slice tells of the next.
+        """
         back = answer.get("reconnected", ())
         if back and self._standing[answer["arm"]].running:
             self._place(answer["arm"], [(client, pid) for client, pid in back])
