@@ -197,3 +197,17 @@ def test_the_geometric_mean_weighs_every_block_alike_and_keeps_what_was_given_up
     given_up = [off[0], slice_of(1, 0, 0, 3_600_000_000)]
     limited = read_epoch(epoch_of(on, given_up), "off", "on", "geometric_mean")
     assert limited.d == pytest.approx((math.log(2) + math.log(4)) / 2), "with its limit"
+
+
+def test_the_geometric_mean_weighs_every_query_alike_and_leaves_out_what_stands_aside() -> None:
+    def took(block: int, script: str, ms: int) -> SliceTotals:
+        one = slice_of(block, 0, 1, ms * 1_000_000)
+        return dataclasses.replace(one, script=script, aside=script == "rf1")
+
+    on = [took(0, "rf1", 1), took(1, "q1", 1), took(2, "q2", 5), took(3, "q1", 1)]
+    off = [took(0, "rf1", 9), took(1, "q1", 2), took(2, "q2", 5), took(3, "q1", 8)]
+    one = read_epoch(epoch_of(on, off), "off", "on", "geometric_mean")
+    of_q1 = (math.log(2) + math.log(8)) / 2
+    assert one.d == pytest.approx((of_q1 + math.log(1)) / 2)
+    assert one.blocks == 3
+    assert read_epoch(epoch_of(on, off), "off", "on", "throughput").blocks == 4

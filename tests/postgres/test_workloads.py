@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from underway import QUICK, Underway
 
+from steelyard.readings.record import Record
 from steelyard.workloads.workload import find_workload
 
 pytestmark = pytest.mark.postgres
@@ -109,9 +110,18 @@ def test_queries_are_weighed_one_by_one_and_by_their_geometric_mean(start: Start
     assert all(row["control_ms"] > 0 for row in verdict["queries"])
 
 
+def test_keying_times_are_refused_in_slices_by_time_and_nothing_is_loaded(start: Start) -> None:
+    work = ("--set", "workload=tproc-c", "--set", "workload.options.thinking=true")
+    weighing = start("record", "settings", "--set", "arm.settings.work_mem=8MB", *work)
+    assert weighing.end() == 2, weighing.said
+    assert 'cannot cut slices by time: a transaction of script "new-order"' in weighing.said
+    assert "load" not in weighing.said.splitlines()
+    assert not weighing.record.exists()
+
+
 def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
     work = ("--set", "workload=insert-read", "--set", "workload.options={added = 50}")
-    work += ("--set", "workload.scale=20", "--set", "workload.clients=1")
+    work += ("--set", "workload.scale=20", "--set", "workload.clients=2")
     counted = ("--set", "budget.counted={each = 5, blocks = 2, warmup = 1}")
     weighing = start("record", "checksums", *work, *counted, "--set", "budget.epochs=2")
     assert weighing.end() == 0, weighing.said
@@ -121,10 +131,10 @@ def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
         for row in verdict["probes"]
         if row["counter"] == "wal_full_page_images" and row["median"]
     }
-    # 165 pages have new rows; the slices of an epoch touch 15 of them, the other probes 10.
-    assert images == {("on", "first_touch"): 10, ("on", "sequential_scan"): 165 - 15 - 10}
+    # 165 pages have new rows; either client touches 15 of its own in an epoch, the other probes 10.
+    assert images == {("on", "first_touch"): 10, ("on", "sequential_scan"): 165 - 30 - 10}
     wal = next(x for x in verdict["causes"] if x["metric"] == "wal_bytes_per_transaction")
-    # Beside the pages of the reads there are some of the catalog, in 15 executions.
+    # Beside the pages of the reads there are some of the catalog, in 30 executions.
     assert wal["control_value"] > 8_000
     assert wal["arm_value"] < 1_000
     [contrast] = verdict["contrasts"]
@@ -134,11 +144,15 @@ def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
 def test_queries_are_weighed_once_each_within_seconds(start: Start) -> None:
     smaller = ("--set", "workload.scale=1", "--set", "budget.epochs=2")
     counted = ("--set", "budget.counted={each = 1, blocks = 22, warmup = 0}")
+    smaller += ("--set", "workload.options.refresh=true")
     weighing = start("record", "queries", *smaller, *counted, "--set", "arm.settings.work_mem=64MB")
     assert weighing.end() == 0, weighing.said
     verdict = weighing.verdict
     [contrast] = verdict["contrasts"]
     assert (contrast["metric"], contrast["higher_is_better"]) == ("geometric_mean", False)
     assert contrast["verdict"] != "invalid", contrast["threats"]
-    assert [row["query"] for row in verdict["queries"]] == [f"q{n:02}" for n in range(1, 23)]
+    told = [(row["query"], row["aside"]) for row in verdict["queries"]]
+    refreshed = [("rf1", True), ("rf2", True)]
+    assert told == [*((f"q{n:02}", False) for n in range(1, 23)), *refreshed]
     assert all(row["control_ms"] > 0 and row["arm_ms"] > 0 for row in verdict["queries"])
+    assert Record(weighing.record).read("plan.json")["blocks_per_epoch"] == 24

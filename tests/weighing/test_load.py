@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.weighing.load import backend_processors, driver_processors
+from steelyard.errors import StudyError
+from steelyard.study.read import read_study
+from steelyard.units import NS_PER_S
+from steelyard.weighing.load import (
+    backend_processors,
+    driver_processors,
+    require_no_long_pause,
+)
+from steelyard.workloads.scripts import Script
 
 
 def test_symmetric_puts_backend_k_beside_the_thread_of_client_k() -> None:
@@ -36,3 +44,17 @@ def test_one_processor_is_shared_in_every_placement() -> None:
 
 def test_a_client_that_came_back_is_placed_where_its_number_says() -> None:
     assert backend_processors({3: 99}, [0, 1], "symmetric") == {99: [1]}
+
+
+def test_slices_by_time_are_refused_where_transactions_sleep_for_longer_than_a_border() -> None:
+    nap, sleep = (
+        Script(name, "", 1, None, writes=False, pause_ns=seconds * NS_PER_S)
+        for name, seconds in (("nap", 4), ("sleep", 40))
+    )
+    by_time = read_study("settings")
+    require_no_long_pause(by_time, [nap])
+    with pytest.raises(StudyError, match='script "sleep" sleeps for up to about 40 s') as refused:
+        require_no_long_pause(by_time, [nap, sleep])
+    assert "budget.counted" in str(refused.value)
+    by_executions = read_study("settings", ["budget.counted={each = 1, blocks = 1}"])
+    require_no_long_pause(by_executions, [nap, sleep])

@@ -27,7 +27,7 @@ def plan_of(
         threads=min(2, clients),
         mode=workload.mode,
         seed=7,
-        variables=workload.variables(scale),
+        variables={"clients": clients, **workload.variables(scale)},
     )
     return plan, scripts
 

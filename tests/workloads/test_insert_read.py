@@ -111,7 +111,14 @@ def test_what_an_epoch_begins_with_is_done_once_and_fills_the_pages_alike(
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"access": "page"}, {"durable": True}, {"window": 5, "readers": 4}]
+    "options",
+    [
+        {},
+        {"access": "page"},
+        {"durable": True},
+        {"access": "page", "durable": True},
+        {"window": 5},
+    ],
 )
 def test_every_read_finds_a_page_of_its_own(
     options: dict[str, object], engine18: Postgres, place: Path, serve: Serve
@@ -126,7 +133,7 @@ def test_every_read_finds_a_page_of_its_own_on_the_older_version_too(
 
 
 def drives(options: dict[str, object], engine: Postgres, place: Path, serve: Serve) -> None:
-    workload = chosen(**{"readers": 4, **options})
+    workload = chosen(**options)
     with serve(clone_of(workload, engine, place)) as address:
         before = ask(address, WRITTEN)
         drive(workload, address, SCALE, 20)
@@ -138,24 +145,27 @@ def drives(options: dict[str, object], engine: Postgres, place: Path, serve: Ser
     assert pages * 8_000 < written < pages * 8_300 + 80 * 400
 
 
+@pytest.mark.parametrize("durable", [False, True])
 def test_the_first_sequential_scan_logs_every_new_page_and_the_next_ones_none(
-    engine18: Postgres, place: Path, serve: Serve
+    durable: bool, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    workload = chosen(access="scan")
+    workload = chosen(access="scan", durable=durable)
     with serve(clone_of(workload, engine18, place)) as address:
         positions = [ask(address, WRITTEN)]
         for _ in range(2):
             drive(workload, address, SCALE, 1, clients=1)
             positions.append(ask(address, WRITTEN))
+        assert ask(address, "SELECT count(*) FROM visits") == (2 if durable else 0)
     first, second = positions[1] - positions[0], positions[2] - positions[1]
     assert PAGES * 8_000 < first < PAGES * 8_300
     assert second < 8_000
 
 
+@pytest.mark.parametrize("access", ["index", "page"])
 def test_pages_that_are_used_up_are_not_read_twice(
-    engine18: Postgres, place: Path, serve: Serve
+    access: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    workload = chosen(readers=4)
+    workload = chosen(access=access)
     with (
         serve(clone_of(workload, engine18, place)) as address,
         pytest.raises(AssertionError, match="wrong_rows"),

@@ -64,6 +64,12 @@ def test_a_workload_that_loads_as_another_shares_its_load() -> None:
     assert "hammerdb-payment" not in own.scripts
 
 
+def test_a_profile_that_a_workload_has_no_scripts_for_is_refused() -> None:
+    with pytest.raises(UsageError, match='value for option "profile" of workload') as refused:
+        find_workload("tproc-c-client", {"profile": "hammerdb"})
+    assert "Accepted: spec." in str(refused.value)
+
+
 def test_a_study_names_a_workload_and_gets_its_scale_and_mix() -> None:
     study = completed(read_study("settings", ["workload=tproc-c"]))
     assert study.workload.scale == 10

@@ -137,18 +137,20 @@ def _log_ratio(arm: ArmTotals, control: ArmTotals, works: list[bool], metric: st
 
 
 def _geometric_log_ratio(arm: ArmTotals, control: ArmTotals) -> float:
-    """ln of the ratio of geometric means: the mean of the log ratios of the times of the blocks.
+    """ln of the ratio of geometric means: the mean of the log ratios of the times of the blocks,
+    and of a query that has several blocks first their mean, so that each query weighs the same.
 
     A query that failed or was given up counts with the time that it took until then: a timeout
     counts as its limit and is never dropped. NaN where no block has both arms.
     """
     of_control = {one.block: one for one in control.slices}
-    ratios = [
-        math.log(max(one.busy_ns, 1)) - math.log(max(of_control[one.block].busy_ns, 1))
-        for one in arm.slices
-        if one.block in of_control
-    ]
-    return float(np.mean(ratios)) if ratios else math.nan
+    ratios: dict[str | int, list[float]] = {}
+    for one in arm.slices:
+        if one.block in of_control and not one.aside:
+            both = (max(one.busy_ns, 1), max(of_control[one.block].busy_ns, 1))
+            own = ratios.setdefault(one.script or one.block, [])
+            own.append(math.log(both[0]) - math.log(both[1]))
+    return float(np.mean([np.mean(own) for own in ratios.values()])) if ratios else math.nan
 
 
 def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[float]:
@@ -159,7 +161,9 @@ def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[fl
         log_metric(one, arm.clients, metric)
         - log_metric(of_control[one.block], control.clients, metric)
         for one in arm.slices
-        if one.transactions > 0 and one.block in of_control
+        if one.transactions > 0
+        and one.block in of_control
+        and not (one.aside and metric == GEOMETRIC_MEAN)
     ]
 
 

@@ -178,7 +178,8 @@ class Placeable(Protocol):
     """Its processes can be pinned to processors."""
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
-        """Pin each process id to its processors, by a child with the server's own user id."""
+        """Pin each process id to its processors, by a child with the server's own user id; one that
+        has ended is left out."""
 
 
 @runtime_checkable

@@ -124,4 +124,5 @@ def _slice_totals(line: Json) -> SliceTotals:
         latency_sum_ns=line["latency_sum_ns"],
         failed=line.get("failed", 0),
         script=line.get("script"),
+        aside=line.get("aside", False),
     )

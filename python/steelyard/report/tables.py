@@ -99,10 +99,14 @@ def query_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
             "control": amount(row.get("control_ms"), "ms"),
             "arm": amount(row.get("arm_ms"), "ms"),
             "reading": reading(row),
-            "note": _unfinished(row),
+            "note": "; ".join(filter(None, (_unfinished(row), _aside(row)))),
         }
         for row in rows
     ]
+
+
+def _aside(row: Facts) -> str:
+    return "not in the mean" if row.get("aside") else ""
 
 
 def _unfinished(row: Facts) -> str:

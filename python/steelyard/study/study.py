@@ -119,6 +119,9 @@ class WorkloadChoice(_Model):
     streams: tuple[tuple[str, ...], ...] = ()
     """Scripts in the order in which a client goes through them: client k through stream k mod n.
     None: each transaction draws its script by weight."""
+    aside: tuple[str, ...] = ()
+    """Scripts of the streams that are timed, but are in no geometric mean and count as no block:
+    what comes before and after the queries."""
     clients: Annotated[int, Field(ge=1)] = 8
     threads: Annotated[int, Field(ge=0)] = 0
     """Driver threads; 0: one a processor, never more than clients."""
@@ -138,7 +141,8 @@ class Decision(_Model):
     """What is decided, on which metric, at which margin."""
 
     metric: Literal["throughput", "latency_mean", "geometric_mean"] = "throughput"
-    """geometric_mean: of the times that each block's slices took; with counted slices only."""
+    """geometric_mean: of the times that each block's slices took, every script weighted alike where
+    it is a slice of its own; with counted slices only."""
     margin: Annotated[Fraction, Field(gt=0, lt=0.5)] = 0.01
     first_verdict: bool = False
     open_ended: bool = False
@@ -159,7 +163,8 @@ class Counted(_Model):
     each: Annotated[int, Field(ge=1)]
     """Executions of each client in a slice."""
     blocks: Annotated[int, Field(ge=1, le=10_000)]
-    """Measured blocks of an epoch, every arm once in each."""
+    """Measured blocks of an epoch, every arm once in each. Where each script of a stream is a slice
+    of its own: whole passes through the stream, without what stands aside."""
     warmup: Annotated[int, Field(ge=0, le=10_000)] = 1
     """Blocks before them."""
 

@@ -91,13 +91,16 @@ def _mean_us_of(statement: str) -> Read:
 
 def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
     """The time of each query in milliseconds, where each is a slice of its own, with how many were
-    not finished: what fails or is given up counts with the time that it took until then."""
-    scripts = {one.script for epoch in epochs for one in epoch.arms[control].slices}
-    names = sorted(name for name in scripts if name is not None)
+    not finished: what fails or is given up counts with the time that it took until then. What
+    stands aside of the geometric mean comes last."""
+    slices = [one for epoch in epochs for one in epoch.arms[control].slices]
+    aside = {one.script: one.aside for one in slices if one.script is not None}
+    names = sorted(aside, key=lambda name: (aside[name], name))
     found = contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
     return [
         {
             "query": one.name,
+            "aside": aside[one.name],
             **contrast_row(one, control, arm, "ms"),
             "control_unfinished": _unfinished(epochs, control, one.name),
             "arm_unfinished": _unfinished(epochs, arm, one.name),

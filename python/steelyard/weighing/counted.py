@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.analysis.looks import DEFAULT_S0
 from steelyard.analysis.placement import choose_placement
+from steelyard.errors import StudyError
 from steelyard.readings.progress import Progress
 from steelyard.readings.totals import slice_busy_ns
 from steelyard.study.plan import Design
@@ -32,16 +33,55 @@ def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit
     """
     counted = study.budget.counted
     assert counted is not None  # whoever asks has seen it
-    streams = study.workload.streams
-    alone = bool(streams) and study.workload.clients == 1 and counted.each == 1
+    warmup, blocks = counted_blocks(study, counted)
     return lay_out(
         design,
         epoch,
-        counted.warmup,
-        counted.blocks,
+        warmup,
+        blocks,
         each=counted.each,
-        scripts=streams[0] if alone else (),
+        scripts=_one_by_one(study, counted),
+        aside=study.workload.aside,
     )
+
+
+def counted_blocks(study: Study, counted: Counted) -> tuple[int, int]:
+    """Warm-up and measured blocks of an epoch. Where scripts are taken one by one the study counts
+    queries: every pass through the stream has a block more for each script that stands aside."""
+    stream = _one_by_one(study, counted)
+    if not stream:
+        return counted.warmup, counted.blocks
+    queries = _queries(stream, study)
+    return counted.warmup // queries * len(stream), counted.blocks // queries * len(stream)
+
+
+def require_whole_passes(study: Study) -> None:
+    """StudyError where an epoch would end within a stream: some queries would weigh more."""
+    counted = study.budget.counted
+    stream = _one_by_one(study, counted) if counted is not None else ()
+    if counted is None or not stream:
+        return
+    queries = _queries(stream, study)
+    if not queries:
+        raise StudyError("workload.aside: no script of the stream is left to be weighed")
+    for key, blocks in (("warmup", counted.warmup), ("blocks", counted.blocks)):
+        if blocks % queries:
+            raise StudyError(
+                f"budget.counted.{key}: {blocks} blocks end within a stream of {queries} queries",
+                detail="Some queries would then be done more often than others.",
+                hint=f"--set budget.counted.{key}={-(-blocks // queries) * queries}",
+            )
+
+
+def _one_by_one(study: Study, counted: Counted) -> tuple[str, ...]:
+    """The scripts that the only client takes in turn, where each is a slice; else none."""
+    streams = study.workload.streams
+    alone = bool(streams) and study.workload.clients == 1 and counted.each == 1
+    return streams[0] if alone else ()
+
+
+def _queries(stream: Sequence[str], study: Study) -> int:
+    return sum(script not in study.workload.aside for script in stream)
 
 
 def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:
@@ -78,7 +118,7 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         visit_ns=visit_ns,
         placement=placement,
         placement_why=placement_why,
-        warmup_ns=counted.warmup * len(design.arms) * visit_ns,
+        warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
         upkeep="restore",
         upkeep_why="what an epoch used up is put back",
         s0=DEFAULT_S0,

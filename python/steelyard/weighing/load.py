@@ -8,7 +8,7 @@ of background work, its visit ends with that work, and cost "whole" charges it a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -18,13 +18,15 @@ from steelyard.engines.engine import Freezable, Instance, Placeable
 from steelyard.errors import EngineError, StudyError
 from steelyard.study.plan import Design
 from steelyard.study.study import Study
+from steelyard.units import format_duration
 from steelyard.weighing.background import BackgroundWork
 from steelyard.weighing.laboratory import Creditor, Laboratory
 from steelyard.weighing.stalls import Stall, Stalls
 from steelyard.workloads.scripts import Script
 
 DRAIN_CAP_NS = 5_000_000_000
-"""Longest wait for clients after the bell; a stuck one is cancelled and charged until then."""
+"""Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
+cancelled and charged until then."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Visit:
     position: int
     each: int | None = None  # executions of each client
     script: str | None = None  # which one, where scripts are taken in turn and each is a visit
+    aside: bool = False  # whether this one is in no geometric mean
 
 
 def lay_out(
@@ -49,10 +52,11 @@ def lay_out(
     length_ns: int | None = None,
     each: int | None = None,
     scripts: Sequence[str] = (),
+    aside: Collection[str] = (),
 ) -> tuple[list[Visit], list[Visit]]:
     """The warm-up and the measured visits of an epoch: in each block every arm once, as drawn.
 
-    Of `scripts` a block takes one, in turn.
+    Of `scripts` a block takes one, in turn; those `aside` are in no geometric mean.
     """
     every = [
         Visit(
@@ -63,12 +67,34 @@ def lay_out(
             position=position,
             each=each,
             script=scripts[block % len(scripts)] if scripts else None,
+            aside=bool(scripts) and scripts[block % len(scripts)] in aside,
         )
         for block, order in enumerate(design.blocks(epoch, warmup_blocks + measured_blocks))
         for position, arm in enumerate(order)
     ]
     cut = warmup_blocks * len(design.arms)
     return every[:cut], every[cut:]
+
+
+def longest_pause_ns(scripts: Iterable[Script]) -> int:
+    """About the longest that a transaction of any of these scripts sleeps by itself."""
+    return max((script.pause_ns for script in scripts), default=0)
+
+
+def require_no_long_pause(study: Study, scripts: Sequence[Script]) -> None:
+    """StudyError where slices are cut by time and transactions sleep for longer than a border may
+    take: the pilot alone has hundreds of borders, and each would wait for the last client."""
+    pause_ns = longest_pause_ns(scripts)
+    if study.budget.counted is not None or pause_ns <= DRAIN_CAP_NS:
+        return
+    slowest = next(script.name for script in scripts if script.pause_ns == pause_ns)
+    raise StudyError(
+        f'cannot cut slices by time: a transaction of script "{slowest}" sleeps for up to about '
+        f"{format_duration(pause_ns)}",
+        detail="At the end of every slice its last client would be waited for.",
+        hint='Cut them by executions, --set "budget.counted={each = 1, blocks = 2, warmup = 0}", '
+        "or put such a load on one server: steelyard drive.",
+    )
 
 
 class Load:
@@ -99,7 +125,7 @@ class Load:
             seed=seed,
             mode=study.workload.mode or "prepared",
             orders=_orders(study, scripts),
-            drain_cap_ns=DRAIN_CAP_NS,
+            drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
             scripts=tuple(
                 DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
             ),
@@ -204,7 +230,11 @@ class Load:
         instance.place(wanted)
 
     def _place_again(self, answer: Mapping[str, Any]) -> None:
-        """A client that was cancelled or thrown out came back with another backend."""
+        """A client that was cancelled or thrown out came back with another backend.
+
+        The driver has gone on meanwhile and may have lost that one too: then it is left out, and
+        the line of a later slice tells of the next.
+        """
         back = answer.get("reconnected", ())
         if back and self._standing[answer["arm"]].running:
             self._place(answer["arm"], [(client, pid) for client, pid in back])
@@ -278,6 +308,8 @@ def _freezable(instance: Instance) -> Freezable:
 def _line(visit: Visit, answer: dict[str, Any], *, debt_ns: int) -> dict[str, Any]:
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
     named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
+    if visit.aside:
+        named["aside"] = True
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell
     return {**answer, **placed, **named, "debt_ns": debt_ns}

@@ -14,6 +14,7 @@ from steelyard.readings.record import FORMAT, Record
 from steelyard.study.plan import block_count
 from steelyard.study.study import Study
 from steelyard.weighing.choices import Choices
+from steelyard.weighing.counted import counted_blocks
 from steelyard.weighing.load import thread_count
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.setup import Setup
@@ -58,7 +59,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "judged": study.decision.judged,
         "epoch_ns": design.epoch_ns,
         "blocks_per_epoch": (
-            study.budget.counted.blocks
+            counted_blocks(study, study.budget.counted)[1]
             if study.budget.counted is not None
             else block_count(design.epoch_ns, len(design.arms), choices.visit_ns)
         ),

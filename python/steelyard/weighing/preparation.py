@@ -11,8 +11,10 @@ from steelyard.errors import ServerError, StudyError
 from steelyard.readings.progress import Progress
 from steelyard.study.plan import draw_design
 from steelyard.study.study import Study
+from steelyard.weighing.counted import require_whole_passes
 from steelyard.weighing.kinship import Kinship, compare_builds
 from steelyard.weighing.laboratory import Laboratory
+from steelyard.weighing.load import require_no_long_pause
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stand import Prepared, Stand
@@ -32,6 +34,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     study, began_ns = kept.question.study, laboratory.now_ns()
     try:
         scripts = laboratory.scripts(study)
+        require_no_long_pause(study, scripts)
         arms, kinship = _arms(study, laboratory, progress)
         stand = Stand(arms, laboratory.slot, laboratory.write_back)
         cost, cost_why = which_cost(study, scripts)
@@ -65,6 +68,7 @@ def _arms(
     """Every arm with its engine and its data; what is wrong is said before data is loaded."""
     engines = laboratory.engines(study)
     _require_connections(study)
+    require_whole_passes(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, Choosy):

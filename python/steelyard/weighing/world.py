@@ -127,9 +127,10 @@ class World:
         write_back(self._run.directory)
 
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
-        """Variables that every script sees, `scale` among them."""
-        scale = chosen_scale(study.workload)
-        return {**chosen_workload(study.workload).variables(scale), **study.workload.variables}
+        """Variables that every script sees, `scale` and the number of `clients` among them."""
+        choice = study.workload
+        own = chosen_workload(choice).variables(chosen_scale(choice))
+        return {"clients": choice.clients, **own, **choice.variables}
 
     def before_clients(self, instance: Instance, study: Study) -> None:
         """`before.sql` of the study's workload."""

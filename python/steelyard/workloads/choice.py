@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.study.study import Study, WorkloadChoice
+from steelyard.workloads.idle import refuse_idle
 from steelyard.workloads.workload import Workload, find_workload
 
 
@@ -17,15 +18,21 @@ def chosen_scale(choice: WorkloadChoice) -> int:
 
 
 def complete(choice: WorkloadChoice) -> WorkloadChoice:
-    """The choice with the workload's own scale, options and mix where a study says nothing."""
+    """The choice with the workload's own scale, options and mix where a study says nothing.
+
+    UsageError: an option was chosen that changes nothing of what is driven.
+    """
     workload = chosen_workload(choice)
     own = not choice.scripts
+    if own:
+        refuse_idle(workload, choice.clients)
     return choice.model_copy(
         update={
             "scale": chosen_scale(choice),
             "options": dict(workload.chosen),
             "scripts": choice.scripts or workload.mix(),
             "streams": workload.streams_of(choice.clients) if own else choice.streams,
+            "aside": workload.aside if own else choice.aside,
             "mode": choice.mode or workload.mode,
         }
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from steelyard._core import script_statements
 from steelyard.errors import StudyError
+from steelyard.workloads.pauses import longest_pause_ns
 from steelyard.workloads.workload import Workload
 
 # What a statement can begin its writing with. A function that writes is not seen: a study then
@@ -31,6 +32,8 @@ class Script:
     rows: int | None
     """Rows each transaction must return in all; None: not known."""
     writes: bool
+    pause_ns: int = 0
+    """About the longest that one transaction sleeps by itself; 0: none does."""
 
 
 def resolve_scripts(
@@ -55,7 +58,8 @@ def resolve_scripts(
         if name not in workload.scripts:
             writes = any(_WRITES.search(statement) for statement in statements)
             script = Script(name, script.text, weight, None, writes)
-        resolved.append(script)
+        pause_ns = longest_pause_ns(name, script.text, defined)
+        resolved.append(replace(script, pause_ns=pause_ns))
     return resolved
 
 
@@ -63,7 +67,7 @@ def script_variables(
     workload: Workload, scale: int, variables: Mapping[str, str | int | float]
 ) -> dict[str, str]:
     """Every variable a script may use, automatic ones as the first client sees them."""
-    automatic = {"client_id": 0, "random_seed": 0, "default_seed": 0}
+    automatic = {"client_id": 0, "clients": 1, "random_seed": 0, "default_seed": 0}
     every = {**automatic, **workload.variables(scale), **variables}
     return {name: str(value) for name, value in every.items()}
 

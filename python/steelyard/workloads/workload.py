@@ -192,6 +192,12 @@ class Workload(_Model):
         return tuple(taken)
 
     @property
+    def aside(self) -> tuple[str, ...]:
+        """The scripts around the first client's stream that are switched on: no queries."""
+        on = (pair for switch, pair in self.around.items() if self.chosen.get(switch))
+        return tuple(script for pair in on for script in pair)
+
+    @property
     def loading(self) -> dict[str, OptionValue]:
         """The chosen values of the options that decide what is loaded."""
         return {name: self.chosen[name] for name, o in self.options.items() if o.loads}

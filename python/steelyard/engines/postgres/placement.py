@@ -11,7 +11,8 @@ from steelyard.errors import EngineError
 
 
 def pin(account: Account, processors: Mapping[int, Sequence[int]]) -> None:
-    """Pin each process id to its processors; EngineError names the first that could not be.
+    """Pin each process id to its processors; EngineError names the first that could not be. One
+    that has ended needs none and is left out.
 
     sched_setaffinity(2) wants CAP_SYS_NICE or the target's user id; root in a container lacks the
     first, so the call is made by a child that has the second.
@@ -24,6 +25,8 @@ def pin(account: Account, processors: Mapping[int, Sequence[int]]) -> None:
         for pid, allowed in wanted.items():
             try:
                 os.sched_setaffinity(pid, allowed)
+            except ProcessLookupError:
+                continue
             except OSError as error:
                 return [pid, error.errno or 0]
         return None
@@ -38,7 +41,6 @@ def pin(account: Account, processors: Mapping[int, Sequence[int]]) -> None:
 
 
 _DETAILS = {
-    errno.ESRCH: "The process has ended.",
     errno.EINVAL: "None of these processors may be used here (container, cpuset).",
     errno.EPERM: "The process belongs to another account than the server's.",
 }

@@ -10,12 +10,12 @@
 -- Behind what was there before, pages begin anew: 61 rows each.
 \set first 1000 * :scale + (61 - 1000 * :scale % 61) % 61 + 1
 \set last 1000 * :scale + 10 * :scale * :added - 40 * 61
-\set id :first + (:page * :readers + :client_id) * 61 + :turn % 3 * 20
--- Pages that are used up, or kept for the probes, have no such row.
-\if :id > :last
-\set id 0
-\endif
+\set id :first + (:page * :clients + :client_id) * 61 + :turn % 3 * 20
 \set block (:id - 1) / 61
+-- In place of pages that are used up, or kept for the probes, one that is not there.
+\if :id > :last
+\set block 4000000000
+\endif
 SELECT sum(value) FROM measurements
  WHERE ctid >= ('(' || :block::bigint || ',0)')::tid
    AND ctid < ('(' || :block::bigint + 1 || ',0)')::tid

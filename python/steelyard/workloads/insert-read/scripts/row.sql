@@ -10,7 +10,7 @@
 -- Behind what was there before, pages begin anew: 61 rows each.
 \set first 1000 * :scale + (61 - 1000 * :scale % 61) % 61 + 1
 \set last 1000 * :scale + 10 * :scale * :added - 40 * 61
-\set id :first + (:page * :readers + :client_id) * 61 + :turn % 3 * 20
+\set id :first + (:page * :clients + :client_id) * 61 + :turn % 3 * 20
 -- Pages that are used up, or kept for the probes, have no such row.
 \if :id > :last
 \set id 0
