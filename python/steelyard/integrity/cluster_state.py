@@ -61,6 +61,19 @@ class Layout:
         """The name of this cluster's directory in every tablespace (common/relpath.h)."""
         return f"PG_{self.major}_{self.catalog_version}"
 
+    @property
+    def replayed_from(self) -> int | None:
+        """From which LSN on pages on disk may be older than they were, without a lost write.
+
+        Replay begins at the latest restartpoint and puts every page back to what it was when the
+        log first held it whole, also over a newer one (XLogReadBufferForRedoExtended of
+        access/transam/xlogutils.c). It may be written like that, and need not be written again
+        before the next restartpoint: a stop without one leaves it so. The control file has a
+        minRecoveryPoint from the start of archive recovery to the first checkpoint of the server's
+        own, which a promotion does not wait for (CreateEndOfRecoveryRecord of xlog.c).
+        """
+        return self.redo if self.min_recovery_point else None
+
 
 @dataclass(frozen=True)
 class ClusterState:
