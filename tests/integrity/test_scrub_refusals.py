@@ -21,7 +21,7 @@ pytestmark = pytest.mark.postgres
 
 FileOf = Callable[..., Path]
 PAGE = 8192
-WAITED_S = 10
+WAITED_S = 1
 
 
 def scrubbed(path: Path, **asked: object) -> Outcome:
@@ -32,16 +32,20 @@ def scrubbed(path: Path, **asked: object) -> Outcome:
 def pipe(path: Path) -> Iterator[None]:
     """A pipe into which nobody writes; whoever waits for it all the same is let go on."""
 
+    done = threading.Event()
+
     def release() -> None:
-        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+        while not done.wait(WAITED_S):
+            os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
 
     os.mkfifo(path)
-    timer = threading.Timer(WAITED_S, release)
-    timer.start()
+    releasing = threading.Thread(target=release)
+    releasing.start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
+        releasing.join()
         path.unlink()
 
 
