@@ -118,6 +118,7 @@ class ScanAsked(TypedDict):
     origin: Origin | None
     most_lsn: int  # no page can have a higher one: it is not kept in the catalogue
     compare: bool  # with the catalogue that is there
+    replayed_from: int | None  # pages of an LSN from here on may be older than they were
 
 class Scanned(TypedDict):
     files: int
@@ -127,6 +128,8 @@ class Scanned(TypedDict):
     dismissed: list[tuple[int, int, Told]]  # sound at a later look, or gone
     uncounted: int  # wrong blocks beyond the 10,000 that are listed
     unchecked: int  # those of them that were too many to be looked at again
+    behind: int  # older than they were, as replay leaves them
+    unwritten: str | None  # why the catalogue could not be written
     vanished: list[str]
     denied: list[tuple[str, str]]
 

@@ -46,12 +46,20 @@ def test_damage_under_a_running_server_is_found_and_named(
         ((plan,), *_) = execute(cluster, f"EXPLAIN {select}")
         assert plan.startswith("Tid Scan"), "the rest of the table is left alone"
     assert outcome.life is Life.RUNNING
+    assert any("looked at again, up to 0.8 s later" in note for note in outcome.notes)
     named = {f.owner.relation: f for f in outcome.bad if f.owner}
     assert set(named) == {"public.plain", "public.plain_pkey"}
     assert named["public.plain_pkey"].owner.of == "public.plain"  # type: ignore[union-attr]
     facts = named["public.plain"].to_json()
     assert "SELECT ctid, * FROM public.plain WHERE ctid = ANY" in facts["sql"]
     assert "REINDEX" in named["public.plain_pkey"].to_json()["advice"]
+
+
+def test_what_nobody_looked_at_again_is_not_said_to_have_been(made: Made, cluster: Cluster) -> None:
+    with running(made):
+        outcome = scrubbed(cluster.directory, max_rate=0.0)
+    assert any("the server runs" in note for note in outcome.notes)
+    assert not any("looked at again" in note for note in outcome.notes)
 
 
 def test_a_page_that_is_whole_at_a_later_look_is_no_damage(
@@ -184,6 +192,8 @@ def test_a_torn_page_of_a_crashed_cluster_waits_for_replay_and_is_healed_by_it(
     assert any("--crashed" in note for note in unsure.notes)
     torn = scrubbed(cluster.directory, gaps_s=QUICK, crashed=True)
     assert [f.block for f in torn.needs_replay] == [3]
+    told = torn.to_json()["needs_replay"][0]["advice"]
+    assert told.startswith("Nothing yet: recovery makes it right."), "no advice for damage"
     assert (torn.bad_blocks, torn.exit_status) == (0, 0)
     with running(made):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from integrity.conftest import Made, back_up, backed_up, execute, page_of, plant
 from steelyard.cli.scrubbed import render
 from steelyard.engines.postgres.cluster import Cluster
 from steelyard.errors import UsageError
+from steelyard.integrity.cluster_state import format_lsn
 from steelyard.integrity.outcome import Outcome
 from steelyard.integrity.scrub import Asked, scrub
 
@@ -149,3 +151,25 @@ def test_a_table_that_grows_into_a_new_segment_during_a_backup_is_no_damage(
     assert outcome.bad == ()
     assert [f.reason for f in outcome.needs_replay] == ["missing segment"]
     assert outcome.exit_status == 0
+
+
+@pytest.mark.parametrize("beyond", [100, 0])
+def test_a_file_of_a_backup_that_was_cut_off_is_damaged_wherever_it_ends(
+    made: Made, cluster: Cluster, file_of: FileOf, beyond: int
+) -> None:
+    with backed_up(made, "cut") as place:
+        plain = place / file_of("plain").relative_to(cluster.directory)
+        size = plain.stat().st_size
+        os.truncate(plain, 50 * PAGE + beyond)
+        outcome = scrubbed(place)
+        manifest = (place / "backup_manifest").read_text()
+        start = f'"Start-LSN": "{format_lsn(outcome.layout.redo - PAGE)}"'
+        earlier = re.sub('"Start-LSN": "[^"]+"', start, manifest)
+        (place / "backup_manifest").write_text(earlier)
+        unknown = scrubbed(place)
+    assert [(f.block, f.reason) for f in outcome.bad] == [(50, "short")]
+    assert outcome.bad[0].missing_bytes == size - 50 * PAGE - beyond
+    assert (outcome.needs_replay, outcome.exit_status) == ((), 1)
+    assert "bytes are missing" in render(outcome)
+    # Another backup's manifest says nothing; within a page the file was not growing all the same.
+    assert [f.block for f in unknown.bad] == ([50] if beyond else [])

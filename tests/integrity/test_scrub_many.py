@@ -26,6 +26,7 @@ def asked(catalogue: Path | None = None, compare: bool = False) -> dict[str, obj
         "origin": ORIGIN if catalogue else None,
         "most_lsn": 1 << 40,
         "compare": compare,
+        "replayed_from": None,
     }
 
 

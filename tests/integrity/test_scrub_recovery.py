@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -149,6 +150,27 @@ def test_a_write_that_a_crash_took_is_no_lost_write_when_the_log_has_it(
     outcome = scrubbed(cluster.directory, crashed=True, catalogue=catalogue)
     assert [(f.block, f.reason) for f in outcome.needs_replay] == [(3, "backwards")]
     assert [(f.block, f.reason) for f in outcome.bad] == [(4, "backwards")]
+
+
+def test_a_file_that_ends_within_a_page_is_excused_where_it_can_have_been_growing(
+    made: Made, cluster: Cluster, file_of: FileOf
+) -> None:
+    plain = file_of("plain")
+    redo = crashed(made)
+    os.truncate(plain, 50 * PAGE + 100)
+    outcome = scrubbed(cluster.directory, crashed=True)
+    assert ([(f.block, f.reason) for f in outcome.bad], outcome.needs_replay) == (
+        [(50, "short")],
+        (),
+    )
+    page = bytearray(with_lsn(page_of(plain, 48), redo + 8))
+    page[8:10] = page_checksum(bytes(page), 48).to_bytes(2, "little")
+    plant(plain, 48 * PAGE, bytes(page) + bytes(PAGE))  # extended by a page that is not filled yet
+    outcome = scrubbed(cluster.directory, crashed=True)
+    assert (outcome.bad, [(f.block, f.reason) for f in outcome.needs_replay]) == (
+        (),
+        [(50, "short")],
+    )
 
 
 def test_a_segment_that_grew_before_a_crash_is_filled_up_by_recovery(

@@ -3,6 +3,7 @@
 mod datagen;
 mod drill;
 mod driver;
+mod os_error;
 mod pages;
 mod scan;
 mod script;

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use steelyard_pages::{ControlError, ControlFile};
 
+use crate::os_error;
+
 fn to_python(error: ControlError) -> PyErr {
     match error {
-        ControlError::Io(error) => PyOSError::new_err(error),
+        ControlError::Io(error) => os_error::to_python(error),
         other => PyValueError::new_err(other.to_string()),
     }
 }

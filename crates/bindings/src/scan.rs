@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use steelyard_pages as pages;
-use steelyard_pages::{Entry, Event, Kernel, Origin, Progress, Suspect, Writer};
+use steelyard_pages::{Entry, Event, Fault, Kernel, Origin, Progress, Suspect, Writer, Wrong};
 
+use crate::os_error;
 use crate::scrub::{inner_segments, read_catalogue, told, Segment, Told};
 
 /// Damaged blocks that are told one by one; the others are only counted.
@@ -35,6 +36,7 @@ struct Asked {
     origin: Option<(u64, u32, u32, u32, u64, i64, u32)>,
     most_lsn: u64,
     compare: bool,
+    replayed_from: Option<u64>,
 }
 
 impl Asked {
@@ -66,6 +68,12 @@ impl Asked {
         })
     }
 
+    /// Whether replay from an LSN on explains that a page is older than it was.
+    fn is_explained(&self, wrong: &Wrong) -> bool {
+        let from = self.replayed_from.unwrap_or(u64::MAX);
+        wrong.fault == Fault::Backwards && wrong.before >= from
+    }
+
     fn writer(&self) -> PyResult<Option<Writer>> {
         let (Some(path), Some(origin)) = (&self.catalogue, self.origin) else {
             return Ok(None);
@@ -81,12 +89,19 @@ impl Asked {
             time,
             digest,
         };
-        Ok(Some(Writer::create(path, &origin, self.most_lsn)?))
+        let writer = Writer::create(path, &origin, self.most_lsn);
+        Ok(Some(writer.map_err(os_error::to_python)?))
     }
 }
 
-#[derive(Default)]
-struct Seen {
+struct Seen<'a> {
+    asked: &'a Asked,
+    /// Of the catalogue that is being written, if there is one.
+    writer: Option<Writer>,
+    /// Why the catalogue could not be written to its end.
+    unwritten: Option<String>,
+    /// Older than they were, as replay leaves them.
+    behind: u64,
     suspects: Vec<Suspect>,
     /// Wrong beyond those that are kept: nobody looks at them again.
     unchecked: u64,
@@ -98,17 +113,35 @@ struct Seen {
     failure: Option<PyErr>,
 }
 
-impl Seen {
+impl<'a> Seen<'a> {
+    fn new(asked: &'a Asked, writer: Option<Writer>) -> Self {
+        Self {
+            asked,
+            writer,
+            unwritten: None,
+            behind: 0,
+            suspects: Vec::new(),
+            unchecked: 0,
+            vanished: Vec::new(),
+            denied: Vec::new(),
+            done: Vec::new(),
+            unsound: HashSet::new(),
+            failure: None,
+        }
+    }
+
     fn take(
         &mut self,
         event: Event,
         segments: &[pages::Segment],
         earlier: &[Option<&[u8]>],
-        writer: &mut Option<Writer>,
         unlogged: &HashSet<(u32, u32, u32)>,
-        progress: &Progress,
     ) {
-        if let Event::Wrong { segment, .. } = &event {
+        if let Event::Wrong { segment, wrong, .. } = &event {
+            if self.asked.is_explained(wrong) {
+                self.behind += 1;
+                return;
+            }
             self.unsound.insert(*segment);
         }
         match event {
@@ -130,7 +163,7 @@ impl Seen {
                 // What was known of it stays known.
                 if let Some(before) = earlier.get(segment).copied().flatten() {
                     let unknown = vec![Entry::default(); before.len() / pages::ENTRY_BYTES];
-                    self.keep(&segments[segment], &unknown, Some(before), writer, progress);
+                    self.keep(&segments[segment], &unknown, Some(before));
                 }
             }
             Event::Done {
@@ -142,27 +175,34 @@ impl Seen {
                 let each = &segments[segment];
                 let is_unlogged = unlogged.contains(&identity(each));
                 if pages::is_catalogued(each, is_unlogged) {
-                    self.keep(each, &entries, earlier[segment], writer, progress);
+                    self.keep(each, &entries, earlier[segment]);
                 }
             }
         }
     }
 
-    /// Puts a segment's entries into the catalogue that is being written, if there is one.
-    fn keep(
-        &mut self,
-        segment: &pages::Segment,
-        entries: &[Entry],
-        earlier: Option<&[u8]>,
-        writer: &mut Option<Writer>,
-        progress: &Progress,
-    ) {
-        let added = writer
-            .as_mut()
-            .map(|writer| writer.add(segment, entries, earlier));
-        if let Some(Err(error)) = added {
-            self.failure.get_or_insert(PyOSError::new_err(error));
-            progress.stop.store(true, Ordering::Relaxed);
+    /// Puts a segment's entries into the catalogue. Where it cannot, the scan goes on without one.
+    fn keep(&mut self, segment: &pages::Segment, entries: &[Entry], earlier: Option<&[u8]>) {
+        let Some(mut writer) = self.writer.take() else {
+            return;
+        };
+        match writer.add(segment, entries, earlier) {
+            Ok(()) => self.writer = Some(writer),
+            Err(error) => {
+                self.unwritten = Some(os_error::words(&error));
+                writer.abandon();
+            }
+        }
+    }
+
+    /// Puts the catalogue in the place of the one before, unless the scan did not come to its end.
+    fn finish(&mut self) {
+        match self.writer.take() {
+            Some(writer) if self.failure.is_none() => {
+                self.unwritten = writer.finish().err().map(|error| os_error::words(&error));
+            }
+            Some(writer) => writer.abandon(),
+            None => {}
         }
     }
 
@@ -216,24 +256,21 @@ fn scan_segments<'py>(
                 .and_then(|c| c.entries(s))
         })
         .collect();
-    let mut writer = asked.writer()?;
+    let writer = asked.writer()?;
     let counts = Progress::default();
     let gaps: Vec<Duration> = asked
         .gaps_s
         .iter()
         .map(|s| Duration::from_secs_f64(*s))
         .collect();
-    let (mut seen, checked) = py.detach(|| {
-        let seen = std::cell::RefCell::new(Seen::default());
+    let (mut seen, mut checked) = py.detach(|| {
+        let seen = std::cell::RefCell::new(Seen::new(&asked, writer));
         pages::scan(
             &inner,
             &earlier,
             &options,
             &counts,
-            |event| {
-                let mut seen = seen.borrow_mut();
-                seen.take(event, &inner, &earlier, &mut writer, &unlogged, &counts);
-            },
+            |event| seen.borrow_mut().take(event, &inner, &earlier, &unlogged),
             || seen.borrow_mut().tell(&counts, &progress, 0),
         );
         let mut seen = seen.into_inner();
@@ -256,29 +293,21 @@ fn scan_segments<'py>(
         };
         (seen, checked)
     });
-    finish_catalogue(writer, seen.failure.is_none())?;
+    let found = checked.wrong.len();
+    checked.wrong.retain(|s| !asked.is_explained(&s.wrong));
+    seen.behind += (found - checked.wrong.len()) as u64;
+    py.detach(|| seen.finish());
     if let Some(error) = seen.failure.take() {
         return Err(error);
     }
     answer(py, &segments, &counts, &seen, &checked)
 }
 
-fn finish_catalogue(writer: Option<Writer>, whole: bool) -> PyResult<()> {
-    match writer {
-        Some(writer) if whole => Ok(writer.finish()?),
-        Some(writer) => {
-            writer.abandon();
-            Ok(())
-        }
-        None => Ok(()),
-    }
-}
-
 fn answer<'py>(
     py: Python<'py>,
     segments: &[PyRef<'py, Segment>],
     counts: &Progress,
-    seen: &Seen,
+    seen: &Seen<'_>,
     checked: &pages::Rechecked,
 ) -> PyResult<Bound<'py, PyDict>> {
     let listed = |suspects: &[Suspect]| -> Vec<(usize, u32, Told)> {
@@ -298,6 +327,8 @@ fn answer<'py>(
     let untold = checked.wrong.len().saturating_sub(MOST_TOLD) as u64;
     found.set_item("uncounted", untold + seen.unchecked)?;
     found.set_item("unchecked", seen.unchecked)?;
+    found.set_item("behind", seen.behind)?;
+    found.set_item("unwritten", seen.unwritten.as_deref())?;
     let vanished: Vec<String> = seen.vanished.iter().map(|s| label(*s)).collect();
     found.set_item("vanished", vanished)?;
     let denied: Vec<(String, String)> = seen

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_pages as pages;
 use steelyard_pages::{Catalogue, Fork, Kernel};
+
+use crate::os_error;
 
 /// A stretch of a file that holds a segment of a relation fork.
 #[pyclass(frozen, get_all)]
@@ -95,7 +97,9 @@ fn walk_cluster(
     directory: PathBuf,
     tablespace_version: String,
 ) -> PyResult<(Vec<Segment>, LeftOut, LeftOut)> {
-    let found = py.detach(|| pages::walk(&directory, &tablespace_version))?;
+    let found = py
+        .detach(|| pages::walk(&directory, &tablespace_version))
+        .map_err(os_error::to_python)?;
     let segments = found.segments.into_iter().map(Segment::of).collect();
     let told = |left_out: Vec<pages::Skipped>| -> LeftOut {
         let told = left_out.into_iter().map(|s| (s.label, s.reason));
@@ -187,7 +191,7 @@ fn catalogue_origin(
 pub(crate) fn read_catalogue(path: &std::path::Path) -> PyResult<Catalogue> {
     Catalogue::read(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidData => PyValueError::new_err(error.to_string()),
-        _ => PyOSError::new_err(error),
+        _ => os_error::to_python(error),
     })
 }
 

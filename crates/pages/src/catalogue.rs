@@ -15,6 +15,7 @@ use memmap2::Mmap;
 use crate::crc32c::Crc32c;
 use crate::header::Header;
 use crate::judge::{Fault, Wrong};
+use crate::regular::open_regular;
 use crate::relation_file::Fork;
 use crate::walk::Segment;
 
@@ -85,7 +86,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Reads a catalogue whole. InvalidData: it is none, or it is damaged.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         // SAFETY: the file is ours and never changed in its place: a writer replaces it by another.
         let bytes = unsafe { Mmap::map(&file)? };
         let end = bytes.len().saturating_sub(4);
@@ -212,10 +213,16 @@ impl Writer {
     /// Puts it in the place of the one before.
     pub fn finish(mut self) -> io::Result<()> {
         let crc = self.crc.finish();
-        self.file.write_all(&crc.to_le_bytes())?;
-        self.file.flush()?;
-        self.file.get_ref().sync_all()?;
-        std::fs::rename(&self.draft, &self.path)
+        let written = self
+            .file
+            .write_all(&crc.to_le_bytes())
+            .and_then(|()| self.file.flush())
+            .and_then(|()| self.file.get_ref().sync_all())
+            .and_then(|()| std::fs::rename(&self.draft, &self.path));
+        if written.is_err() {
+            self.abandon();
+        }
+        written
     }
 
     /// Leaves the one before as it was.

@@ -5,11 +5,12 @@
 //! build brings that program, and each refuses clusters of another major version.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::crc32c::crc32c;
+use crate::regular::open_regular;
 
 const SYSTEM_IDENTIFIER: usize = 0;
 const CONTROL_VERSION: usize = 8;
@@ -138,7 +139,7 @@ impl ControlFile {
     /// Reads `global/pg_control` from its path.
     pub fn read(path: &Path) -> Result<Self, ControlError> {
         let mut bytes = Vec::with_capacity(FILE_BYTES);
-        File::open(path)?
+        open_regular(path)?
             .take(FILE_BYTES as u64)
             .read_to_end(&mut bytes)?;
         Self::from_bytes(bytes)

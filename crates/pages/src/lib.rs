@@ -13,6 +13,7 @@ mod lanes;
 mod pace;
 mod reading;
 mod recheck;
+mod regular;
 mod relation_file;
 mod residency;
 mod scan;

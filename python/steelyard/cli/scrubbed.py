@@ -132,7 +132,7 @@ def reason_words(finding: Finding) -> str:
         "there",
         "header": "the server would refuse its header",
         "not empty": "its header says that it is empty, and it is not",
-        "short": "the file ends within the page",
+        "short": "the file ends within the page, or before it",
         "unreadable": "the operating system could not read it",
         "backwards": f"its LSN {format_lsn(finding.lsn)} is older than at an earlier scrub",
         "missing segment": "blocks from here on are cut off from those behind them",

@@ -39,6 +39,12 @@ def look_sql(finding: Finding) -> str:
 
 def advice(finding: Finding) -> str:
     """What to do, the harmless first."""
+    if finding.waits:
+        return "Nothing yet: recovery makes it right. Let it recover, stop it, and scrub again."
+    return _cure(finding)
+
+
+def _cure(finding: Finding) -> str:
     name = finding.owner.relation if finding.owner is not None else "the relation"
     if finding.reason == "unreadable":
         return (

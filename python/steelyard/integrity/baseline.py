@@ -7,12 +7,14 @@ that holds something else at the catalogue's checkpoint than it did.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import catalogue_origin
+from steelyard.engines.postgres.regular import require_regular
 from steelyard.errors import UsageError
 from steelyard.integrity.cluster_state import ClusterState, Life, format_lsn
 from steelyard.integrity.wal import log_end, record_digest
@@ -38,6 +40,7 @@ RUNNING_GROWTH = 1 << 38
 
 def baseline(path: Path, state: ClusterState) -> Baseline:
     """What to do with the catalogue at a path. UsageError: it is none, damaged, or another's."""
+    _require_writable(path)
     layout = state.layout
     origin: Origin = (
         layout.system_identifier,
@@ -57,7 +60,7 @@ def baseline(path: Path, state: ClusterState) -> Baseline:
         before = catalogue_origin(path)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f'could not read catalogue "{path}": {error}',
+            f'could not read catalogue "{path}": {getattr(error, "strerror", None) or error}',
             hint="Name another file, or remove it to begin anew.",
         ) from error
     if before[0] != layout.system_identifier or before[2:4] != origin[2:4]:
@@ -82,6 +85,22 @@ def baseline(path: Path, state: ClusterState) -> Baseline:
         when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(before[5]))
         return Baseline(path, origin, True, f"compared with the catalogue of {when}", most)
     return Baseline(path, origin, False, f"the catalogue is begun anew: {why}", most)
+
+
+def _require_writable(path: Path) -> None:
+    """UsageError: no catalogue can be put there, which is better known before hours of reading."""
+    draft = path.with_name(f"{path.name}.draft")  # the name of Writer in crates/pages
+    try:
+        if path.exists():
+            require_regular(path, path.stat().st_mode)
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o644))
+        require_regular(draft, draft.stat().st_mode)
+        draft.unlink()
+    except OSError as error:
+        raise UsageError(
+            f'could not write catalogue "{path}": {error.strerror or error}',
+            hint="Name a file in a directory that this account may write to.",
+        ) from error
 
 
 def _digest(state: ClusterState, lsn: int, timeline: int) -> int:

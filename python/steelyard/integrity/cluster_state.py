@@ -13,6 +13,7 @@ from pathlib import Path
 from steelyard._core import read_control
 from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.engines.postgres.pidfile import PidFile, read_pid_file
+from steelyard.engines.postgres.regular import read_regular
 from steelyard.errors import UsageError
 from steelyard.integrity.wal import log_end, manifest_end
 
@@ -59,6 +60,19 @@ class Layout:
     def tablespace_version(self) -> str:
         """The name of this cluster's directory in every tablespace (common/relpath.h)."""
         return f"PG_{self.major}_{self.catalog_version}"
+
+    @property
+    def replayed_from(self) -> int | None:
+        """From which LSN on pages on disk may be older than they were, without a lost write.
+
+        Replay begins at the latest restartpoint and puts every page back to what it was when the
+        log first held it whole, also over a newer one (XLogReadBufferForRedoExtended of
+        access/transam/xlogutils.c). It may be written like that, and need not be written again
+        before the next restartpoint: a stop without one leaves it so. The control file has a
+        minRecoveryPoint from the start of archive recovery to the first checkpoint of the server's
+        own, which a promotion does not wait for (CreateEndOfRecoveryRecord of xlog.c).
+        """
+        return self.redo if self.min_recovery_point else None
 
 
 @dataclass(frozen=True)
@@ -174,11 +188,11 @@ def _latest(*ends: int | None) -> int | None:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(errors="replace")
+        return read_regular(file)
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise _unreadable(file, error) from error
+        raise unreadable(file, error) from error
 
 
 def _refuse_incremental(label: str, path: Path) -> None:
@@ -227,14 +241,14 @@ def read_major(directory: Path) -> int:
     """The major version of a data directory. UsageError: it is none, or too old."""
     file = directory / "PG_VERSION"
     try:
-        text = file.read_text(errors="replace").strip()
+        text = read_regular(file).strip()
     except FileNotFoundError:
         raise UsageError(
             f'not a data directory: "{directory}" has no file "PG_VERSION"',
             hint="Name the directory that `SHOW data_directory` tells.",
         ) from None
     except OSError as error:
-        raise _unreadable(file, error) from error
+        raise unreadable(file, error) from error
     return major_of(text)
 
 
@@ -258,7 +272,7 @@ def read_layout(file: Path, major: int) -> Layout:
         try:
             control = read_control(file)
         except OSError as error:
-            raise _unreadable(file, error) from error
+            raise unreadable(file, error) from error
         except ValueError as error:
             raise UsageError(f'could not read control file "{file}": {error}') from error
         if control["crc_ok"]:
@@ -295,11 +309,12 @@ def read_layout(file: Path, major: int) -> Layout:
     )
 
 
-def _unreadable(file: Path, error: OSError) -> UsageError:
+def unreadable(file: Path, error: OSError) -> UsageError:
+    """What to say of a file that the operating system does not let be read."""
     hint = None
     if isinstance(error, PermissionError):
         hint = "Run as the account that the data directory belongs to, or as root."
-    return UsageError(f'could not read "{file}": {error.strerror}', hint=hint)
+    return UsageError(f'could not read "{file}": {error.strerror or error}', hint=hint)
 
 
 def living_pid(directory: Path, *, at_its_word: bool = True) -> int | None:

@@ -43,6 +43,8 @@ def read_compressed(paths: Sequence[Path], archive: Archive, wanted: Sequence[Se
         "dismissed": [],
         "uncounted": 0,
         "unchecked": 0,
+        "behind": 0,
+        "unwritten": None,
         "vanished": [],
         "denied": [],
     }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from steelyard.integrity.cluster_state import format_lsn
+from steelyard.integrity.cluster_state import Layout, format_lsn
+
+if TYPE_CHECKING:
+    from steelyard._core import Segment, Told
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Finding:
     database: int = 0
     filenode: int = 0
     tablespace: int = 0
+    missing_bytes: int = 0  # of the size that backup_manifest gives the file
+    waits: bool = False  # for the log to be replayed, which makes it right
     guess: str = ""
     guess_detail: str = ""
     owner: Owner | None = field(default=None)
@@ -61,3 +66,22 @@ class Finding:
             facts |= {"database": owner.database, "relation": owner.relation}
             facts |= {"kind": owner.kind, "table": owner.of}
         return facts
+
+
+def finding_of(segment: Segment, block: int, told: Told, layout: Layout) -> Finding:
+    """What the scan told of a block (counted over its fork), with the place where it lies."""
+    reason, expected, found, lsn, before = told
+    return Finding(
+        path=segment.label,
+        block=block,
+        fork=segment.fork,
+        reason=reason,
+        expected=expected,
+        found=found,
+        lsn=lsn,
+        before=before,
+        offset=block % layout.segment_blocks * layout.page_bytes,
+        database=segment.database,
+        filenode=segment.filenode,
+        tablespace=segment.tablespace,
+    )

@@ -27,6 +27,7 @@ class Outcome:
     vanished: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     denied: tuple[tuple[str, str], ...] = ()
+    unwritten: str = ""  # why the catalogue that was asked for could not be written
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -36,10 +37,10 @@ class Outcome:
 
     @property
     def exit_status(self) -> int:
-        """1: damage; 3: something could not be read, so that nothing is known of it; 0."""
+        """1: damage; 3: something could not be read, or the catalogue not be written; 0."""
         if self.bad_blocks:
             return 1
-        return 3 if self.denied else 0
+        return 3 if self.denied or self.unwritten else 0
 
     def to_json(self) -> dict[str, Any]:
         """As `scrub --json` gives it."""
@@ -63,5 +64,6 @@ class Outcome:
             "vanished": list(self.vanished),
             "skipped": [{"path": p, "reason": r} for p, r in (*self.skipped, *self.denied)],
             "denied": [{"path": p, "reason": r} for p, r in self.denied],
+            "unwritten": self.unwritten,
             "notes": list(self.notes),
         }

@@ -38,8 +38,11 @@ def needs_replay(finding: Finding, state: ClusterState, reset: frozenset[Relatio
 
 def _is_replayed(finding: Finding, start: int, state: ClusterState) -> bool:
     end = state.replay_to or 0
+    if finding.missing_bytes:
+        return False  # it was longer when the backup was taken
     if finding.reason == "short":
-        return True  # a file that was being extended: recovery rounds it
+        # A file that was being extended has new pages before its end; recovery rounds it.
+        return finding.lsn == 0 or start <= finding.lsn <= end
     if finding.reason == "missing segment":
         # Recovery fills up what is short before what it writes behind it (_mdfd_getseg of md.c).
         return finding.lsn == 0 or finding.lsn >= start

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
 
 from steelyard._core import Segment
-from steelyard.errors import RecordError, UsageError
+from steelyard.engines.postgres.regular import read_regular
+from steelyard.errors import UsageError
 
 FORMAT = 1
 _TIME = "%Y-%m-%d %H:%M:%S UTC"
@@ -22,23 +24,27 @@ class Resumption:
     """
 
     def __init__(self, path: Path, system_identifier: int) -> None:
-        """UsageError: the file is of another cluster, or is something else."""
+        """UsageError: it is of another cluster, or something else, or cannot be written."""
         self.path = path
         self.done: dict[str, int] = {}  # label → bytes
         self._identity = {"format": FORMAT, "scrub_of": system_identifier}
         self.began = time.strftime(_TIME, time.gmtime())
         """When the first of these files was read."""
-        if path.exists():
-            self._recall()
+        self.unwritten = ""
+        """Why no more could be written; the scrub goes on without."""
         try:
-            self._stream: IO[str] = path.open("a", encoding="utf-8")
+            if path.exists():
+                self._recall()
+            self._stream = path.open("ab", buffering=0)
+            if self._stream.tell() == 0:
+                self._write({**self._identity, "began": self.began})
         except OSError as error:
-            raise UsageError(f'could not write "{path}": {error.strerror}') from error
-        if self._stream.tell() == 0:
-            self._write({**self._identity, "began": self.began})
+            raise UsageError(
+                f'could not write state file "{path}": {error.strerror or error}'
+            ) from error
 
     def _recall(self) -> None:
-        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_regular(self.path).splitlines()
         try:
             first = json.loads(lines[0]) if lines else dict(self._identity)
         except ValueError:
@@ -53,8 +59,8 @@ class Resumption:
         for line in lines[1:]:
             try:
                 label, size = json.loads(line)
-            except ValueError:
-                continue  # the last line of a scrub that was killed
+            except (ValueError, TypeError):
+                continue  # the last line of a scrub that was killed, or for which there was no room
             self.done[label] = size
 
     def left(self, segments: Iterable[Segment]) -> list[Segment]:
@@ -62,22 +68,28 @@ class Resumption:
         return [s for s in segments if self.done.get(s.label) != s.bytes]
 
     def add(self, segments: Iterable[Segment]) -> None:
-        """Remember that these were read and are sound. RecordError: it cannot be written."""
-        for segment in segments:
-            self._write([segment.label, segment.bytes])
+        """Remember that these were read and are sound, as long as it can be written."""
+        try:
+            for segment in segments:
+                if not self.unwritten:
+                    self._write([segment.label, segment.bytes])
+        except OSError as error:
+            self.unwritten = error.strerror or str(error)
 
-    def finish(self) -> None:
-        """All is read: nothing is left to go on with."""
+    def finish(self) -> str:
+        """All is read: nothing is left to go on with. Why the file could not be removed, or ""."""
         self._stream.close()
-        self.path.unlink(missing_ok=True)
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
 
     def close(self) -> None:
         """Keep it for another time."""
         self._stream.close()
 
     def _write(self, line: object) -> None:
-        try:
-            self._stream.write(json.dumps(line) + "\n")
-            self._stream.flush()
-        except OSError as error:
-            raise RecordError(f'could not write "{self.path}": {error.strerror}') from error
+        content = (json.dumps(line) + "\n").encode()
+        if self._stream.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard._core import Segment, broken_forks, guess_damage, scan_segments, walk_cluster
+from steelyard._core import Segment, guess_damage, scan_segments, walk_cluster
 from steelyard.errors import ServerError, UsageError
 from steelyard.integrity.backup import Archive, archives_of, read_archives
 from steelyard.integrity.baseline import Baseline, baseline
-from steelyard.integrity.cluster_state import ClusterState, Life, look_at
+from steelyard.integrity.cluster_state import ClusterState, Life, look_at, unreadable
 from steelyard.integrity.compressed import read_compressed
-from steelyard.integrity.finding import Finding
+from steelyard.integrity.ends import with_ends
+from steelyard.integrity.finding import Finding, finding_of
+from steelyard.integrity.notes import scan_notes, state_notes
 from steelyard.integrity.outcome import Outcome
 from steelyard.integrity.owners import conninfo_of, with_owners
+from steelyard.integrity.page import page_at
 from steelyard.integrity.replay import needs_replay, reset_at_start
 from steelyard.integrity.resumption import Resumption
 
 if TYPE_CHECKING:
-    from steelyard._core import ScanAsked, Scanned, Told
+    from steelyard._core import ScanAsked, Scanned
 
 GAPS_S = (1.0, 2.0, 5.0)
 """Between looks at what was wrong at first, on a cluster that is or was written to."""
@@ -31,7 +34,6 @@ RUNNING_RATE = 100 * 1024 * 1024.0
 """Bytes a second that a scrub takes from a running server unless told otherwise."""
 MOST_THREADS = 8
 MOST_GUESSES = 1000
-MANY_FILES = 10
 _DAMAGED_PAGES = ("checksum", "header", "not empty")
 _ALIVE = (Life.RUNNING, Life.POSSIBLY)
 LeftOut = list[tuple[str, str]]
@@ -60,6 +62,63 @@ class Asked:
 def scrub(asked: Asked, watch: Watch) -> Outcome:
     """Read every page of a cluster or base backup. UsageError: it is none that can be read."""
     began = time.monotonic()
+    with _before_the_scan(asked.path):
+        ready = _prepared(asked)
+    state, resumption, notes = ready.state, ready.resumption, list(ready.notes)
+    try:
+        scanned = _scanned(asked, ready, watch)
+    except BaseException:
+        if resumption:
+            resumption.close()
+        raise
+    if resumption:
+        notes += _finished(resumption)
+    if state.life is Life.STOPPED and _has_started(asked, state):
+        state = replace(state, life=Life.RUNNING)
+        scanned = _again(asked, state, ready.left, scanned)
+        notes.append("a server was started here meanwhile: what was wrong was looked at again")
+    if scanned["unwritten"]:
+        notes.append(
+            f'could not write catalogue "{asked.catalogue}": {scanned["unwritten"]}; the one '
+            "before, if there was one, is as it was"
+        )
+    outcome = _outcome(asked, state, ready, scanned)
+    return replace(
+        outcome,
+        seconds=time.monotonic() - began,
+        skipped=tuple(ready.skipped),
+        denied=(*ready.denied, *outcome.denied),
+        unwritten=scanned["unwritten"] or "",
+        notes=(*state_notes(state, scanned, asked.gaps_s), *notes, *outcome.notes),
+    )
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """All that is known before the first page is read."""
+
+    archives: list[Path]
+    archive: Archive | None
+    state: ClusterState
+    base: Baseline | None
+    segments: list[Segment]
+    left: list[Segment]  # without those that were read before
+    skipped: LeftOut
+    denied: LeftOut
+    resumption: Resumption | None
+    notes: list[str]
+
+
+@contextmanager
+def _before_the_scan(path: Path) -> Iterator[None]:
+    """UsageError, in plain words, for whatever the operating system refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(Path(error.filename or path), error) from error
+
+
+def _prepared(asked: Asked) -> _Ready:
     archives = archives_of(asked.path) if asked.path.exists() else []
     archive = read_archives(archives) if archives else None
     state = archive.state if archive else _looked(asked)
@@ -74,31 +133,35 @@ def scrub(asked: Asked, watch: Watch) -> Outcome:
             f"{resumption.began}, and are left out: what became of them "
             "after they were read is not seen"
         )
-    try:
-        if archive and archive.compressed:
-            scanned = read_compressed(archives, archive, left)
-        else:
-            scanned = scan_segments(
-                left, scan_asked(asked, state, base), _watcher(left, watch, resumption)
-            )
-    except BaseException:
-        if resumption:
-            resumption.close()
-        raise
-    if resumption:
-        resumption.finish()
-    if state.life is Life.STOPPED and _has_started(asked, state):
-        state = replace(state, life=Life.RUNNING)
-        scanned = _again(asked, state, left, scanned)
-        notes.append("a server was started here meanwhile: what was wrong was looked at again")
-    outcome = _outcome(asked, state, segments, left, scanned)
-    return replace(
-        outcome,
-        seconds=time.monotonic() - began,
-        skipped=tuple(skipped),
-        denied=(*denied, *outcome.denied),
-        notes=(*_notes(state), *notes, *outcome.notes),
+    return _Ready(
+        archives, archive, state, base, segments, left, skipped, denied, resumption, notes
     )
+
+
+def _scanned(asked: Asked, ready: _Ready, watch: Watch) -> Scanned:
+    if ready.archive and ready.archive.compressed:
+        return read_compressed(ready.archives, ready.archive, ready.left)
+    return scan_segments(
+        ready.left,
+        scan_asked(asked, ready.state, ready.base),
+        _watcher(ready.left, watch, ready.resumption),
+    )
+
+
+def _finished(resumption: Resumption) -> list[str]:
+    """What went wrong with a file that is no longer needed."""
+    notes = []
+    if resumption.unwritten:
+        notes.append(
+            f'could not write state file "{resumption.path}": {resumption.unwritten}; it was not '
+            "needed"
+        )
+    if kept := resumption.finish():
+        notes.append(
+            f'could not remove state file "{resumption.path}": {kept}; remove it, or the next '
+            "scrub leaves out what this one has read"
+        )
+    return notes
 
 
 def _looked(asked: Asked) -> ClusterState:
@@ -109,7 +172,7 @@ def _has_started(asked: Asked, before: ClusterState) -> bool:
     """Whether a server was started, or stopped again, in a directory that was at rest."""
     try:
         now = _looked(replace(asked, crashed=False))
-    except UsageError:
+    except (UsageError, OSError):
         return True  # it is no longer what it was
     return now.life is not before.life or now.layout != before.layout
 
@@ -194,6 +257,7 @@ def scan_asked(asked: Asked, state: ClusterState, base: Baseline | None = None) 
         "origin": base.origin if base else None,
         "most_lsn": base.most_lsn if base else 0,
         "compare": base.compare if base else False,
+        "replayed_from": state.layout.replayed_from if state.replay_from is None else None,
     }
 
 
@@ -214,73 +278,22 @@ def _watcher(
     return told
 
 
-def _notes(state: ClusterState) -> list[str]:
-    notes = []
-    if not state.layout.checksums:
-        notes.append(
-            "checksums are off: only headers and empty pages were checked; damage in rows is not "
-            "seen (`steelyard checksums` says what turning them on takes)"
-        )
-    if state.life in _ALIVE:
-        notes.append(
-            "the server runs: what it was just writing was looked at again over 8 s; pages that it "
-            "holds in memory are checked as they lie on disk"
-        )
-    if state.life is Life.POSSIBLY:
-        notes.append(
-            f'its state is "{state.layout.state}" and postmaster.pid names a process that cannot '
-            "be seen from here (a container, another machine): it is taken to run. If none does, "
-            "--crashed tells so, and what recovery will write anew is no damage"
-        )
-    if state.life is Life.CRASHED:
-        notes.append(
-            f'it was not shut down cleanly (state "{state.layout.state}"): what recovery will '
-            "write anew is no damage"
-        )
-    if state.life is Life.RUNNING and state.replay_from is not None:
-        notes.append(
-            "it is being recovered and may not be consistent yet: what recovery will write anew "
-            "is no damage; scrub it again when it accepts connections"
-        )
-    if state.replay_from is not None and state.replay_to is None:
-        notes.append(
-            "how far its write-ahead log reaches is not known (neither the log nor a "
-            "backup_manifest is there): no page is taken to be healed by it. Recover it, stop it, "
-            "and scrub again"
-        )
-    elif state.replay_from is not None and not state.heals_torn:
-        notes.append(
-            "full_page_writes is off: the log does not hold whole pages, so it heals no torn one"
-        )
-    return notes
-
-
 def _outcome(
     asked: Asked,
     state: ClusterState,
-    segments: Sequence[Segment],
-    left: Sequence[Segment],
+    ready: _Ready,
     scanned: Scanned,
 ) -> Outcome:
+    layout, reset = state.layout, reset_at_start(ready.segments)
     findings = [
-        _finding(left[index], block, told, state) for index, block, told in scanned["wrong"]
+        finding_of(ready.left[index], block, told, layout)
+        for index, block, told in scanned["wrong"]
     ]
-    findings += _gaps(segments, state)
-    findings = _guessed(asked, state, left, findings)
+    findings = _guessed(state, ready.left, with_ends(findings, ready.segments, state))
     findings, notes = _named(asked, state, findings)
-    reset = reset_at_start(segments)
-    waiting = [finding for finding in findings if needs_replay(finding, state, reset)]
+    findings = [replace(f, waits=needs_replay(f, state, reset)) for f in findings]
     back = {finding.path for finding in findings if finding.reason == "backwards"}
-    if len(back) >= MANY_FILES:
-        notes.append(
-            f"{len(back)} files went back at once: when an old copy of the whole cluster was "
-            "brought back, no write was lost; remove the catalogue then, to begin anew"
-        )
-    if scanned["unchecked"] and state.life is not Life.STOPPED:
-        notes.append(
-            f"{scanned['unchecked']} wrong blocks were too many to be looked at again or told "
-            "apart: they count as damaged"
-        )
+    notes += scan_notes(state, scanned, len(back))
     return Outcome(
         path=str(asked.path),
         layout=state.layout,
@@ -289,8 +302,8 @@ def _outcome(
         blocks=scanned["blocks"],
         bytes=scanned["bytes"],
         seconds=0.0,
-        bad=tuple(finding for finding in findings if finding not in waiting),
-        needs_replay=tuple(waiting),
+        bad=tuple(finding for finding in findings if not finding.waits),
+        needs_replay=tuple(finding for finding in findings if finding.waits),
         unlisted=scanned["uncounted"],
         transient=len(scanned["dismissed"]),
         vanished=tuple(scanned["vanished"]),
@@ -299,88 +312,21 @@ def _outcome(
     )
 
 
-def _finding(segment: Segment, block: int, told: Told, state: ClusterState) -> Finding:
-    reason, expected, found, lsn, before = told
-    inside = block % state.layout.segment_blocks
-    return Finding(
-        path=segment.label,
-        block=block,
-        fork=segment.fork,
-        reason=reason,
-        expected=expected,
-        found=found,
-        lsn=lsn,
-        before=before,
-        offset=inside * state.layout.page_bytes,
-        database=segment.database,
-        filenode=segment.filenode,
-        tablespace=segment.tablespace,
-    )
-
-
-def _gaps(segments: Sequence[Segment], state: ClusterState) -> list[Finding]:
-    """Segments that are missing or cut off; a running server's are looked at twice."""
-    layout = state.layout
-    broken = broken_forks(list(segments), layout.page_bytes, layout.segment_blocks)
-    if broken and state.life in _ALIVE:
-        time.sleep(GAPS_S[0])
-        now, _, _ = walk_cluster(state.directory, layout.tablespace_version)
-        again = broken_forks(now, layout.page_bytes, layout.segment_blocks)
-        broken = [each for each in broken if each in again]
-    by_label = {segment.label: segment for segment in segments}
-    findings = []
-    for label, block, reason in broken:
-        lsn = _lsn_behind(by_label[label], block, segments, state)
-        finding = _finding(by_label[label], block, ("missing segment", 0, 0, lsn, 0), state)
-        findings.append(replace(finding, guess="truncated", guess_detail=reason))
-    return findings
-
-
-def _lsn_behind(
-    broken: Segment, block: int, segments: Sequence[Segment], state: ClusterState
-) -> int:
-    """The LSN of the first page behind a gap: from before the start of replay, it was no growth."""
-    fork = (broken.tablespace, broken.database, broken.filenode, broken.fork, broken.temporary)
-    behind = [
-        s
-        for s in segments
-        if s.bytes > 0
-        and s.segment * state.layout.segment_blocks >= block
-        and (s.tablespace, s.database, s.filenode, s.fork, s.temporary) == fork
-    ]
-    if not behind:
-        return 0
-    page = _page(min(behind, key=lambda s: s.segment), 0, state.layout.page_bytes)
-    high, low = page[:4], page[4:8]
-    return (int.from_bytes(high, sys.byteorder) << 32) + int.from_bytes(low, sys.byteorder)
-
-
 def _guessed(
-    asked: Asked, state: ClusterState, segments: Sequence[Segment], findings: list[Finding]
+    state: ClusterState, segments: Sequence[Segment], findings: list[Finding]
 ) -> list[Finding]:
     by_label = {segment.label: segment for segment in segments}
     guessed = []
     for number, finding in enumerate(findings):
         page = b""
         if number < MOST_GUESSES and finding.reason in _DAMAGED_PAGES:
-            page = _page(by_label[finding.path], finding.offset, state.layout.page_bytes)
+            page = page_at(by_label[finding.path], finding.offset, state.layout.page_bytes)
         if len(page) == state.layout.page_bytes:
             guess, detail = guess_damage(page, finding.block)
             guessed.append(replace(finding, guess=guess, guess_detail=detail))
         else:
             guessed.append(finding)
     return guessed
-
-
-def _page(segment: Segment, offset: int, page_bytes: int) -> bytes:
-    if segment.path.suffix in (".gz", ".tgz"):
-        return b""
-    try:
-        with segment.path.open("rb") as file:
-            file.seek(segment.offset + offset)
-            return file.read(page_bytes)
-    except OSError:
-        return b""
 
 
 def _named(

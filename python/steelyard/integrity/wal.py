@@ -12,6 +12,8 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from steelyard.engines.postgres.regular import require_regular
+
 _NAME = re.compile(r"[0-9A-F]{24}")
 _PAGE_BYTES = 8192
 _HEADER_BYTES = 40
@@ -124,6 +126,7 @@ def record_digest(directory: Path, lsn: int, timeline: int, segment_bytes: int) 
 def manifest_end(file: Path) -> int | None:
     """Where the log ends that a base backup needs, as its backup_manifest says (13 and later)."""
     try:
+        require_regular(file, file.stat().st_mode)
         with file.open("rb") as opened:
             opened.seek(max(0, file.stat().st_size - _TAIL_BYTES))
             tail = opened.read().decode(errors="replace")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.engines.postgres.regular import read_regular
+
 _PID, _STARTED, _SHARED_MEMORY, _STATUS = 0, 2, 6, 7
 
 
@@ -22,9 +24,12 @@ class PidFile:
 
 
 def read_pid_file(directory: Path) -> PidFile | None:
-    """The lock file of a data directory; None when there is none or it is being written."""
+    """The lock file of a data directory; None when there is none or it is being written.
+
+    OSError: it cannot be read.
+    """
     try:
-        lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
+        lines = read_regular(directory / "postmaster.pid").splitlines()
         pid = int(lines[_PID])
     except (FileNotFoundError, IndexError, ValueError):
         return None
