@@ -81,6 +81,8 @@ def render(outcome: Outcome) -> str:
         lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
     lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MOST_SHOWN]]
     lines += [f"not read: {path}: {reason}" for path, reason in outcome.denied[:MOST_SHOWN]]
+    if len(outcome.denied) > MOST_SHOWN:
+        lines.append(f"... and {len(outcome.denied) - MOST_SHOWN} more not read; --json lists them")
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
         what = {Life.CRASHED: "Starting it", Life.BACKUP: "Restoring it"}
