@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard._core import Segment, broken_forks, guess_damage, scan_segments, walk_cluster
+from steelyard._core import Segment, broken_forks, scan_segments, walk_cluster
 from steelyard.errors import ServerError, UsageError
 from steelyard.integrity.backup import Archive, archives_of, read_archives
 from steelyard.integrity.baseline import Baseline, baseline
 from steelyard.integrity.cluster_state import ClusterState, Life, look_at
 from steelyard.integrity.compressed import read_compressed
 from steelyard.integrity.finding import Finding
+from steelyard.integrity.guessing import fork_of, guessed, page_at
 from steelyard.integrity.outcome import Outcome
 from steelyard.integrity.owners import conninfo_of, with_owners
 from steelyard.integrity.replay import needs_replay, reset_at_start
@@ -30,9 +31,7 @@ GAPS_S = (1.0, 2.0, 5.0)
 RUNNING_RATE = 100 * 1024 * 1024.0
 """Bytes a second that a scrub takes from a running server unless told otherwise."""
 MOST_THREADS = 8
-MOST_GUESSES = 1000
 MANY_FILES = 10
-_DAMAGED_PAGES = ("checksum", "header", "not empty")
 _ALIVE = (Life.RUNNING, Life.POSSIBLY)
 LeftOut = list[tuple[str, str]]
 """(label, why) of files that were not scanned."""
@@ -266,7 +265,7 @@ def _outcome(
         _finding(left[index], block, told, state) for index, block, told in scanned["wrong"]
     ]
     findings += _gaps(segments, state)
-    findings = _guessed(asked, state, left, findings)
+    findings = guessed(findings, left, segments, state)
     findings, notes = _named(asked, state, findings)
     reset = reset_at_start(segments)
     waiting = [finding for finding in findings if needs_replay(finding, state, reset)]
@@ -340,47 +339,19 @@ def _lsn_behind(
     broken: Segment, block: int, segments: Sequence[Segment], state: ClusterState
 ) -> int:
     """The LSN of the first page behind a gap: from before the start of replay, it was no growth."""
-    fork = (broken.tablespace, broken.database, broken.filenode, broken.fork, broken.temporary)
+    fork = fork_of(broken)
     behind = [
         s
         for s in segments
         if s.bytes > 0
         and s.segment * state.layout.segment_blocks >= block
-        and (s.tablespace, s.database, s.filenode, s.fork, s.temporary) == fork
+        and fork_of(s) == fork
     ]
     if not behind:
         return 0
-    page = _page(min(behind, key=lambda s: s.segment), 0, state.layout.page_bytes)
+    page = page_at(min(behind, key=lambda s: s.segment), 0, state.layout.page_bytes)
     high, low = page[:4], page[4:8]
     return (int.from_bytes(high, sys.byteorder) << 32) + int.from_bytes(low, sys.byteorder)
-
-
-def _guessed(
-    asked: Asked, state: ClusterState, segments: Sequence[Segment], findings: list[Finding]
-) -> list[Finding]:
-    by_label = {segment.label: segment for segment in segments}
-    guessed = []
-    for number, finding in enumerate(findings):
-        page = b""
-        if number < MOST_GUESSES and finding.reason in _DAMAGED_PAGES:
-            page = _page(by_label[finding.path], finding.offset, state.layout.page_bytes)
-        if len(page) == state.layout.page_bytes:
-            guess, detail = guess_damage(page, finding.block)
-            guessed.append(replace(finding, guess=guess, guess_detail=detail))
-        else:
-            guessed.append(finding)
-    return guessed
-
-
-def _page(segment: Segment, offset: int, page_bytes: int) -> bytes:
-    if segment.path.suffix in (".gz", ".tgz"):
-        return b""
-    try:
-        with segment.path.open("rb") as file:
-            file.seek(segment.offset + offset)
-            return file.read(page_bytes)
-    except OSError:
-        return b""
 
 
 def _named(
