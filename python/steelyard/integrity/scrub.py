@@ -343,9 +343,7 @@ def _lsn_behind(
     behind = [
         s
         for s in segments
-        if s.bytes > 0
-        and s.segment * state.layout.segment_blocks >= block
-        and fork_of(s) == fork
+        if s.bytes > 0 and s.segment * state.layout.segment_blocks >= block and fork_of(s) == fork
     ]
     if not behind:
         return 0
