@@ -85,8 +85,10 @@ def broken_forks(
 def kernels() -> list[str]:
     """The ways to compute checksums that this processor has: "scalar", "SSE2", "AVX2", ..."""
 
-def guess_damage(page: bytes, block: int) -> tuple[str, str]:
-    """What probably happened to a damaged page: (kind, what says so)."""
+def guess_damage(page: bytes, block: int, blocks: int) -> tuple[str, str]:
+    """What probably happened to a damaged page of a fork of so many blocks: (kind, what says so);
+    kinds: "one bit", "more than one bit", "cannot tell", "zeroed sector", "overwritten", "shifted",
+    "misplaced", "two pages", "torn"."""
 
 Told = tuple[str, int, int, int, int]
 """(fault, expected checksum, found checksum, LSN, LSN at an earlier scrub); faults:

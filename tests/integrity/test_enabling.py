@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,3 +58,36 @@ def test_checksums_that_are_on_are_called_so(made: Made, cluster: Cluster, tmp_p
     words = render(enabling(cluster.directory, tmp_path, tmp_path))
     assert "are on already" in words
     assert "--enable" not in words
+
+
+def test_what_may_not_be_read_is_told_and_is_in_no_sum(
+    made: Made, cluster: Cluster, tmp_path: Path
+) -> None:
+    whole = enabling(cluster.directory, tmp_path, tmp_path)
+    assert (whole.denied, whole.exit_status) == ((), 0)
+    links = cluster.directory / "pg_tblspc"
+    (links / "16999").symlink_to(tmp_path / "nowhere")
+    database = cluster.directory / "base" / "1"
+    owner = database.stat()
+    if made.engine.account.switched:
+        os.chown(database, 0, 0)
+        database.chmod(0o700)
+    try:
+        status, words, facts = made.engine.account.call(lambda: asked(cluster.directory))
+    finally:
+        (links / "16999").unlink()
+        os.chown(database, owner.st_uid, owner.st_gid)
+    wanted = [f"pg_tblspc/16999/{whole.state.layout.tablespace_version}"]
+    if made.engine.account.switched:
+        wanted.insert(0, "base/1")
+        assert facts["bytes"] < whole.bytes
+    assert sorted(each["path"] for each in facts["denied"]) == wanted
+    assert status == 3
+    assert all(f"not read: {label}: " in words for label in wanted), words
+    assert "at least " in words
+
+
+def asked(directory: Path) -> tuple[int, str, dict[str, Any]]:
+    """Exit status, words and facts, as the command has them."""
+    found = enabling(directory, directory, Path(tempfile.gettempdir()))
+    return found.exit_status, render(found), found.to_json()

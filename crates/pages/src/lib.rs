@@ -16,7 +16,9 @@ mod recheck;
 mod regular;
 mod relation_file;
 mod residency;
+mod rows;
 mod scan;
+mod single_bit;
 mod timing;
 mod trials;
 mod walk;
@@ -26,7 +28,7 @@ pub use catalogue::{is_catalogued, Catalogue, Entry, Origin, Writer, ENTRY_BYTES
 pub use checksum::{page_checksum, page_checksums, stored_checksum, PAGE_BYTES};
 pub use control::{set_checksum_version, ControlError, ControlFile, State};
 pub use crc32c::crc32c;
-pub use fault::{PageFault, Planted, Versions};
+pub use fault::{PageFault, Planted, Random, Versions};
 pub use guess::{guess, Guess};
 pub use header::{is_all_zero, Header, HEADER_BYTES};
 pub use judge::{Fault, Judge, Wrong};

@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from steelyard.integrity.enabling import Enabling
 
+MOST_SHOWN = 20
 Cluster = Annotated[Path, typer.Argument(metavar="PGDATA", help="A data directory.")]
 Place = Annotated[
     Path | None,
@@ -29,12 +30,14 @@ def register(app: typer.Typer) -> None:
 def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False) -> None:
     """Say how long `pg_checksums --enable` would take, how to avoid that, and what they cost.
 
-    Nothing is changed: it prints.
+    Nothing is changed: it prints. Exit status 3: files could not be read, and it takes longer.
     """
     from steelyard.integrity.enabling import enabling
 
     found = enabling(pgdata, place=measure_in)
     typer.echo(json.dumps(found.to_json()) if as_json else render(found))
+    if found.exit_status:
+        raise SystemExit(found.exit_status)
 
 
 def render(found: Enabling) -> str:
@@ -44,10 +47,16 @@ def render(found: Enabling) -> str:
     from steelyard.units import NS_PER_S, format_bytes, format_duration
 
     layout, life = found.state.layout, found.state.life
+    least_of = "at least " if found.denied else ""
     lines = [
         f"{found.path}: PostgreSQL {layout.major}, {life.value}, "
-        f"{format_bytes(found.bytes)} of pages in {found.files} files"
+        f"{least_of}{format_bytes(found.bytes)} of pages in {found.files} files"
     ]
+    lines += [f"not read: {path}: {reason}" for path, reason in found.denied[:MOST_SHOWN]]
+    if len(found.denied) > MOST_SHOWN:
+        lines.append(f"... and {len(found.denied) - MOST_SHOWN} more; --json lists them")
+    if found.denied:
+        lines.append("  what follows leaves it out: run as the cluster's account, or as root")
     if layout.checksums:
         lines.append("checksums are on already; `steelyard scrub` verifies them")
     else:

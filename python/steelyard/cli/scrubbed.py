@@ -12,6 +12,8 @@ from steelyard.integrity.outcome import Outcome
 from steelyard.units import NS_PER_S, format_bytes, format_duration
 
 MOST_SHOWN = 20
+NO_GUESSES = ("more than one bit", "cannot tell")
+"""What is known of a page, in place of what probably happened to it."""
 _EVERY_S = 0.2
 
 
@@ -81,6 +83,8 @@ def render(outcome: Outcome) -> str:
         lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
     lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MOST_SHOWN]]
     lines += [f"not read: {path}: {reason}" for path, reason in outcome.denied[:MOST_SHOWN]]
+    if len(outcome.denied) > MOST_SHOWN:
+        lines.append(f"... and {len(outcome.denied) - MOST_SHOWN} more not read; --json lists them")
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
         what = {Life.CRASHED: "Starting it", Life.BACKUP: "Restoring it"}
@@ -118,7 +122,8 @@ def _told(finding: Finding) -> list[str]:
         where += f" in database {owner.database}" if owner.database else ""
     lines = [f"  {where}: {reason_words(finding)}"]
     if finding.guess:
-        lines.append(f"    probably {finding.guess}: {finding.guess_detail}")
+        guess = finding.guess if finding.guess in NO_GUESSES else f"probably {finding.guess}"
+        lines.append(f"    {guess}: {finding.guess_detail}")
     lines.append(f"    LSN {format_lsn(finding.lsn)}, byte {finding.offset} of the file")
     lines.append(f"    look: {look_sql(finding)}")
     lines.append(f"    do: {advice(finding)}")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import tarfile
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard._core import Segment
 from steelyard.errors import UsageError
+from steelyard.integrity.archive import BrokenArchiveError, Member, members
+from steelyard.integrity.assumed import assumed_layout
 from steelyard.integrity.cluster_state import (
     ClusterState,
     Layout,
@@ -20,13 +18,16 @@ from steelyard.integrity.cluster_state import (
     major_of,
     read_layout,
 )
+from steelyard.integrity.manifest import manifest_files
 from steelyard.integrity.wal import named_end
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
-_MAIN = re.compile(r"(?:\./)?(global|base/(\d+))/([^/]+)")
-_SPACE = re.compile(r"(?:\./)?(PG_\d+_\d+)/(\d+)/([^/]+)")
-_WAL = re.compile(r"(?:\./)?(?:pg_wal/)?([0-9A-F]{24})")
-_FILES = ("PG_VERSION", "backup_label", "tablespace_map", "global/pg_control")
+_MAIN = re.compile(r"(global|base/(\d+))/([^/]+)")
+_SPACE = re.compile(r"(PG_\d+_\d+)/(\d+)/([^/]+)")
+_LABEL = re.compile(r"(global|base/\d+|pg_tblspc/\d+/PG_\d+_\d+/\d+)/[^/]+")
+_WAL = re.compile(r"(?:pg_wal/)?([0-9A-F]{24})")
+_CONTROL = "global/pg_control"
+_FILES = ("PG_VERSION", "backup_label", "tablespace_map", _CONTROL)
 _PIECE = re.compile(r"INCREMENTAL\.\d+(_[a-z]+)?(\.\d+)?")
 _MOST_BYTES = 1 << 20
 GLOBAL, DEFAULT = 1664, 1663
@@ -77,65 +78,92 @@ def _cannot_unpack(path: Path) -> UsageError:
     )
 
 
+@dataclass
+class _Found:
+    """What was found in the archives so far."""
+
+    small: dict[str, bytes] = field(default_factory=dict)
+    wal: list[str] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    denied: list[tuple[str, str]] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)  # files of databases, whatever their names
+    broken: dict[Path, BrokenArchiveError] = field(default_factory=dict)
+    log_broken: bool = False
+
+
 def read_archives(paths: list[Path]) -> Archive:
-    """Lists what the archives hold. UsageError: an archive is damaged or no base backup."""
-    small: dict[str, bytes] = {}
-    wal: list[str] = []
-    segments: list[Segment] = []
-    skipped: list[tuple[str, str]] = []
-    denied: list[tuple[str, str]] = []
+    """Lists what the archives hold, as far as they can be read; the rest is told as denied.
+
+    UsageError: they are no base backup, or what says how to read the pages is not there.
+    """
+    found = _Found()
     for path in paths:
-        try:
-            for member, content in members(path):
-                name = member.name.removeprefix("./")
-                if not member.isreg():
-                    continue
-                if name in _FILES:
-                    small[name] = content()
-                elif found := _WAL.fullmatch(name):
-                    wal.append(found[1])
-                else:
-                    _take(path, member, segments, skipped, denied)
-        except (tarfile.TarError, OSError, EOFError) as error:
-            raise UsageError(f'could not read archive "{path}": {error}') from error
-    state = _state(paths[0], small, wal)
+        _read(path, found)
+    state = _state(paths, found)
     compressed = any(path.suffix != ".tar" for path in paths)
     there = {path.name.partition(".")[0] for path in paths}
-    denied += [
-        (f"pg_tblspc/{oid}", f"tablespace_map names it, and there is no {oid}.tar here")
-        for oid in state.tablespaces
-        if str(oid) not in there
+    absent = {f"pg_tblspc/{oid}" for oid in state.tablespaces if str(oid) not in there}
+    denied = found.denied + [
+        (name, f"tablespace_map names it, and there is no {name.rpartition('/')[2]}.tar here")
+        for name in sorted(absent)
     ]
-    return Archive(state, tuple(segments), tuple(skipped), tuple(denied), compressed)
+    denied += [
+        (name, "backup_manifest names it, and no archive here holds it any more")
+        for name in sorted(manifest_files(paths[0].parent / "backup_manifest"))
+        if _has_pages(name)
+        and name not in found.reached
+        and "/".join(name.split("/")[:2]) not in absent
+    ]
+    segments = tuple(_whole(segment, state.layout.page_bytes) for segment in found.segments)
+    return Archive(state, segments, tuple(found.skipped), tuple(denied), compressed)
 
 
-def members(path: Path) -> Iterator[tuple[tarfile.TarInfo, _Content]]:
-    """Every member of an archive, and its content while it is the latest."""
-    with ExitStack() as opened:
-        if path.suffix == ".tar":
-            archive = opened.enter_context(tarfile.open(path, "r:"))
-        else:
-            # pg_basebackup may write several gzip members in a row, which tarfile does not expect.
-            unpacked = opened.enter_context(gzip.open(path))
-            archive = opened.enter_context(tarfile.open(fileobj=unpacked, mode="r|"))
-        for member in archive:
-            yield member, _Content(archive, member)
+def _read(path: Path, found: _Found) -> None:
+    """What one archive holds; where it is broken, what stands before and behind."""
+    wal: list[str] = []
+    try:
+        for member in members(path):
+            if not member.is_file:
+                continue
+            if member.name in _FILES:
+                found.small[member.name] = member.read(_MOST_BYTES)
+            elif log := _WAL.fullmatch(member.name):
+                wal.append(log[1])
+            else:
+                _take(path, member, found)
+    except BrokenArchiveError as broken:
+        found.broken[path] = broken
+        found.denied.append((path.name, f"the archive is broken: {broken}"))
+        place = place_of(path, broken.within or "")
+        if place is not None:
+            found.denied.append((place[0], "the archive ends within it"))
+        cut = _WAL.fullmatch(broken.within or "")
+        wal = [name for name in wal if cut is None or name != cut[1]]
+        found.log_broken |= bool(wal) or path.name.startswith("pg_wal.")
+    found.wal += wal
 
 
-@dataclass(frozen=True)
-class _Content:
-    archive: tarfile.TarFile
-    member: tarfile.TarInfo
+def _whole(segment: Segment, page_bytes: int) -> Segment:
+    """The whole pages of a segment that are there, if its archive ends within it."""
+    if segment.path.suffix != ".tar":
+        return segment
+    there = segment.path.stat().st_size - segment.offset
+    if there >= segment.bytes:
+        return segment
+    return Segment(
+        segment.path,
+        segment.label,
+        segment.offset,
+        there - there % page_bytes,
+        segment.tablespace,
+        segment.database,
+    )
 
-    def __call__(self) -> bytes:
-        file = self.archive.extractfile(self.member)
-        return file.read(_MOST_BYTES) if file is not None else b""
 
-    def pages(self, page_bytes: int) -> Iterator[bytes]:
-        """Its content page by page; the last one may be short."""
-        file = self.archive.extractfile(self.member)
-        while file is not None and (page := file.read(page_bytes)):
-            yield page
+def _has_pages(label: str) -> bool:
+    """Whether it is a file of a database that is read as pages."""
+    return _LABEL.fullmatch(label) is not None and not _OTHERS.fullmatch(label.rpartition("/")[2])
 
 
 def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
@@ -157,42 +185,72 @@ def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
 _OTHERS = re.compile(r"pg_control|pg_filenode\.map|PG_VERSION|pg_internal\.init.*|pgsql_tmp.*")
 
 
-def _take(
-    path: Path,
-    member: tarfile.TarInfo,
-    segments: list[Segment],
-    skipped: list[tuple[str, str]],
-    denied: list[tuple[str, str]],
-) -> None:
+def _take(path: Path, member: Member, found: _Found) -> None:
     place = place_of(path, member.name)
     if place is None:
         return
     label, tablespace, database = place
-    if _OTHERS.fullmatch(label.rpartition("/")[2]):
+    found.reached.add(label)
+    if not _has_pages(label):
         return
     try:
-        segments.append(Segment(path, label, member.offset_data, member.size, tablespace, database))
+        found.segments.append(
+            Segment(path, label, member.offset, member.size, tablespace, database)
+        )
     except ValueError:
         if _PIECE.fullmatch(label.rpartition("/")[2]):
-            denied.append((label, "only what changed: pg_combinebackup makes the file whole"))
+            found.denied.append((label, "only what changed: pg_combinebackup makes the file whole"))
         else:
-            skipped.append((label, "not the name of a relation file"))
+            found.skipped.append((label, "not the name of a relation file"))
 
 
-def _state(path: Path, small: dict[str, bytes], wal: list[str]) -> ClusterState:
-    missing = [name for name in ("PG_VERSION", "global/pg_control") if name not in small]
-    if missing:
+def _state(paths: list[Path], found: _Found) -> ClusterState:
+    path, small = paths[0], found.small
+    missing = [name for name in ("PG_VERSION", _CONTROL) if name not in small]
+    if missing and path in found.broken:
+        layout = _assumed(paths, missing[0], found)
+    elif missing:
         raise UsageError(f'not a base backup: "{path}" has no file "{missing[0]}"')
-    major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
-    layout = _layout(small["global/pg_control"], major)
-    return backup_state(
+    else:
+        major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
+        layout = _layout(small[_CONTROL], major)
+
+    def log_end_from(start: int) -> int | None:
+        return named_end(found.wal, start, layout.timeline, layout.wal_segment_bytes)
+
+    state = backup_state(
         path.parent,
         layout,
         named=path,
         label=small.get("backup_label", b"").decode(errors="replace"),
         tablespace_map=small.get("tablespace_map", b"").decode(errors="replace"),
-        log_end_from=lambda start: named_end(wal, start, layout.timeline, layout.wal_segment_bytes),
+        log_end_from=log_end_from,
     )
+    if not state.replay_from:
+        return replace(state, replay_to=None)  # neither a label nor a control file says it
+    if found.log_broken:
+        # Whatever the manifest says that the log needs: only what is there can be replayed.
+        return replace(state, replay_to=log_end_from(state.replay_from))
+    return state
+
+
+def _assumed(paths: list[Path], missing: str, found: _Found) -> Layout:
+    """How to read the pages when base.tar broke off before the file that says it."""
+    layout = assumed_layout(paths)
+    if layout is None:
+        raise UsageError(
+            f'could not read archive "{paths[0]}": {found.broken[paths[0]]}',
+            detail=f'Its file "{missing}" was not reached, nor any page of a table.',
+        )
+    kind = "with" if layout.checksums else "without"
+    found.denied.append(
+        (
+            missing,
+            f"not reached: pages are read as what they seem to be, {layout.page_bytes} bytes "
+            f"{kind} checksums",
+        )
+    )
+    return layout
 
 
 def _layout(control: bytes, major: int) -> Layout:

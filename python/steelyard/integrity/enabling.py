@@ -39,6 +39,7 @@ class Enabling:
     same_disk: bool  # whether writing was measured on the disk of the data directory
     hints_logged: bool  # wal_log_hints: the write-ahead log holds hint bits already
     cost: Cost | None
+    denied: tuple[tuple[str, str], ...] = ()  # what could not be read, and is not counted
 
     @property
     def seconds(self) -> tuple[float, float]:
@@ -46,6 +47,11 @@ class Enabling:
         read = self.bytes / self.read_bytes_per_s
         written = self.bytes / self.write_bytes_per_s
         return max(read, written), read + written
+
+    @property
+    def exit_status(self) -> int:
+        """3: something could not be read, so that it takes more than is said; 0."""
+        return 3 if self.denied else 0
 
     def to_json(self) -> dict[str, Any]:
         """As `checksums --json` gives it."""
@@ -57,6 +63,7 @@ class Enabling:
             "checksums": self.state.layout.checksums,
             "files": self.files,
             "bytes": self.bytes,
+            "denied": [{"path": path, "reason": reason} for path, reason in self.denied],
             "read_bytes_per_s": round(self.read_bytes_per_s),
             "write_bytes_per_s": round(self.write_bytes_per_s),
             "same_disk": self.same_disk,
@@ -75,7 +82,7 @@ def enabling(path: Path, records: Path = Path("records"), place: Path | None = N
     """
     state = look_at(path)
     try:
-        segments, _, _ = walk_cluster(path, state.layout.tablespace_version)
+        segments, _, denied = walk_cluster(path, state.layout.tablespace_version)
     except OSError as error:
         raise UsageError(f'could not read data directory "{path}": {error}') from error
     place = place or _existing(cache_root())
@@ -89,6 +96,7 @@ def enabling(path: Path, records: Path = Path("records"), place: Path | None = N
         same_disk=place.stat().st_dev == path.stat().st_dev,
         hints_logged=read_control(path / CONTROL_FILE)["wal_log_hints"],
         cost=last_cost(records),
+        denied=tuple(denied),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from steelyard._core import Segment, broken_forks, walk_cluster
 from steelyard.integrity.cluster_state import ClusterState, Layout, Life
 from steelyard.integrity.finding import Finding, finding_of
+from steelyard.integrity.guessing import fork_of
 from steelyard.integrity.page import lsn_of, page_at
 from steelyard.integrity.sizes import manifest_sizes
 
@@ -80,17 +81,14 @@ def _gaps(
     return findings
 
 
-def _fork(segment: Segment) -> tuple[int, int, int, str, bool]:
-    s = segment
-    return s.tablespace, s.database, s.filenode, s.fork, s.temporary
-
-
 def _lsn_behind(broken: Segment, block: int, segments: Sequence[Segment], layout: Layout) -> int:
     """The LSN of the first page behind a gap: from before the start of replay, it was no growth."""
     behind = [
         s
         for s in segments
-        if s.bytes > 0 and s.segment * layout.segment_blocks >= block and _fork(s) == _fork(broken)
+        if s.bytes > 0
+        and s.segment * layout.segment_blocks >= block
+        and fork_of(s) == fork_of(broken)
     ]
     if not behind:
         return 0
@@ -103,7 +101,7 @@ def _last_lsn(short: Segment, segments: Sequence[Segment], layout: Layout) -> in
     A file is extended by empty pages before they are filled, so the last may have none. 0: none
     has, so that the relation is new, or it cannot be read again.
     """
-    before = [s for s in segments if _fork(s) == _fork(short) and s.segment <= short.segment]
+    before = [s for s in segments if fork_of(s) == fork_of(short) and s.segment <= short.segment]
     for segment in sorted(before, key=lambda s: -s.segment):
         for index in reversed(range(segment.bytes // layout.page_bytes)):
             page = page_at(segment, index * layout.page_bytes, layout.page_bytes)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 
 from steelyard._core import Segment
+from steelyard.integrity.archive import PACKED
 
 
 def page_at(segment: Segment, offset: int, page_bytes: int) -> bytes:
     """The page at an offset of a segment, in bytes; b"" where it cannot be read again."""
-    if segment.path.suffix in (".gz", ".tgz"):
+    if segment.path.suffix in PACKED:
         return b""
     try:
         with segment.path.open("rb") as file:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard._core import Segment, guess_damage, scan_segments, walk_cluster
+from steelyard._core import Segment, scan_segments, walk_cluster
 from steelyard.errors import ServerError, UsageError
 from steelyard.integrity.backup import Archive, archives_of, read_archives
 from steelyard.integrity.baseline import Baseline, baseline
@@ -18,10 +18,10 @@ from steelyard.integrity.cluster_state import ClusterState, Life, look_at, unrea
 from steelyard.integrity.compressed import read_compressed
 from steelyard.integrity.ends import with_ends
 from steelyard.integrity.finding import Finding, finding_of
+from steelyard.integrity.guessing import guessed
 from steelyard.integrity.notes import scan_notes, state_notes
 from steelyard.integrity.outcome import Outcome
 from steelyard.integrity.owners import conninfo_of, with_owners
-from steelyard.integrity.page import page_at
 from steelyard.integrity.replay import needs_replay, reset_at_start
 from steelyard.integrity.resumption import Resumption
 
@@ -33,8 +33,6 @@ GAPS_S = (1.0, 2.0, 5.0)
 RUNNING_RATE = 100 * 1024 * 1024.0
 """Bytes a second that a scrub takes from a running server unless told otherwise."""
 MOST_THREADS = 8
-MOST_GUESSES = 1000
-_DAMAGED_PAGES = ("checksum", "header", "not empty")
 _ALIVE = (Life.RUNNING, Life.POSSIBLY)
 LeftOut = list[tuple[str, str]]
 """(label, why) of files that were not scanned."""
@@ -289,7 +287,8 @@ def _outcome(
         finding_of(ready.left[index], block, told, layout)
         for index, block, told in scanned["wrong"]
     ]
-    findings = _guessed(state, ready.left, with_ends(findings, ready.segments, state))
+    findings = with_ends(findings, ready.segments, state)
+    findings = guessed(findings, ready.left, ready.segments, state)
     findings, notes = _named(asked, state, findings)
     findings = [replace(f, waits=needs_replay(f, state, reset)) for f in findings]
     back = {finding.path for finding in findings if finding.reason == "backwards"}
@@ -310,23 +309,6 @@ def _outcome(
         denied=tuple(scanned["denied"]),
         notes=tuple(notes),
     )
-
-
-def _guessed(
-    state: ClusterState, segments: Sequence[Segment], findings: list[Finding]
-) -> list[Finding]:
-    by_label = {segment.label: segment for segment in segments}
-    guessed = []
-    for number, finding in enumerate(findings):
-        page = b""
-        if number < MOST_GUESSES and finding.reason in _DAMAGED_PAGES:
-            page = page_at(by_label[finding.path], finding.offset, state.layout.page_bytes)
-        if len(page) == state.layout.page_bytes:
-            guess, detail = guess_damage(page, finding.block)
-            guessed.append(replace(finding, guess=guess, guess_detail=detail))
-        else:
-            guessed.append(finding)
-    return guessed
 
 
 def _named(
