@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from steelyard.cli.summary import render_verdict
 from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
+from steelyard.report import tables
 from steelyard.weighing.achievements import probe_rows, query_rows, work_per_minute, work_rows
 
 
@@ -49,6 +51,24 @@ def test_a_query_that_is_given_up_counts_with_its_limit_and_is_shown() -> None:
     assert rows["q02"]["control_ms"] == pytest.approx(20)
     assert (rows["q02"]["control_unfinished"], rows["q02"]["arm_unfinished"]) == (0, 10)
     assert rows["q01"]["arm_unfinished"] == 0
+
+
+def test_what_stands_aside_of_the_mean_comes_last_and_says_so_on_page_and_terminal() -> None:
+    epochs = []
+    for made in (queries(number, 60_000_000, 0) for number in range(10)):
+        arms = {
+            name: replace(
+                arm, slices=tuple(replace(s, aside=s.script == "q01") for s in arm.slices)
+            )
+            for name, arm in made.arms.items()
+        }
+        epochs.append(replace(made, arms=arms))
+    rows = query_rows(epochs, "on", "off")
+    assert [(row["query"], row["aside"]) for row in rows] == [("q02", False), ("q01", True)]
+    assert [row["note"] for row in tables.query_rows(rows)] == ["", "not in the mean"]
+    said = render_verdict({"contrasts": [], "queries": rows}, 100).splitlines()
+    told = [line for line in said if line.startswith("q0")]
+    assert [line.endswith("(not in the mean)") for line in told] == [False, True]
 
 
 def test_work_is_counted_over_the_time_that_was_measured_and_charged() -> None:

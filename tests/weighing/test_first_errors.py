@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard.errors import WeighingError
-from steelyard.weighing.first_errors import require_work
+from steelyard.weighing.first_errors import require_answers, require_work
 
 MISSING = "function pay(integer) does not exist"
 
@@ -42,3 +42,12 @@ def test_no_work_at_all_is_refused_with_what_was_said(lines: list[Any], told: st
     with pytest.raises(WeighingError, match="no transaction succeeded") as caught:
         require_work(lines)
     assert told in str(caught.value.detail)
+
+
+def test_work_that_is_used_up_on_every_arm_is_refused_and_on_one_arm_is_an_outcome() -> None:
+    right, wrong = {"wrong_rows": 0}, {"wrong_rows": 7}
+    on, off = _line("on", 90), _line("off", 90)
+    require_answers([{**on, **right}, {**off, **wrong}, {**off, **right}])
+    with pytest.raises(WeighingError, match="14 transactions of the pilot") as caught:
+        require_answers([{**on, **wrong}, {**off, **wrong}, {**off, **right}])
+    assert "fewer blocks" in str(caught.value.hint)

@@ -17,7 +17,7 @@ from steelyard.readings.totals import slice_busy_ns
 from steelyard.study.plan import Design
 from steelyard.study.study import Counted, Study
 from steelyard.weighing.choices import Choices
-from steelyard.weighing.first_errors import require_work
+from steelyard.weighing.first_errors import require_answers, require_work
 from steelyard.weighing.load import Visit, lay_out
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.stalls import find_stalls
@@ -104,6 +104,7 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
     for line in lines:
         setup.record.append("slices.jsonl", line)
     require_work(lines)
+    require_answers(lines)
     done = sum(line["transactions"] for line in lines)
     placement, placement_why = (
         choose_placement(share) if study.placement == "auto" else (first, "the study says so")

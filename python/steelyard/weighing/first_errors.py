@@ -25,6 +25,21 @@ def require_work(lines: Sequence[Mapping[str, Any]]) -> None:
         raise WeighingError("no transaction succeeded in the pilot", detail=errors_told(lines))
 
 
+def require_answers(lines: Sequence[Mapping[str, Any]]) -> None:
+    """WeighingError where some transactions of every arm returned another number of rows than they
+    must: then it is not an arm's doing, and every epoch would be as the pilot was."""
+    wrong: dict[str, int] = {}
+    for line in lines:
+        wrong[line["arm"]] = wrong.get(line["arm"], 0) + int(line.get("wrong_rows", 0))
+    if wrong and all(wrong.values()):
+        raise WeighingError(
+            f"{sum(wrong.values())} transactions of the pilot returned another number of rows than "
+            "they must, on every arm",
+            detail="Work that can be done only once may be used up within an epoch.",
+            hint="Take fewer blocks, executions or clients, or more data.",
+        )
+
+
 def errors_told(lines: Sequence[Mapping[str, Any]]) -> str:
     """The errors of slices in words, for a DETAIL."""
     told = [
