@@ -10,8 +10,8 @@ from steelyard._core import Segment, broken_forks, walk_cluster
 from steelyard.integrity.cluster_state import ClusterState, Layout, Life
 from steelyard.integrity.finding import Finding, finding_of
 from steelyard.integrity.guessing import fork_of
+from steelyard.integrity.manifest import sizes_of_backup
 from steelyard.integrity.page import lsn_of, page_at
-from steelyard.integrity.sizes import manifest_sizes
 
 _BETWEEN_WALKS_S = 1.0
 _ENDS = ("short", "missing segment")
@@ -55,7 +55,7 @@ def _missing_bytes(segments: Sequence[Segment], state: ClusterState) -> dict[str
     """By label, of the files of a base backup that are shorter than they were sent."""
     if state.life is not Life.BACKUP or state.replay_from is None:
         return {}
-    sizes = manifest_sizes(state.directory / "backup_manifest", state.replay_from)
+    sizes = sizes_of_backup(state.directory / "backup_manifest", state.replay_from)
     return {s.label: sizes[s.label] - s.bytes for s in segments if s.bytes < sizes.get(s.label, 0)}
 
 
