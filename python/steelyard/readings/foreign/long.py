@@ -21,6 +21,7 @@ from steelyard.readings.foreign.table import Table
 
 MOST_ARMS = 100
 _RUNS_Z = -1.645
+_SAY = "Say which column was measured: --column value=NAME."
 Arranged = Mapping[str, Sequence[Sequence[int]]]
 """Arm → for each of its rows, the rows of the table that make it."""
 Indices = NDArray[np.int64]
@@ -29,7 +30,9 @@ Indices = NDArray[np.int64]
 def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet:
     """The sheet of such a table, arms in the order of their first row."""
     if roles.arm is None or not roles.numbers:
-        raise table.source.error("no column holds numbers", Place(1, 1))
+        raise table.source.error(
+            "no column holds numbers that were measured", Place(1, 1), hint=_SAY
+        )
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
     moments = _moments(table, roles.order)
