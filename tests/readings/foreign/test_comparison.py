@@ -122,7 +122,38 @@ def test_a_metric_is_chosen_among_several() -> None:
 )
 def test_what_cannot_be_compared_is_refused(files: list[tuple[str | None, str]], said: str) -> None:
     with pytest.raises(NumbersError, match=said):
-        compared(*files, unit="s")
+        compared(*files, higher_is_better=True)
+
+
+RUNS = "arm,tps,latency_ms\noff,100,5\non,110,4\n"
+
+
+def test_a_unit_chooses_the_metric_that_can_be_in_it() -> None:
+    found = compared((None, RUNS), unit="ms")
+    assert (found.metric.name, found.metric.unit) == ("latency_mean", "ms")
+    assert compared((None, RUNS), unit="tps").metric.name == "throughput"
+    summary = open_source(GOLDEN / "pgbench_summary.txt").text
+    assert compared(("a", summary), ("b", summary), unit="ms").metric.higher_is_better is False
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        (RUNS, {"unit": "s"}, "throughput in transactions/s and latency mean in ms: not in s"),
+        (RUNS, {"unit": "ms", "metric": "tps"}, "holds throughput in transactions/s: not in ms"),
+        (RUNS, {"unit": "s", "higher_is_better": False}, "latency mean in ms: not in s"),
+        ("off (ms),on (ms)\n1,2\n", {"unit": "s"}, "holds time in ms: not in s"),
+        ("rate_off,rate_on\n1,2\n", {"unit": "ms"}, "holds throughput: not in ms"),
+        ("off,on\n1 ms,2 ms\n", {"unit": "tps"}, "holds time in ms: not in tps"),
+    ],
+)
+def test_a_unit_does_not_override_what_a_file_says(
+    text: str, asked: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        compared((None, text), **asked)
+    assert said in refused.value.primary
+    assert "--unit" in str(refused.value.hint)
 
 
 def test_units_mixed_without_a_word_are_noticed_by_their_size() -> None:

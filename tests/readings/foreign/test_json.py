@@ -32,6 +32,13 @@ def test_lists_by_arm_with_what_was_measured() -> None:
     assert score.metrics[0][0] == Metric("score", "", True)
 
 
+def test_units_behind_the_numbers_of_lists_are_read() -> None:
+    assert sheet_of('{"off": ["9 ms"], "on": ["8 ms"]}').metrics[0][0] == Metric(TIME, "ms", False)
+    assert sheet_of('["1 s", "2 s"]').metrics[0][0] == Metric(TIME, "s", False)
+    text = '{"metric": "latency", "arms": {"a": ["1 s"], "b": ["2 s"]}}'
+    assert sheet_of(text).metrics[0][0] == Metric(LATENCY, "s", False)
+
+
 def test_records_are_a_table_in_long_form() -> None:
     sheet = sheet_of(
         '[{"arm": "off", "tps": 10, "block": 1}, {"arm": "on", "tps": 11, "block": 1}]'
@@ -59,6 +66,10 @@ def test_a_list_of_numbers_is_one_arm() -> None:
         ('{"off": [1, NaN], "on": [1]}', 'line 1, column 13: "NaN" is not a finite number'),
         ('{"off": [1, -0.5], "on": [1]}', 'line 1, column 13: "-0.5" is negative'),
         ('{"off": [1, 0], "on": [1]}', 'line 1, column 13: "0" is zero'),
+        ('{"off": ["9 s"], "on": ["2 min"]}', "line 1, column 23: mixed units: min after s"),
+        ('{"off": ["9 s"], "on": [2]}', "line 1, column 24: mixed units: none after s"),
+        ('{"arms": {"a": ["9 s"]}, "unit": "ms"}', "mixed units: s for time in ms"),
+        ('{"unit": "ms", "metric": "tps", "arms": {"a": [1]}}', "column 10: mixed units: ms for"),
         ('{"off": [], "on": [1]}', 'line 1, column 9: arm "off" is empty'),
         ('{"off": [1, 2}', "line 1, column 14: this is not JSON: expecting ',' delimiter"),
         ('{"off": "a"}', 'line 1, column 9: "a" is not a number'),
@@ -115,6 +126,7 @@ def test_hyperfine_without_times_leaves_the_mean_and_failures_are_said() -> None
     assert sheet.notes == ('some repetitions of "b" ended with an error',)
     assert "ended" not in str(sheet_of(text + '"exit_codes": [0, 0]}]}').notes)
     assert "has something else than a number" in refusal('{"results": [{"command": "a"}]}')
+    assert "something else" in refusal('{"results": [{"command": "a", "times": ["1 min"]}]}')
     assert "this is not an export of hyperfine" in refusal('{"off": [1]}', "hyperfine")
 
 

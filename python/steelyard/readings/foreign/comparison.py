@@ -65,7 +65,7 @@ NamedSheet = tuple[str | None, Sheet]
 def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
-    chosen = [_chosen(sheet, asked.metric) for sheet in named]
+    chosen = [_chosen(sheet, asked.metric, asked.unit) for sheet in named]
     metric, series = _in_one_unit(named, chosen)
     metric = metric.told(asked.unit, asked.higher_is_better)
     if metric.higher_is_better is None:
@@ -76,7 +76,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         )
     for sheet, own in zip(named, series, strict=True):
         if not all((one.values > 0).any() for one in own):
-            raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {_words(metric)}')
+            raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
     if asked.unit is None:
         _refuse_two_units(named, series)
     arms, spoken, order = _gathered(named, series)
@@ -171,19 +171,31 @@ def _holds(sheet: Sheet, arm: str) -> bool:
 Choice = tuple[Metric, tuple[Series, ...]]
 
 
-def _chosen(sheet: Sheet, asked: str | None) -> Choice:
-    """The metric that was asked for, or the sheet's first."""
+def _chosen(sheet: Sheet, asked: str | None, unit: str | None) -> Choice:
+    """The metric that was asked for, or the sheet's first that can be in the unit that was said."""
+    fitting = [choice for choice in _asked(sheet, asked) if unit is None or choice[0].accepts(unit)]
+    if not fitting:
+        held = " and ".join(metric.words for metric, _ in _asked(sheet, asked))
+        raise UsageError(
+            f'"{sheet.source}" holds {held}: not in {unit}',
+            hint="Leave --unit out: it says what a file does not say itself.",
+        )
+    return fitting[0]
+
+
+def _asked(sheet: Sheet, asked: str | None) -> Sequence[Choice]:
+    """The metrics of a sheet, or the one of them that was asked for."""
     if asked is None:
-        return sheet.metrics[0]
+        return sheet.metrics
     meant = metric_of(asked)
     for metric, series in sheet.metrics:
         named = (metric.name.lower(), metric.unit.lower())
         if asked.lower() in named or (meant and meant.name == metric.name):
-            return metric, series
+            return [(metric, series)]
     if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
         unnamed, series = sheet.metrics[0]
         metric = meant or Metric(asked)
-        return metric.told(unnamed.unit or None, unnamed.higher_is_better), series
+        return [(metric.told(unnamed.unit or None, unnamed.higher_is_better), series)]
     held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics)
     raise UsageError(f'"{sheet.source}" has no metric {quoted(asked)}', hint=f"It has {held}.")
 
@@ -199,8 +211,7 @@ def _in_one_unit(
         if metric.name != first.name or metric.unit != first.unit:
             if not {metric.unit, first.unit} <= SECONDS.keys() or metric.name != first.name:
                 raise NumbersError(
-                    f'"{sheet.source}" holds {_words(metric)}, '
-                    f'"{sheets[0].source}" {_words(first)}',
+                    f'"{sheet.source}" holds {metric.words}, "{sheets[0].source}" {first.words}',
                     hint="Arms are compared on one metric in one unit: see --metric.",
                 )
             factor = SECONDS[metric.unit] / SECONDS[first.unit]
@@ -233,11 +244,6 @@ def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ..
             detail=f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
             hint=hint,
         )
-
-
-def _words(metric: Metric) -> str:
-    name = metric.name.replace("_", " ")
-    return f"{name} in {metric.unit}" if metric.unit else name
 
 
 def _gathered(

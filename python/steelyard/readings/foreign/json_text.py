@@ -23,6 +23,7 @@ from steelyard.readings.foreign.runs import holds_runs, read_runs
 from steelyard.readings.foreign.series import Rows, Series, Sheet
 from steelyard.readings.foreign.source import Place, Source, quoted
 from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.unit_column import contradiction
 from steelyard.readings.foreign.wide import read_wide
 
 _SHAPES = (
@@ -84,8 +85,9 @@ def read_json(document: Document, columns: Mapping[str, str]) -> Sheet:
         if value and all(isinstance(one, dict) for one in value):
             return _records(document, value, [(0, (i,)) for i in range(len(value))], columns)
         if value and all(isinstance(one, str) for one in value):
-            series = (_series(document, "", value, ()),)
-            return Sheet(source.name, "JSON, one arm", ((Metric("value"), series),))
+            series, unit = _series(document, "", value, ())
+            metric = Metric("value").told(unit or None, None)
+            return Sheet(source.name, "JSON, one arm", ((metric, (series,)),))
     if isinstance(value, dict) and value:
         return _by_arm(document, value)
     raise source.error("no numbers by arm in this JSON", document.place(0, ()), hint=_SHAPES)
@@ -105,20 +107,30 @@ def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
                 document.place(0, (key,)),
                 hint=f'Accepted beside "arms": {", ".join(sorted(_KEYS - {"arms"}))}.',
             )
-    series = tuple(_series(document, arm, found, (*path, arm)) for arm, found in arms.items())
-    if not series:
+    read = [_series(document, arm, found, (*path, arm)) for arm, found in arms.items()]
+    if not read:
         raise document.source.error("no arm", document.place(0, path), hint=_SHAPES)
+    series = tuple(one for one, _ in read)
+    unit = read[0][1]
+    for one, other in read:
+        if other != unit:
+            raise document.source.error(
+                f"mixed units: {other or 'none'} after {unit or 'none'}",
+                document.place(0, (*path, one.arm)),
+                hint="Write all arms in one unit.",
+            )
     lengths = {len(one.values) for one in series}
     return Sheet(
         source=document.source.name,
         form="JSON by arm",
-        metrics=((_metric(document, said), series),),
+        metrics=((_in_unit(document, _metric(document, said), unit, path), series),),
         rows=Rows.BESIDE if len(lengths) == 1 else Rows.APART,
         clients=_clients(document, said, [one.arm for one in series]),
     )
 
 
-def _series(document: Document, arm: str, found: Any, path: Path) -> Series:
+def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Series, str]:
+    """The series of an arm, and the unit behind its numbers ("" where there is none)."""
     texts = found if isinstance(found, list) else [found]
     for index, text in enumerate(texts):
         if not isinstance(text, str):
@@ -133,8 +145,7 @@ def _series(document: Document, arm: str, found: Any, path: Path) -> Series:
         document.source,
         lambda index: document.place(0, (*path, index) if isinstance(found, list) else path),
     )
-    del unit
-    return Series(arm, values)
+    return Series(arm, values), unit
 
 
 def _kind(value: Any) -> str:
@@ -163,7 +174,16 @@ def _metric(document: Document, said: Mapping[str, Any]) -> Metric:
             raise document.source.error(
                 f'{_kind(value)} cannot be the value of "{key}"', document.place(0, (key,))
             )
-    return (metric_of(name) or Metric(name)).told(unit, higher)
+    metric = (metric_of(name) or Metric(name)).told(None, higher)
+    return _in_unit(document, metric, unit or "", ("unit",))
+
+
+def _in_unit(document: Document, metric: Metric, unit: str, path: Path) -> Metric:
+    """The metric in a unit that the document says at `path`; refused where it says another too."""
+    if unit and not metric.accepts(unit):
+        raise contradiction(document.source, document.place(0, path), unit, metric)
+    # Which way is better may have been said, and a unit does not take it back.
+    return metric.told(unit or None, metric.higher_is_better)
 
 
 def _clients(document: Document, said: Mapping[str, Any], arms: Sequence[str]) -> dict[str, float]:

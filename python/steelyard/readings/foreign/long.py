@@ -12,12 +12,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.readings.foreign.metric import Metric, metric_of
+from steelyard.readings.foreign.metric import Metric
 from steelyard.readings.foreign.number import Spot, floats_of
 from steelyard.readings.foreign.roles import Roles
 from steelyard.readings.foreign.series import Floats, Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import Place
 from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.unit_column import metric_in, unit_named
 
 MOST_ARMS = 100
 _RUNS_Z = -1.645
@@ -43,6 +44,7 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
     rows = arranged or {}
     first = {arm: np.array([some[0] for some in own]) for arm, own in rows.items()}
     first = first or _by_arm(labels, order)
+    named_unit = unit_named(table, roles.unit)
     metrics = []
     for column in roles.numbers:
         spot = partial(_spot, table, column)
@@ -56,7 +58,8 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
             )
             for arm, own in first.items()
         )
-        metrics.append((_metric(table.name(column), unit), series))
+        metric = metric_in(table, column, unit, named_unit, alone=len(roles.numbers) == 1)
+        metrics.append((metric, series))
     return Sheet(
         source=table.source.name,
         form=form,
@@ -132,11 +135,6 @@ def _joined(rows: Sequence[Sequence[int]], values: Floats) -> Floats:
 
 def _spot_of(spot: Spot, rows: Indices, index: int) -> Place:
     return spot(int(rows[index]))
-
-
-def _metric(name: str, unit: str) -> Metric:
-    known = metric_of(name) or Metric(name)
-    return known.told(unit or None, None)
 
 
 def ranked(

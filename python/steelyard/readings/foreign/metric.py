@@ -20,6 +20,21 @@ class Metric:
     higher_is_better: bool | None = None
     """None: nobody said so yet."""
 
+    @property
+    def words(self) -> str:
+        """As a message says it: "latency mean in ms"."""
+        name = self.name.replace("_", " ")
+        return f"{name} in {self.unit}" if self.unit else name
+
+    def accepts(self, unit: str) -> bool:
+        """Whether it can be in that unit: its own where it has one, no time for a throughput."""
+        known = unit_of(unit) or unit
+        if self.unit:
+            return known.lower() == self.unit.lower()
+        if known in SECONDS:
+            return self.name != THROUGHPUT
+        return known not in _RATE_UNITS or self.name not in (LATENCY, TIME)
+
     def told(self, unit: str | None, higher_is_better: bool | None) -> Metric:
         """The metric with what the user said about it laid over it."""
         metric = self

@@ -14,6 +14,7 @@ from steelyard.readings.foreign.metric import metric_of
 from steelyard.readings.foreign.source import quoted
 from steelyard.readings.foreign.table import Table
 from steelyard.readings.foreign.time_column import HEADING, TimeColumn, time_column
+from steelyard.readings.foreign.unit_column import HEADINGS as UNIT_HEADINGS
 
 ROLES = ("arm", "value", "order", "block", "clients")
 _ARM = {
@@ -52,6 +53,8 @@ class Roles:
     block: int | None
     clients: int | None
     index: int | None
+    unit: int | None
+    """Names the unit of the numbers."""
     numbers: tuple[int, ...]
     """Columns of numbers that none of the others is."""
 
@@ -80,6 +83,9 @@ def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
     taken |= {index} if index is not None else set()
     if found["block"] is None and arm is not None and index is not None:
         found["block"], index = index, None
+    unit = _first(words, UNIT_HEADINGS, taken)
+    unit = unit if unit is not None and table.is_text(unit) else None
+    taken |= {unit} if unit is not None else set()
     never = _REPETITION | _COUNTS if arm is None else _NEVER_MEASURED
     rest = [
         column
@@ -97,7 +103,7 @@ def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
         numbers.remove(moments)
         found["order"] = moments if found["order"] is None else found["order"]
     measured = (named["value"],) if told else tuple(numbers)
-    return Roles(arm, found["order"], found["block"], found["clients"], index, measured)
+    return Roles(arm, found["order"], found["block"], found["clients"], index, unit, measured)
 
 
 def _moments(
@@ -140,7 +146,7 @@ def _arm_column(table: Table, words: Sequence[str], taken: set[int]) -> int | No
     called = _first(words, _ARM, taken)
     if called is not None:
         return called
-    not_labels = _ORDER | _BLOCK | _CLIENTS | {HEADING}
+    not_labels = _ORDER | _BLOCK | _CLIENTS | UNIT_HEADINGS | {HEADING}
     labels = [
         column
         for column in range(len(table.columns))
