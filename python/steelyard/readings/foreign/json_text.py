@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.readings.foreign.json_place import Path, offset_of
+from steelyard.readings.foreign.json_place import Path, offset_of, repeated_key
 from steelyard.readings.foreign.long import read_long
 from steelyard.readings.foreign.metric import Metric, metric_of
 from steelyard.readings.foreign.number import floats_of
@@ -22,7 +23,7 @@ from steelyard.readings.foreign.roles import roles_of
 from steelyard.readings.foreign.runs import holds_runs, read_runs
 from steelyard.readings.foreign.series import Rows, Series, Sheet
 from steelyard.readings.foreign.source import Place, Source, quoted
-from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.table import MOST_COLUMNS, Table
 from steelyard.readings.foreign.unit_column import contradiction
 from steelyard.readings.foreign.wide import read_wide
 
@@ -52,23 +53,54 @@ class Number(str):
     __slots__ = ()
 
 
+class _RepeatedKeyError(ValueError):
+    """An object has a key twice."""
+
+
+_BLANKS = re.compile(r"\s*")
+
+
 def read_document(source: Source) -> Document:
     """All JSON values of a text, one after the other; NumbersError with the place of a fault."""
-    decoder = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
+    decoder = json.JSONDecoder(
+        parse_float=Number, parse_int=Number, parse_constant=Number, object_pairs_hook=_object
+    )
     text, values, starts = source.text, [], []
-    at = len(text) - len(text.lstrip())
+    at = _after_blanks(text, 0)
     while at < len(text):
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             place = source.place_of(error.pos)
             raise source.error(f"this is not JSON: {_said(error.msg)}", place) from None
+        except _RepeatedKeyError as repeated:
+            found = repeated_key(text, at)
+            place = source.place_of(at if found is None else found)
+            raise source.error(
+                f"{quoted(str(repeated))} stands twice in one object",
+                place,
+                hint="Join its numbers in one list, or give one of them another name.",
+            ) from None
         except RecursionError:
             raise source.error("nested too deeply for a file of numbers", Place(1, 1)) from None
         values.append(value)
         starts.append(at)
-        at = end + len(text[end:]) - len(text[end:].lstrip()) if end < len(text) else end
+        at = _after_blanks(text, end)
     return Document(source, tuple(values), tuple(starts))
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) != len(members):
+        # A parser keeps the last of them; the other's numbers would be lost without a word.
+        names = [name for name, _ in members]
+        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
 
 
 def _said(message: str) -> str:
@@ -209,6 +241,10 @@ def _records(
             place = document.place(value, path)
             raise document.source.error(f"{_kind(record)} between records", place, hint=_SHAPES)
     names = list(dict.fromkeys(name for record in records for name in record))
+    if len(names) > MOST_COLUMNS:
+        place = document.place(*places[0])
+        said = f"{len(names)} different keys: more than {MOST_COLUMNS}, the limit"
+        raise document.source.error(said, place)
     flat = [
         name for name in names if not any(isinstance(r.get(name), dict | list) for r in records)
     ]
