@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.load import Load, load_of
-from steelyard.readings.foreign.long import order_of
 from steelyard.readings.foreign.magnitudes import in_two_units
 from steelyard.readings.foreign.metric import SECONDS, Metric, metric_of
-from steelyard.readings.foreign.series import Floats, Grain, Order, Rows, Series, Sheet
+from steelyard.readings.foreign.series import Grain, Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import quoted
+from steelyard.readings.foreign.spans import dated, order_of_runs, runs_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +78,21 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
             raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
     if asked.unit is None:
         _refuse_two_units(named, series)
-    arms, spoken, order = _gathered(named, series)
+    files = _by_arm(series)
+    runs = {arm: runs_of(own) for arm, own in files.items()}
+    shared = [arm for arm, own in runs.items() if len(own) < len(files[arm])]
+    arms, spoken = _gathered(runs)
+    order = order_of_runs([one for own in runs.values() for one in own])
     arms = _control_first(arms, asked.control)
     single = named[0] if len(named) == 1 else None
     loads = {
         arm.arm: load
         for arm in arms
-        if (load := load_of([s for s in named if _holds(s, arm.arm)], arm.arm, asked.clients))
+        if arm.arm not in shared
+        and (load := load_of([s for s in named if _holds(s, arm.arm)], arm.arm, asked.clients))
     }
     notes = [note for sheet in named for note in sheet.notes]
+    notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
     return Comparison(
         sources=tuple(sheet.source for sheet in named),
         form=", ".join(dict.fromkeys(sheet.form for sheet in named)),
@@ -97,7 +102,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         rows=single.rows if single else Rows.APART,
         lines=single.lines if single else (),
         row_names=single.row_names if single else (),
-        no_order="" if asked.order in _TOLD else _why_lost(named, series),
+        no_order="" if asked.order in _TOLD else _why_lost(named, runs.values()),
         loads=loads,
         notes=tuple(dict.fromkeys([*notes, *spoken])),
     )
@@ -131,15 +136,14 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
     )
 
 
-def _why_lost(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> str:
+def _why_lost(sheets: Sequence[Sheet], runs: Iterable[Sequence[Series]]) -> str:
     """Why nobody knows in which order the rows of an arm were measured; empty: as they stand.
 
     The place of a file on the command line says nothing: a shell puts run10 before run2.
     """
     if not all(sheet.ordered for sheet in sheets):
         return _NAMED
-    files = _by_arm(series).values()
-    return _FILES if any(len(own) > 1 and not _dated(own) for own in files) else ""
+    return _FILES if any(len(own) > 1 and not dated(own) for own in runs) else ""
 
 
 def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
@@ -149,15 +153,6 @@ def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
         for one in some:
             files.setdefault(one.arm, []).append(one)
     return files
-
-
-def _dated(files: Sequence[Series]) -> bool:
-    """Whether every file tells when it was measured."""
-    return all(one.moments is not None and len(one.moments) for one in files)
-
-
-def _began(file: Series) -> float:
-    return float(file.moments[0]) if file.moments is not None else 0.0
 
 
 def _stem(source: str) -> str:
@@ -246,20 +241,16 @@ def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ..
         )
 
 
-def _gathered(
-    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]
-) -> tuple[tuple[Series, ...], list[str], Order]:
-    """One series an arm; several files of an arm are a repetition each, in the order of their
-    times where they tell them. Also what was done, in words, and the order of the arms."""
+def _gathered(runs: Mapping[str, Sequence[Series]]) -> tuple[tuple[Series, ...], list[str]]:
+    """One series an arm: several runs are a repetition each. Also what was done, in words."""
     notes = []
     arms = []
-    for arm, files in _by_arm(series).items():
-        own = sorted(files, key=_began) if _dated(files) else files
+    for arm, own in runs.items():
         if len(own) > 1 and any(len(one.values) > 1 for one in own):
             notes.append(f"every file of {arm} counts as one repetition: its total")
         values = np.array([total_of(one) for one in own]) if len(own) > 1 else None
         arms.append(own[0] if values is None else Series(arm, values))
-    return tuple(arms), notes, _order_of_files(series) if len(sheets) > 1 else Order.UNKNOWN
+    return tuple(arms), notes
 
 
 def total_of(series: Series) -> float:
@@ -269,23 +260,6 @@ def total_of(series: Series) -> float:
     if series.grain is Grain.REPETITION:
         return float(np.exp(np.log(series.values).mean()))
     return float(np.average(series.values, weights=series.weights))
-
-
-def _order_of_files(series: Sequence[tuple[Series, ...]]) -> Order:
-    begun: list[tuple[float, str]] = []
-    spans: list[tuple[Floats, str]] = []
-    for one, *_ in series:
-        if one.moments is None or not len(one.moments):
-            return Order.UNKNOWN
-        begun.append((_began(one), one.arm))
-        spans.append((one.moments, one.arm))
-    return order_of([arm for _, arm in sorted(begun)]) if _apart(spans) else Order.UNKNOWN
-
-
-def _apart(spans: Sequence[tuple[Floats, str]]) -> bool:
-    """Whether no two files were measured at the same time."""
-    ends = sorted((float(moments[0]), float(moments[-1])) for moments, _ in spans)
-    return all(one[1] <= other[0] for one, other in itertools.pairwise(ends))
 
 
 def _control_first(arms: tuple[Series, ...], control: str | None) -> tuple[Series, ...]:

@@ -58,6 +58,8 @@ class Series:
     """Of slices of a mean: how many transactions each is the mean of, shape (n,)."""
     moments: Floats | None = None
     """When each was measured, on a scale that all arms share; None where nobody says."""
+    until: float | None = None
+    """When the last of it was measured, where that is known better than by the last moment."""
     spot: Callable[[int], Place] | None = None
     """Where each stands in the file."""
 
