@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.load import Load, load_of
-from steelyard.readings.foreign.magnitudes import in_two_units
+from steelyard.readings.foreign.magnitudes import in_two_units, out_of_proportion, out_of_range
 from steelyard.readings.foreign.metric import SECONDS, Metric, metric_of
 from steelyard.readings.foreign.series import Grain, Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import quoted
@@ -64,6 +65,8 @@ NamedSheet = tuple[str | None, Sheet]
 def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
+    for sheet in named:
+        _refuse_out_of_range(sheet)
     chosen = [_chosen(sheet, asked.metric, asked.unit) for sheet in named]
     metric, series = _in_one_unit(named, chosen)
     metric = metric.told(asked.unit, asked.higher_is_better)
@@ -76,6 +79,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
     for sheet, own in zip(named, series, strict=True):
         if not all((one.values > 0).any() for one in own):
             raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
+    _refuse_out_of_proportion(named, series)
     if asked.unit is None:
         _refuse_two_units(named, series)
     files = _by_arm(series)
@@ -214,6 +218,41 @@ def _in_one_unit(
     return first, converted
 
 
+def _at(sheet: Sheet, series: Series, row: int) -> str:
+    """A row's place as an error names it: its line and column, or else its arm."""
+    spot = series.spot(row) if series.spot else None
+    at = f" line {spot.line}, column {spot.column}" if spot else f", arm {series.arm}"
+    return f'"{sheet.source}"{at}'
+
+
+def _refuse_out_of_range(sheet: Sheet) -> None:
+    for one in itertools.chain.from_iterable(series for _, series in sheet.metrics):
+        row = out_of_range(one.values)
+        if row is not None:
+            raise NumbersError(
+                f"{_at(sheet, one, row)}: {one.values[row]:g} is no measurement",
+                hint="Numbers from 1e-60 to 1e60 are judged.",
+            )
+
+
+def _refuse_out_of_proportion(
+    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]
+) -> None:
+    """Numbers so far apart that no ratio of them can be told."""
+    every = np.concatenate([one.values for own in series for one in own])
+    usual = float(np.median(every[every > 0]))
+    for sheet, own in zip(sheets, series, strict=True):
+        for one in own:
+            row = out_of_proportion(one.values, usual)
+            if row is not None:
+                raise NumbersError(
+                    f"{_at(sheet, one, row)}: {one.values[row]:g} is out of all proportion: the "
+                    f"median of all numbers is {usual:g}",
+                    hint="Leave the row out if it is a slip; what lies more than a million times "
+                    "above or below is not judged.",
+                )
+
+
 def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
     """Rows of one arm, or arms of one comparison, of which some are a thousand times the others."""
     hint = "If all numbers are in one unit, say which: --unit ms"
@@ -222,11 +261,9 @@ def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ..
             other = in_two_units(one.values) if one.grain is Grain.REPETITION else None
             if other is not None and not sheet.row_names:
                 first, far = f"{one.values[0]:g}", f"{one.values[other]:g}"
-                spot = one.spot(other) if one.spot else None
-                at = f" line {spot.line}, column {spot.column}" if spot else f", arm {one.arm}"
                 raise NumbersError(
-                    f'"{sheet.source}"{at}: mixed units: {far} and {first} are about a thousand '
-                    "times apart",
+                    f"{_at(sheet, one, other)}: mixed units: {far} and {first} are about a "
+                    "thousand times apart",
                     hint=hint,
                 )
     arms = [one for own in series for one in own]

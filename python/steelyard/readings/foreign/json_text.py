@@ -172,12 +172,12 @@ def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Serie
             )
     if not texts:
         raise document.source.error(f"arm {quoted(arm)} is empty", document.place(0, path))
-    values, unit = floats_of(
-        texts,
-        document.source,
-        lambda index: document.place(0, (*path, index) if isinstance(found, list) else path),
-    )
-    return Series(arm, values), unit
+
+    def spot(index: int) -> Place:
+        return document.place(0, (*path, index) if isinstance(found, list) else path)
+
+    values, unit = floats_of(texts, document.source, spot)
+    return Series(arm, values, spot=spot), unit
 
 
 def _kind(value: Any) -> str:
