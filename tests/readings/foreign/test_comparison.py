@@ -11,6 +11,7 @@ from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.comparison import Asked, Comparison, compare
 from steelyard.readings.foreign.formats import read_sheet
 from steelyard.readings.foreign.magnitudes import in_two_units
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Grain, Order, Rows, Series
 from steelyard.readings.foreign.source import open_source, source_of
 
@@ -154,6 +155,25 @@ def test_a_unit_does_not_override_what_a_file_says(
         compared((None, text), **asked)
     assert said in refused.value.primary
     assert "--unit" in str(refused.value.hint)
+
+
+def test_what_became_of_transactions_is_known_where_every_file_of_an_arm_says_so() -> None:
+    def text(failed: int) -> str:
+        counts = "number of transactions actually processed: 90\nnumber of failed transactions: "
+        return f"{counts}{failed} (1%)\ntps = 9.0\n"
+
+    found = compared(("a", text(10)), ("a", text(5)), ("b", text(0)), ("b", "tps = 9.0\n"))
+    assert found.outcomes == {"a": Outcome(195, 15)}
+
+
+def test_throughput_with_the_time_to_connect_is_another_metric() -> None:
+    with_it = "latency average = 1 ms\ntps = 5.5 (including reconnection times)\n"
+    without = "latency average = 1 ms\ntps = 5.5 (without initial connection time)\n"
+    with pytest.raises(NumbersError, match=r'"0\.txt" counts the time to connect in its tps, "1'):
+        compared(("a", with_it), ("b", without))
+    assert compared(("a", with_it), ("b", with_it)).metric.name == "throughput"
+    assert compared(("a", with_it), ("b", without), metric="latency").metric.unit == "ms"
+    assert compared(("a", with_it), ("b", "tps = 5.5\n")).metric.name == "throughput"
 
 
 def test_units_mixed_without_a_word_are_noticed_by_their_size() -> None:

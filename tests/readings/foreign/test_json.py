@@ -13,6 +13,7 @@ from readings.foreign.reading import arms_of, golden_sheet, only, refusal, sheet
 from steelyard.readings.foreign.json_place import offset_of
 from steelyard.readings.foreign.json_text import read_document
 from steelyard.readings.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Order, Rows
 from steelyard.readings.foreign.source import Source
 
@@ -165,6 +166,11 @@ def test_drives_are_a_repetition_each() -> None:
     assert only(sheet).values.tolist() == [100.5, 101]
     assert only(sheet, 1).values.tolist() == [80, 80]
     assert sheet.clients == {"": 8}
+    assert sheet.outcomes == {"": Outcome(18, 0)}
+    errors = {**drive, "errors": {"40001": 5, "57014": 1}}
+    assert sheet_of(json.dumps(errors)).outcomes == {"": Outcome(15, 6)}
+    counted = {**errors, "failed": 2, "retried": 3, "skipped": 4, "unstarted": 1, "wrong_rows": 7}
+    assert sheet_of(json.dumps(counted)).outcomes == {"": Outcome(16, 11, 7)}
     none = sheet_of(json.dumps({**drive, "latency_us": {"mean": None}}))
     assert [metric.name for metric, _ in none.metrics] == [THROUGHPUT]
     assert "a number is expected here" in refusal(json.dumps({**drive, "throughput": "fast"}))

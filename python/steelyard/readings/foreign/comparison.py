@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,8 +9,13 @@ import numpy as np
 
 from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.load import Load, load_of
-from steelyard.readings.foreign.magnitudes import in_two_units, out_of_proportion, out_of_range
-from steelyard.readings.foreign.metric import SECONDS, Metric, metric_of
+from steelyard.readings.foreign.magnitudes import (
+    refuse_out_of_proportion,
+    refuse_out_of_range,
+    refuse_two_units,
+)
+from steelyard.readings.foreign.metric import SECONDS, THROUGHPUT, Metric, metric_of
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Grain, Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import quoted
 from steelyard.readings.foreign.spans import dated, order_of_runs, runs_of
@@ -32,6 +36,8 @@ class Comparison:
     row_names: tuple[str, ...] = ()
     no_order: str = ""
     """Why nobody knows in which order the rows of an arm were measured; empty: as they stand."""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """What became of the transactions of arms, where all their files say so."""
     loads: Mapping[str, Load] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
     notes: tuple[str, ...] = ()
@@ -66,7 +72,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
     for sheet in named:
-        _refuse_out_of_range(sheet)
+        refuse_out_of_range(sheet)
     chosen = [_chosen(sheet, asked.metric, asked.unit) for sheet in named]
     metric, series = _in_one_unit(named, chosen)
     metric = metric.told(asked.unit, asked.higher_is_better)
@@ -79,9 +85,11 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
     for sheet, own in zip(named, series, strict=True):
         if not all((one.values > 0).any() for one in own):
             raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
-    _refuse_out_of_proportion(named, series)
+    refuse_out_of_proportion(named, series)
+    if metric.name == THROUGHPUT:
+        _refuse_connecting(named)
     if asked.unit is None:
-        _refuse_two_units(named, series)
+        refuse_two_units(named, series)
     files = _by_arm(series)
     runs = {arm: runs_of(own) for arm, own in files.items()}
     shared = [arm for arm, own in runs.items() if len(own) < len(files[arm])]
@@ -108,6 +116,7 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         row_names=single.row_names if single else (),
         no_order="" if asked.order in _TOLD else _why_lost(named, runs.values()),
         loads=loads,
+        outcomes=_outcomes(named, [arm.arm for arm in arms]),
         notes=tuple(dict.fromkeys([*notes, *spoken])),
     )
 
@@ -137,6 +146,7 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
             for metric, some in sheet.metrics
         ),
         clients={called: sheet.clients[own]} if own in sheet.clients else {},
+        outcomes={called: sheet.outcomes[own]} if own in sheet.outcomes else {},
     )
 
 
@@ -218,64 +228,25 @@ def _in_one_unit(
     return first, converted
 
 
-def _at(sheet: Sheet, series: Series, row: int) -> str:
-    """A row's place as an error names it: its line and column, or else its arm."""
-    spot = series.spot(row) if series.spot else None
-    at = f" line {spot.line}, column {spot.column}" if spot else f", arm {series.arm}"
-    return f'"{sheet.source}"{at}'
-
-
-def _refuse_out_of_range(sheet: Sheet) -> None:
-    for one in itertools.chain.from_iterable(series for _, series in sheet.metrics):
-        row = out_of_range(one.values)
-        if row is not None:
-            raise NumbersError(
-                f"{_at(sheet, one, row)}: {one.values[row]:g} is no measurement",
-                hint="Numbers from 1e-60 to 1e60 are judged.",
-            )
-
-
-def _refuse_out_of_proportion(
-    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]
-) -> None:
-    """Numbers so far apart that no ratio of them can be told."""
-    every = np.concatenate([one.values for own in series for one in own])
-    usual = float(np.median(every[every > 0]))
-    for sheet, own in zip(sheets, series, strict=True):
-        for one in own:
-            row = out_of_proportion(one.values, usual)
-            if row is not None:
-                raise NumbersError(
-                    f"{_at(sheet, one, row)}: {one.values[row]:g} is out of all proportion: the "
-                    f"median of all numbers is {usual:g}",
-                    hint="Leave the row out if it is a slip; what lies more than a million times "
-                    "above or below is not judged.",
-                )
-
-
-def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
-    """Rows of one arm, or arms of one comparison, of which some are a thousand times the others."""
-    hint = "If all numbers are in one unit, say which: --unit ms"
-    for sheet, own in zip(sheets, series, strict=True):
-        for one in own:
-            other = in_two_units(one.values) if one.grain is Grain.REPETITION else None
-            if other is not None and not sheet.row_names:
-                first, far = f"{one.values[0]:g}", f"{one.values[other]:g}"
-                raise NumbersError(
-                    f"{_at(sheet, one, other)}: mixed units: {far} and {first} are about a "
-                    "thousand times apart",
-                    hint=hint,
-                )
-    arms = [one for own in series for one in own]
-    levels = np.array([float(np.median(one.values)) for one in arms])
-    odd = in_two_units(levels) if (levels > 0).all() else None
-    if odd is not None:
+def _refuse_connecting(sheets: Sequence[Sheet]) -> None:
+    """Throughput with the time to connect beside throughput without it: two metrics."""
+    with_it = [sheet.source for sheet in sheets if sheet.connecting is True]
+    without = [sheet.source for sheet in sheets if sheet.connecting is False]
+    if with_it and without:
         raise NumbersError(
-            f"mixed units: {quoted(arms[odd].arm)} and {quoted(arms[0].arm)} are about a thousand "
-            "times apart",
-            detail=f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
-            hint=hint,
+            f'"{with_it[0]}" counts the time to connect in its tps, "{without[0]}" does not',
+            hint="Run both alike (pgbench -C, or not), or compare latencies: --metric latency.",
         )
+
+
+def _outcomes(sheets: Sequence[Sheet], arms: Sequence[str]) -> dict[str, Outcome]:
+    found = {}
+    for arm in arms:
+        own = [sheet.outcomes.get(arm) for sheet in sheets if _holds(sheet, arm)]
+        known = [outcome for outcome in own if outcome is not None]
+        if known and len(known) == len(own):
+            found[arm] = sum(known, Outcome(0, 0))
+    return found
 
 
 def _gathered(runs: Mapping[str, Sequence[Series]]) -> tuple[tuple[Series, ...], list[str]]:

@@ -13,6 +13,7 @@ import re
 import numpy as np
 
 from steelyard.readings.foreign.metric import LATENCY, THROUGHPUT, Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.readings.foreign.source import Place, Source, quoted
 
@@ -75,7 +76,14 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
         counted = np.histogram(inside, bins)[0].astype(np.float64) / BIN_S
         rate = Series("", counted, Grain.SLICE, moments=bins[:-1], until=until)
         metrics.append((Metric(THROUGHPUT, "transactions/s", True), (rate,)))
-    return Sheet(source.name, "pgbench -l", tuple(metrics), notes=tuple(notes))
+    troubled = sum(left_out.values())
+    return Sheet(
+        source.name,
+        "pgbench -l",
+        tuple(metrics),
+        outcomes={"": Outcome(len(ends) + troubled, troubled)},
+        notes=tuple(notes),
+    )
 
 
 def _torn(source: Source, number: int, line: str) -> Exception:
