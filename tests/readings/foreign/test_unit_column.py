@@ -49,6 +49,12 @@ def test_units_that_differ_are_refused_with_their_place(text: str, said: str) ->
     assert said in refusal(text)
 
 
+def test_a_column_of_nothing_but_units_needs_no_heading() -> None:
+    assert sheet_of("off,9,ms\non,8,ms\noff,9,ms\n").metrics[0][0].unit == "ms"
+    said = refusal("off,9,ms\non,8,s\noff,9,ms\non,8,s\n")
+    assert said == '"f.txt" line 2, column 6: mixed units: s after ms'
+
+
 def test_arms_that_are_called_units_can_be_said_to_be_arms() -> None:
     sheet = sheet_of("unit,ms\nA,1\nB,2\nA,3\n", arm="unit")
     assert arms_of(sheet) == {"A": [1, 3], "B": [2]}

@@ -48,7 +48,9 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
     metrics = []
     for column in roles.numbers:
         spot = partial(_spot, table, column)
-        values, unit = floats_of(table.columns[column], table.source, spot)
+        values, unit = floats_of(
+            table.columns[column], table.source, spot, decimal_comma=table.decimal_comma
+        )
         series = tuple(
             Series(
                 arm,

@@ -75,6 +75,8 @@ _UNITS = {
     for unit, words in units.items()
     for word in words
 }
+UNIT_WORDS = tuple(_UNITS)
+"""Every word that names a unit, in lower case."""
 _LATENCY_WORDS = {"latency", "lat", "response"}
 _TIME_WORDS = {"time", "times", "duration", "durations", "elapsed", "runtime", "wall", "took"}
 _RATE_WORDS = {"throughput", "rate"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
-from steelyard.readings.foreign.metric import metric_of
+from steelyard.readings.foreign.metric import metric_of, unit_of
 from steelyard.readings.foreign.source import quoted
 from steelyard.readings.foreign.table import Table
 from steelyard.readings.foreign.time_column import HEADING, TimeColumn, time_column
@@ -64,6 +64,8 @@ def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
     named = {role: _column_named(table, role, name) for role, name in asked.items()}
     words = [_word(name) for name in table.names()] if table.header else []
     taken = set(named.values())
+    unit = _unit_column(table, words, taken)
+    taken |= {unit} if unit is not None else set()
     arm = named.get("arm")
     if arm is None:
         arm = _arm_column(table, words, taken)
@@ -83,9 +85,6 @@ def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
     taken |= {index} if index is not None else set()
     if found["block"] is None and arm is not None and index is not None:
         found["block"], index = index, None
-    unit = _first(words, UNIT_HEADINGS, taken)
-    unit = unit if unit is not None and table.is_text(unit) else None
-    taken |= {unit} if unit is not None else set()
     never = _REPETITION | _COUNTS if arm is None else _NEVER_MEASURED
     rest = [
         column
@@ -141,12 +140,25 @@ def _first(words: Sequence[str], accepted: set[str], taken: set[int]) -> int | N
     return next((c for c, w in enumerate(words) if w in accepted and c not in taken), None)
 
 
+def _unit_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
+    """A column of words that is called so, or that holds nothing but units and names no arm."""
+    free = [c for c in range(len(table.columns)) if c not in taken and table.is_text(c)]
+    called = next((c for c in free if words and words[c] in UNIT_HEADINGS), None)
+    if called is not None:
+        return called
+    for column in free:
+        cells = set(table.columns[column])
+        if not (words and words[column] in _ARM) and all(map(unit_of, cells)):
+            return column
+    return None
+
+
 def _arm_column(table: Table, words: Sequence[str], taken: set[int]) -> int | None:
     """A column that is called so, else the one column of words in which words come again."""
     called = _first(words, _ARM, taken)
     if called is not None:
         return called
-    not_labels = _ORDER | _BLOCK | _CLIENTS | UNIT_HEADINGS | {HEADING}
+    not_labels = _ORDER | _BLOCK | _CLIENTS | {HEADING}
     labels = [
         column
         for column in range(len(table.columns))

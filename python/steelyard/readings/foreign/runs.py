@@ -30,7 +30,9 @@ def read_runs(table: Table, roles: Roles, form: str = "CSV, one arm") -> Sheet:
     metrics = []
     for column in roles.numbers:
         spot = partial(_spot, table, column)
-        values, unit = floats_of(table.columns[column], table.source, spot)
+        values, unit = floats_of(
+            table.columns[column], table.source, spot, decimal_comma=table.decimal_comma
+        )
         metric = metric_in(table, column, unit, named_unit, alone=alone)
         metrics.append((metric, (Series("", values, spot=spot),)))
     return Sheet(table.source.name, form, ranked(metrics), lines=table.lines)

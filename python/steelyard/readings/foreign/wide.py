@@ -24,7 +24,7 @@ def read_wide(table: Table, roles: Roles, form: str = "CSV, a column an arm") ->
         if not cells:
             continue
         spot = _spots(table, column)
-        values, unit = floats_of(cells, table.source, spot)
+        values, unit = floats_of(cells, table.source, spot, decimal_comma=table.decimal_comma)
         name, named_unit = _arm_and_unit(table.name(column))
         series.append(Series(name, values, spot=spot))
         units += [(one, column) for one in (unit, named_unit, told) if one] or [("", column)]
