@@ -20,6 +20,11 @@ _DURATION_NS = {
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(us|ms|s|min|m|h)")
 
 
+MOST_RATIO = 1e12
+"""A larger ratio is said to be unbounded: no measurement tells it from a larger one still."""
+_MOST_LOG = math.log(MOST_RATIO) + 1e-9
+
+
 def parse_duration(text: str) -> int:
     """Nanoseconds of `"90s"`, `"2m"`, `"1h 30m"`, `"50ms"`; ValueError says what is accepted."""
     squeezed = text.strip()
@@ -78,8 +83,8 @@ def format_bytes(size: float) -> str:
 
 
 def percent_of_log(log_ratio: float) -> float:
-    """(arm ÷ control − 1) × 100 of a natural log ratio."""
-    return math.expm1(log_ratio) * 100
+    """(arm ÷ control − 1) × 100 of a natural log ratio; ∞ beyond `MOST_RATIO`."""
+    return math.expm1(log_ratio) * 100 if log_ratio <= _MOST_LOG else math.inf
 
 
 def log_of_percent(percent: float) -> float:
@@ -88,7 +93,9 @@ def log_of_percent(percent: float) -> float:
 
 
 def format_percent(percent: float, digits: int = 2) -> str:
-    """`"−3.06 %"` with a real minus sign and an explicit plus."""
+    """`"−3.06 %"` with a real minus sign and an explicit plus; `"unbounded"` where infinite."""
+    if math.isinf(percent):
+        return "unbounded"
     rounded = f"{abs(percent):.{digits}f}"
     sign = "" if float(rounded) == 0 else ("−" if percent < 0 else "+")
     return f"{sign}{rounded} %"

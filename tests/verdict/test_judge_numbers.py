@@ -17,11 +17,13 @@ from steelyard.readings.foreign.comparison import Asked, compare
 from steelyard.readings.foreign.formats import read_sheet
 from steelyard.readings.foreign.load import Load
 from steelyard.readings.foreign.metric import Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Grain, Order, Rows, Series
 from steelyard.readings.foreign.source import open_source
 from steelyard.units import percent_of_log
 from steelyard.verdict.judge_numbers import NO_SPREAD, judge_numbers
 from steelyard.verdict.threat import ThreatKind
+from steelyard.verdict.verdict import Contrast
 from verdict.judged_rows import finding, names, noise, numbers, only
 
 CONTRACT = {
@@ -333,3 +335,27 @@ def test_three_arms_say_how_their_rows_hang_together() -> None:
     found = finding(judgement, "shared rows")
     assert len(found.figures["rank_correlations"]) == 3
     assert min(found.figures["log_correlations"]) > 0.9
+
+
+def test_errors_of_one_arm_are_a_doubt_and_wrong_answers_take_the_verdict() -> None:
+    rows = noise(30, 12), noise(31, 12)
+
+    def judged(a: Outcome, b: Outcome | None) -> Contrast:
+        outcomes = {"a": a} if b is None else {"a": a, "b": b}
+        return only(judge_numbers(numbers(*rows, outcomes=outcomes)))
+
+    said = "errors or retries differ"
+    differing = judged(Outcome(14_000, 4_200), Outcome(10_000, 0))
+    (seen,) = (threat.seen for threat in differing.threats if threat.name == said)
+    assert seen.startswith("0 of 10000 transactions of b failed, were retried or skipped, and 4200")
+    assert said in names(judged(Outcome(1_000, 0), Outcome(51_000, 50_000)))
+    for alike in (
+        (Outcome(10_000, 40), Outcome(10_000, 41)),
+        (Outcome(10_000, 0), Outcome(10, 0)),
+        (Outcome(0, 0), Outcome(0, 0)),
+        (Outcome(10_000, 400), None),
+    ):
+        assert said not in names(judged(*alike))
+    wrong = judged(Outcome(900, 0), Outcome(900, 0, wrong=3))
+    assert wrong.verdict.kind.value == "invalid"
+    assert "wrong answer from the workload" in names(wrong)

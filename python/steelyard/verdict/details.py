@@ -91,7 +91,7 @@ def _ends(interval: Interval) -> list[float | None]:
 
 
 def _percent(log_ratio: float) -> float | None:
-    return percent_of_log(log_ratio) if math.isfinite(log_ratio) else None
+    return _finite(percent_of_log(log_ratio)) if math.isfinite(log_ratio) else None
 
 
 def _finite(value: float) -> float | None:

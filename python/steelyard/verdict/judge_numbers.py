@@ -182,4 +182,5 @@ def _ends(interval: Interval) -> list[float | None]:
 
 
 def _percent(log_ratio: float) -> float | None:
-    return percent_of_log(log_ratio) if math.isfinite(log_ratio) else None
+    percent = percent_of_log(log_ratio) if math.isfinite(log_ratio) else math.nan
+    return percent if math.isfinite(percent) else None

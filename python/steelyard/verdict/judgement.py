@@ -30,7 +30,8 @@ class Finding:
 
     def to_json(self) -> Json:
         """As the command line prints it."""
-        return {"name": self.name, "arm": self.arm or None, "said": self.said, **self.figures}
+        figures = {name: _finite(figure) for name, figure in self.figures.items()}
+        return {"name": self.name, "arm": self.arm or None, "said": self.said, **figures}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,3 +78,12 @@ class Judgement:
             "highest": float(values.max()),
             "sd_percent": 100 * sd if math.isfinite(sd) else None,
         }
+
+
+def _finite(figure: Any) -> Any:
+    """A figure as JSON can say it: null for what is unbounded or unknown."""
+    if isinstance(figure, float):
+        return figure if math.isfinite(figure) else None
+    if isinstance(figure, dict):
+        return {name: _finite(one) for name, one in figure.items()}
+    return [_finite(one) for one in figure] if isinstance(figure, list) else figure

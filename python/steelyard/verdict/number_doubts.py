@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.analysis.centres import Centred
+from steelyard.analysis.drops import unequal
 from steelyard.analysis.littles_law import busy_clients, disagree
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.outliers import outlying
@@ -36,6 +37,7 @@ def number_doubts(
 ) -> tuple[Threat, ...]:
     """Every threat to the contrast of one arm with the control."""
     return (
+        *_errors(view.comparison, arm),
         *_load(view.comparison, arm),
         *_order(view, arm, sets),
         *_amount(view.comparison, arm, sets),
@@ -43,6 +45,28 @@ def number_doubts(
         *_levels(view, arm, pairing),
         *_lone_rows(view, arm, pairing, sets),
     )
+
+
+def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
+    """Transactions that did not simply succeed: in one arm more than in the other."""
+    names = arm.arm, comparison.control.arm
+    known = [comparison.outcomes[name] for name in names if name in comparison.outcomes]
+    for name, outcome in zip(names, known, strict=False) if len(known) == 2 else ():
+        if outcome.wrong:
+            yield raise_threat(
+                ThreatKind.WRONG_ANSWER,
+                f"{outcome.wrong} of {outcome.tried} transactions of {name} returned other rows "
+                "than they should",
+            )
+    if len(known) < 2 or not all(outcome.tried for outcome in known):
+        return
+    here, there = known
+    if unequal(here.troubled, there.troubled, here.tried, there.tried):
+        yield raise_threat(
+            ThreatKind.ERRORS_DIFFER,
+            f"{here.troubled} of {here.tried} transactions of {names[0]} failed, were retried or "
+            f"skipped, and {there.troubled} of {there.tried} of {names[1]}",
+        )
 
 
 def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:

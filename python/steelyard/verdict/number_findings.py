@@ -61,8 +61,8 @@ def contrast_findings(
         },
         arm.arm,
     )
-    if math.isfinite(sets.visible) and math.isfinite(sets.sets.main.width):
-        percent = percent_of_log(sets.visible)
+    percent = percent_of_log(sets.visible)
+    if math.isfinite(percent) and math.isfinite(sets.sets.main.width):
         yield Finding(
             "visible",
             f"an effect of {_two_digits(percent)} % would be seen in 4 of 5 such measurements; a "

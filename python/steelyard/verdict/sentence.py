@@ -38,7 +38,7 @@ def _different(contrast: Contrast) -> str:
     near, far = sorted((estimate.low, estimate.high), key=abs)
     places = _places(contrast)
     value, low, high = (
-        f"{abs(percent_of_log(log)):.{places}f}" if math.isfinite(log) else "unbounded"
+        _signed(percent_of_log(log), places).lstrip("+−") if math.isfinite(log) else "unbounded"
         for log in (estimate.value, near, far)
     )
     beyond = f", beyond ±{_margin(contrast)}" if contrast.verdict.at_least_margin else ""
@@ -107,7 +107,7 @@ def _figures(contrast: Contrast) -> str:
     if math.isinf(estimate.low) and math.isinf(estimate.high):
         return f"{_signed(percent_of_log(estimate.value), places)} % [unbounded]"
     low, high = (
-        "unbounded" if math.isinf(log) else _signed(percent_of_log(log), places)
+        "unbounded" if log == -math.inf else _signed(percent_of_log(log), places)
         for log in (estimate.low, estimate.high)
     )
     return f"{_signed(percent_of_log(estimate.value), places)} % [{low}, {high}]"

@@ -11,6 +11,7 @@ from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.comparison import Asked, Comparison, compare
 from steelyard.readings.foreign.formats import read_sheet
 from steelyard.readings.foreign.magnitudes import in_two_units
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Grain, Order, Rows, Series
 from steelyard.readings.foreign.source import open_source, source_of
 
@@ -122,7 +123,57 @@ def test_a_metric_is_chosen_among_several() -> None:
 )
 def test_what_cannot_be_compared_is_refused(files: list[tuple[str | None, str]], said: str) -> None:
     with pytest.raises(NumbersError, match=said):
-        compared(*files, unit="s")
+        compared(*files, higher_is_better=True)
+
+
+RUNS = "arm,tps,latency_ms\noff,100,5\non,110,4\n"
+
+
+def test_a_unit_chooses_the_metric_that_can_be_in_it() -> None:
+    found = compared((None, RUNS), unit="ms")
+    assert (found.metric.name, found.metric.unit) == ("latency_mean", "ms")
+    assert compared((None, RUNS), unit="tps").metric.name == "throughput"
+    summary = open_source(GOLDEN / "pgbench_summary.txt").text
+    assert compared(("a", summary), ("b", summary), unit="ms").metric.higher_is_better is False
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        (RUNS, {"unit": "s"}, "throughput in transactions/s and latency mean in ms: not in s"),
+        (RUNS, {"unit": "ms", "metric": "tps"}, "holds throughput in transactions/s: not in ms"),
+        (RUNS, {"unit": "s", "higher_is_better": False}, "latency mean in ms: not in s"),
+        ("off (ms),on (ms)\n1,2\n", {"unit": "s"}, "holds time in ms: not in s"),
+        ("rate_off,rate_on\n1,2\n", {"unit": "ms"}, "holds throughput: not in ms"),
+        ("off,on\n1 ms,2 ms\n", {"unit": "tps"}, "holds time in ms: not in tps"),
+    ],
+)
+def test_a_unit_does_not_override_what_a_file_says(
+    text: str, asked: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        compared((None, text), **asked)
+    assert said in refused.value.primary
+    assert "--unit" in str(refused.value.hint)
+
+
+def test_what_became_of_transactions_is_known_where_every_file_of_an_arm_says_so() -> None:
+    def text(failed: int) -> str:
+        counts = "number of transactions actually processed: 90\nnumber of failed transactions: "
+        return f"{counts}{failed} (1%)\ntps = 9.0\n"
+
+    found = compared(("a", text(10)), ("a", text(5)), ("b", text(0)), ("b", "tps = 9.0\n"))
+    assert found.outcomes == {"a": Outcome(195, 15)}
+
+
+def test_throughput_with_the_time_to_connect_is_another_metric() -> None:
+    with_it = "latency average = 1 ms\ntps = 5.5 (including reconnection times)\n"
+    without = "latency average = 1 ms\ntps = 5.5 (without initial connection time)\n"
+    with pytest.raises(NumbersError, match=r'"0\.txt" counts the time to connect in its tps, "1'):
+        compared(("a", with_it), ("b", without))
+    assert compared(("a", with_it), ("b", with_it)).metric.name == "throughput"
+    assert compared(("a", with_it), ("b", without), metric="latency").metric.unit == "ms"
+    assert compared(("a", with_it), ("b", "tps = 5.5\n")).metric.name == "throughput"
 
 
 def test_units_mixed_without_a_word_are_noticed_by_their_size() -> None:

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from readings.foreign.reading import arms_of, golden_sheet, only, refusal, sheet_of
 from steelyard.readings.foreign.json_place import offset_of
+from steelyard.readings.foreign.json_text import read_document
 from steelyard.readings.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Order, Rows
+from steelyard.readings.foreign.source import Source
 
 
 def test_lists_by_arm() -> None:
@@ -30,6 +33,13 @@ def test_lists_by_arm_with_what_was_measured() -> None:
     assert sheet.clients == {"off": 8, "on": 8}
     score = sheet_of('{"metric": "score", "higher_is_better": true, "arms": {"a": [1], "b": [2]}}')
     assert score.metrics[0][0] == Metric("score", "", True)
+
+
+def test_units_behind_the_numbers_of_lists_are_read() -> None:
+    assert sheet_of('{"off": ["9 ms"], "on": ["8 ms"]}').metrics[0][0] == Metric(TIME, "ms", False)
+    assert sheet_of('["1 s", "2 s"]').metrics[0][0] == Metric(TIME, "s", False)
+    text = '{"metric": "latency", "arms": {"a": ["1 s"], "b": ["2 s"]}}'
+    assert sheet_of(text).metrics[0][0] == Metric(LATENCY, "s", False)
 
 
 def test_records_are_a_table_in_long_form() -> None:
@@ -59,6 +69,15 @@ def test_a_list_of_numbers_is_one_arm() -> None:
         ('{"off": [1, NaN], "on": [1]}', 'line 1, column 13: "NaN" is not a finite number'),
         ('{"off": [1, -0.5], "on": [1]}', 'line 1, column 13: "-0.5" is negative'),
         ('{"off": [1, 0], "on": [1]}', 'line 1, column 13: "0" is zero'),
+        ('{"off": ["9 s"], "on": ["2 min"]}', "line 1, column 24: mixed units: min after s"),
+        ('{"off": ["9 s"], "on": [2]}', "line 1, column 24: mixed units: none after s"),
+        ('{"arms": {"a": ["9 s"]}, "unit": "ms"}', "mixed units: s for time in ms"),
+        ('{"unit": "ms", "metric": "tps", "arms": {"a": [1]}}', "column 10: mixed units: ms for"),
+        ('{"off": [1], "on": [2],\n "off": [3]}', 'line 2, column 2: "off" stands twice in one'),
+        ('{"arm": "a", "s": 1, "\\u0073": 2}', 'line 1, column 22: "s" stands twice in one object'),
+        ('[{"a": {"a": 1}}, {"b": "a", "b": 1}]', 'column 30: "b" stands twice in one object'),
+        ('{"off": [' + "9" * 5_000 + ', 1], "on": [1, 2]}', "column 10: "),
+        ('{"off": [' + "9" * 5_000 + '], "on": ["x"]}', "column 10: "),
         ('{"off": [], "on": [1]}', 'line 1, column 9: arm "off" is empty'),
         ('{"off": [1, 2}', "line 1, column 14: this is not JSON: expecting ',' delimiter"),
         ('{"off": "a"}', 'line 1, column 9: "a" is not a number'),
@@ -79,6 +98,28 @@ def test_a_list_of_numbers_is_one_arm() -> None:
 )
 def test_faults_are_refused_with_line_and_column(text: str, said: str) -> None:
     assert said in refusal(text)
+
+
+class Counted(str):
+    """A text that counts what is copied out of it."""
+
+    copied = 0
+
+    def __getitem__(self, part: Any) -> str:
+        piece = super().__getitem__(part)
+        self.copied += len(piece)
+        return piece
+
+
+def test_of_objects_a_line_no_line_copies_the_rest_of_the_text() -> None:
+    text = Counted('{"arm": "off", "s": 1}\n{"arm": "on", "s": 2}\n' * 500)
+    assert len(read_document(Source("f.txt", text)).values) == 1_000
+    assert text.copied <= 2 * len(text)
+
+
+def test_records_of_too_many_different_keys_are_refused() -> None:
+    text = "".join(f'{{"arm": "a", "k{n}": 1}}\n' for n in range(1_000))
+    assert "1001 different keys: more than 1000, the limit" in refusal(text)
 
 
 @given(
@@ -115,6 +156,7 @@ def test_hyperfine_without_times_leaves_the_mean_and_failures_are_said() -> None
     assert sheet.notes == ('some repetitions of "b" ended with an error',)
     assert "ended" not in str(sheet_of(text + '"exit_codes": [0, 0]}]}').notes)
     assert "has something else than a number" in refusal('{"results": [{"command": "a"}]}')
+    assert "something else" in refusal('{"results": [{"command": "a", "times": ["1 min"]}]}')
     assert "this is not an export of hyperfine" in refusal('{"off": [1]}', "hyperfine")
 
 
@@ -124,6 +166,11 @@ def test_drives_are_a_repetition_each() -> None:
     assert only(sheet).values.tolist() == [100.5, 101]
     assert only(sheet, 1).values.tolist() == [80, 80]
     assert sheet.clients == {"": 8}
+    assert sheet.outcomes == {"": Outcome(18, 0)}
+    errors = {**drive, "errors": {"40001": 5, "57014": 1}}
+    assert sheet_of(json.dumps(errors)).outcomes == {"": Outcome(15, 6)}
+    counted = {**errors, "failed": 2, "retried": 3, "skipped": 4, "unstarted": 1, "wrong_rows": 7}
+    assert sheet_of(json.dumps(counted)).outcomes == {"": Outcome(16, 11, 7)}
     none = sheet_of(json.dumps({**drive, "latency_us": {"mean": None}}))
     assert [metric.name for metric, _ in none.metrics] == [THROUGHPUT]
     assert "a number is expected here" in refusal(json.dumps({**drive, "throughput": "fast"}))

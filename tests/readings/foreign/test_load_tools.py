@@ -8,6 +8,7 @@ import pytest
 from readings.foreign.reading import GOLDEN, assert_values, golden_sheet, only, refusal, sheet_of
 from steelyard.readings.foreign.formats import format_of
 from steelyard.readings.foreign.metric import LATENCY, THROUGHPUT
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Grain
 from steelyard.readings.foreign.source import open_source
 
@@ -84,6 +85,55 @@ tps = 3200.25 (excluding connections establishing)
     assert_values(only(sheet), [3200.25, 3200.25])
     assert_values(only(sheet, 1), [2.5, 2.5])
     assert sheet.clients == {"": 8}
+
+
+def summary(failed: int = 0, retried: int = 0, counts: str = "without initial connection") -> str:
+    """What pgbench 18 prints of 1,000 transactions that succeeded."""
+    return f"""number of clients: 8
+number of transactions actually processed: 1000
+number of failed transactions: {failed} (1.000%)
+number of transactions retried: {retried} (1.000%)
+latency average = 8.000 ms
+tps = 1000.0 ({counts} time{"s" if "reconnection" in counts else ""})
+"""
+
+
+def test_what_became_of_the_transactions_is_read() -> None:
+    sheet = sheet_of(summary(20, 5) + summary(0, 3))
+    assert sheet.outcomes == {"": Outcome(tried=2020, troubled=28)}
+    assert sheet_of(summary(20, 1020)).outcomes[""].troubled == 1020
+    assert golden_sheet("pgbench_summary.txt").outcomes == {"": Outcome(21239, 0)}
+    assert sheet_of("tps = 5.5\n").outcomes == {}
+    line = "progress: {}.0 s, 10.0 tps, lat 1.0 ms stddev 0.1, {} failed, lag 0.1 ms, 1 skipped\n"
+    seconds = "".join(line.format(n, 4) for n in (1, 2, 3))
+    assert sheet_of(seconds).outcomes == {"": Outcome(45, 15)}
+    log = "0 1 500 0 1700000000 1\n0 2 failed 0 1700000000 2\n"
+    assert sheet_of(log).outcomes == {"": Outcome(2, 1)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pgbench: error: Run was aborted; the above results are incomplete.",
+        "Run was aborted; the above results are incomplete.",
+        "pgbench: error: client 3 aborted in command 5 (SQL) of script 0; ERROR:  deadlock",
+        "pgbench: error: client 3 script 0 aborted in command 5 query 0: ERROR:  deadlock",
+    ],
+)
+def test_an_aborted_run_is_refused_with_its_line(line: str) -> None:
+    assert "line 7, column 1: the run was aborted, its results" in refusal(summary() + line + "\n")
+    progress = "progress: 1.0 s, 9.0 tps, lat 1.0 ms stddev 0.1\n" * 2
+    assert "line 3, column 1: the run was aborted" in refusal(progress + line)
+
+
+def test_rates_with_and_without_the_time_to_connect_are_told_apart() -> None:
+    old = "tps = 5.5 (excluding connections establishing)\n"
+    with_it = summary(counts="including reconnection")
+    assert sheet_of(with_it).connecting is True
+    assert sheet_of(summary() + old).connecting is False
+    assert sheet_of("tps = 5.5\n").connecting is None
+    said = "line 12, column 1: the time to connect counts in some of the tps and not in others"
+    assert said in refusal(summary() + with_it)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,14 @@ def test_every_usual_separator_is_found(separator: str) -> None:
 def test_decimal_commas_are_read_where_they_are_clear() -> None:
     assert arms_of(sheet_of("off;on\n1,5;2,25\n3,5;4\n")) == {"off": [1.5, 3.5], "on": [2.25, 4]}
     assert arms_of(sheet_of("off on\n1,5 2,25\n3,5 4\n"))["on"] == [2.25, 4]
+    assert arms_of(sheet_of("off;on\n0,098;0,102\n")) == {"off": [0.098], "on": [0.102]}
+
+
+def test_one_clear_decimal_comma_settles_all_of_a_table() -> None:
+    sheet = sheet_of("off;on\n0,981;1,003\n1,004;1,011\n")
+    assert arms_of(sheet) == {"off": [0.981, 1.004], "on": [1.003, 1.011]}
+    listed = sheet_of("arm;ms\noff;1,003\non;1,25\noff;1,004\n")
+    assert arms_of(listed) == {"off": [1.003, 1.004], "on": [1.25]}
 
 
 @pytest.mark.parametrize(
@@ -56,6 +64,8 @@ def test_decimal_commas_are_read_where_they_are_clear() -> None:
     [
         ("1,234;5\n", '"1,234" could be a decimal comma or a separator of thousands'),
         ("1,5;5\n1.5;6\n", '"1,5" has a decimal comma, "1.5" a decimal point'),
+        ("1,5;1.234\n", '"1,5" has a decimal comma, "1.234" a decimal point'),
+        ("1,234;1,003\n", '"1,234" could be a decimal comma or a separator of thousands'),
         ("1.234,5;5\n", '"1.234,5" is not a number'),
         ("1'234;5\n", '"1\'234" is not a number'),
     ],
@@ -72,6 +82,43 @@ def test_units_behind_numbers_are_taken_off() -> None:
     sheet = sheet_of("off,on\n9.5 ms,8ms\n9 msec,8.5 ms\n")
     assert arms_of(sheet) == {"off": [9.5, 9], "on": [8, 8.5]}
     assert sheet.metrics[0][0] == Metric(TIME, "ms", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("100.08 s\n101 s\n", {"column 1": [100.08, 101]}),
+        ("100 s\n100.5 s\n", {"column 1": [100, 100.5]}),
+        ("runtime\n100 s\n101 s\n", {"": [100, 101]}),
+        ("off on\n9.5 ms 8 ms\n9 ms  8.5 ms\n", {"off": [9.5, 9], "on": [8, 8.5]}),
+        ("9.5 ms 8 ms\n9 ms 8.5 ms\n", {"column 1": [9.5, 9], "column 2": [8, 8.5]}),
+        ("arm value unit\noff 9 ms\non 8 ms\n", {"off": [9], "on": [8]}),
+        ("off 9 ms\non 8 ms\noff 7 ms\non 6 ms\n", {"off": [9, 7], "on": [8, 6]}),
+    ],
+)
+def test_between_blanks_a_number_and_its_unit_are_one(
+    text: str, expected: dict[str, list[float]]
+) -> None:
+    sheet = sheet_of(text)
+    assert arms_of(sheet) == expected
+    assert sheet.metrics[0][0].unit in ("s", "ms")
+
+
+def test_units_between_blanks_must_agree() -> None:
+    assert "mixed units" in refusal("off 9 ms\non 8 s\noff 9 ms\non 8 s\n")
+    assert "mixed units" in refusal("9.5 ms\n9 s\n")
+
+
+def test_the_place_of_a_number_with_its_unit_is_that_of_the_number() -> None:
+    said = refusal("off on\n9.5 ms 8 ms\n9 ms 8.5 s\n")
+    assert said == '"f.txt" line 3, column 6: mixed units: "8.5 s" after "8 ms"'
+    ragged = refusal("off on\n9 ms 8 ms\n9 ms 8 ms 7 ms\n")
+    assert "line 3, column 11: 3 cells where the first line has 2" in ragged
+
+
+def test_a_first_line_whose_words_come_again_is_no_heading() -> None:
+    sheet = sheet_of("off,100\non,101\noff,102\non,103\n")
+    assert arms_of(sheet) == {"off": [100, 102], "on": [101, 103]}
 
 
 @pytest.mark.parametrize(

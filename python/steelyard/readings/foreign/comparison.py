@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from steelyard.errors import NumbersError, UsageError
 from steelyard.readings.foreign.load import Load, load_of
-from steelyard.readings.foreign.long import order_of
-from steelyard.readings.foreign.magnitudes import in_two_units
-from steelyard.readings.foreign.metric import SECONDS, Metric, metric_of
-from steelyard.readings.foreign.series import Floats, Grain, Order, Rows, Series, Sheet
+from steelyard.readings.foreign.magnitudes import (
+    refuse_out_of_proportion,
+    refuse_out_of_range,
+    refuse_two_units,
+)
+from steelyard.readings.foreign.metric import SECONDS, THROUGHPUT, Metric, metric_of
+from steelyard.readings.foreign.outcome import Outcome
+from steelyard.readings.foreign.series import Grain, Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import quoted
+from steelyard.readings.foreign.spans import dated, order_of_runs, runs_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,8 @@ class Comparison:
     row_names: tuple[str, ...] = ()
     no_order: str = ""
     """Why nobody knows in which order the rows of an arm were measured; empty: as they stand."""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """What became of the transactions of arms, where all their files say so."""
     loads: Mapping[str, Load] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
     notes: tuple[str, ...] = ()
@@ -65,7 +71,9 @@ NamedSheet = tuple[str | None, Sheet]
 def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
-    chosen = [_chosen(sheet, asked.metric) for sheet in named]
+    for sheet in named:
+        refuse_out_of_range(sheet)
+    chosen = [_chosen(sheet, asked.metric, asked.unit) for sheet in named]
     metric, series = _in_one_unit(named, chosen)
     metric = metric.told(asked.unit, asked.higher_is_better)
     if metric.higher_is_better is None:
@@ -76,18 +84,27 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         )
     for sheet, own in zip(named, series, strict=True):
         if not all((one.values > 0).any() for one in own):
-            raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {_words(metric)}')
+            raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
+    refuse_out_of_proportion(named, series)
+    if metric.name == THROUGHPUT:
+        _refuse_connecting(named)
     if asked.unit is None:
-        _refuse_two_units(named, series)
-    arms, spoken, order = _gathered(named, series)
+        refuse_two_units(named, series)
+    files = _by_arm(series)
+    runs = {arm: runs_of(own) for arm, own in files.items()}
+    shared = [arm for arm, own in runs.items() if len(own) < len(files[arm])]
+    arms, spoken = _gathered(runs)
+    order = order_of_runs([one for own in runs.values() for one in own])
     arms = _control_first(arms, asked.control)
     single = named[0] if len(named) == 1 else None
     loads = {
         arm.arm: load
         for arm in arms
-        if (load := load_of([s for s in named if _holds(s, arm.arm)], arm.arm, asked.clients))
+        if arm.arm not in shared
+        and (load := load_of([s for s in named if _holds(s, arm.arm)], arm.arm, asked.clients))
     }
     notes = [note for sheet in named for note in sheet.notes]
+    notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
     return Comparison(
         sources=tuple(sheet.source for sheet in named),
         form=", ".join(dict.fromkeys(sheet.form for sheet in named)),
@@ -97,8 +114,9 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         rows=single.rows if single else Rows.APART,
         lines=single.lines if single else (),
         row_names=single.row_names if single else (),
-        no_order="" if asked.order in _TOLD else _why_lost(named, series),
+        no_order="" if asked.order in _TOLD else _why_lost(named, runs.values()),
         loads=loads,
+        outcomes=_outcomes(named, [arm.arm for arm in arms]),
         notes=tuple(dict.fromkeys([*notes, *spoken])),
     )
 
@@ -128,18 +146,18 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
             for metric, some in sheet.metrics
         ),
         clients={called: sheet.clients[own]} if own in sheet.clients else {},
+        outcomes={called: sheet.outcomes[own]} if own in sheet.outcomes else {},
     )
 
 
-def _why_lost(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> str:
+def _why_lost(sheets: Sequence[Sheet], runs: Iterable[Sequence[Series]]) -> str:
     """Why nobody knows in which order the rows of an arm were measured; empty: as they stand.
 
     The place of a file on the command line says nothing: a shell puts run10 before run2.
     """
     if not all(sheet.ordered for sheet in sheets):
         return _NAMED
-    files = _by_arm(series).values()
-    return _FILES if any(len(own) > 1 and not _dated(own) for own in files) else ""
+    return _FILES if any(len(own) > 1 and not dated(own) for own in runs) else ""
 
 
 def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
@@ -149,15 +167,6 @@ def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
         for one in some:
             files.setdefault(one.arm, []).append(one)
     return files
-
-
-def _dated(files: Sequence[Series]) -> bool:
-    """Whether every file tells when it was measured."""
-    return all(one.moments is not None and len(one.moments) for one in files)
-
-
-def _began(file: Series) -> float:
-    return float(file.moments[0]) if file.moments is not None else 0.0
 
 
 def _stem(source: str) -> str:
@@ -171,19 +180,31 @@ def _holds(sheet: Sheet, arm: str) -> bool:
 Choice = tuple[Metric, tuple[Series, ...]]
 
 
-def _chosen(sheet: Sheet, asked: str | None) -> Choice:
-    """The metric that was asked for, or the sheet's first."""
+def _chosen(sheet: Sheet, asked: str | None, unit: str | None) -> Choice:
+    """The metric that was asked for, or the sheet's first that can be in the unit that was said."""
+    fitting = [choice for choice in _asked(sheet, asked) if unit is None or choice[0].accepts(unit)]
+    if not fitting:
+        held = " and ".join(metric.words for metric, _ in _asked(sheet, asked))
+        raise UsageError(
+            f'"{sheet.source}" holds {held}: not in {unit}',
+            hint="Leave --unit out: it says what a file does not say itself.",
+        )
+    return fitting[0]
+
+
+def _asked(sheet: Sheet, asked: str | None) -> Sequence[Choice]:
+    """The metrics of a sheet, or the one of them that was asked for."""
     if asked is None:
-        return sheet.metrics[0]
+        return sheet.metrics
     meant = metric_of(asked)
     for metric, series in sheet.metrics:
         named = (metric.name.lower(), metric.unit.lower())
         if asked.lower() in named or (meant and meant.name == metric.name):
-            return metric, series
+            return [(metric, series)]
     if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
         unnamed, series = sheet.metrics[0]
         metric = meant or Metric(asked)
-        return metric.told(unnamed.unit or None, unnamed.higher_is_better), series
+        return [(metric.told(unnamed.unit or None, unnamed.higher_is_better), series)]
     held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics)
     raise UsageError(f'"{sheet.source}" has no metric {quoted(asked)}', hint=f"It has {held}.")
 
@@ -199,8 +220,7 @@ def _in_one_unit(
         if metric.name != first.name or metric.unit != first.unit:
             if not {metric.unit, first.unit} <= SECONDS.keys() or metric.name != first.name:
                 raise NumbersError(
-                    f'"{sheet.source}" holds {_words(metric)}, '
-                    f'"{sheets[0].source}" {_words(first)}',
+                    f'"{sheet.source}" holds {metric.words}, "{sheets[0].source}" {first.words}',
                     hint="Arms are compared on one metric in one unit: see --metric.",
                 )
             factor = SECONDS[metric.unit] / SECONDS[first.unit]
@@ -208,52 +228,37 @@ def _in_one_unit(
     return first, converted
 
 
-def _refuse_two_units(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
-    """Rows of one arm, or arms of one comparison, of which some are a thousand times the others."""
-    hint = "If all numbers are in one unit, say which: --unit ms"
-    for sheet, own in zip(sheets, series, strict=True):
-        for one in own:
-            other = in_two_units(one.values) if one.grain is Grain.REPETITION else None
-            if other is not None and not sheet.row_names:
-                first, far = f"{one.values[0]:g}", f"{one.values[other]:g}"
-                spot = one.spot(other) if one.spot else None
-                at = f" line {spot.line}, column {spot.column}" if spot else f", arm {one.arm}"
-                raise NumbersError(
-                    f'"{sheet.source}"{at}: mixed units: {far} and {first} are about a thousand '
-                    "times apart",
-                    hint=hint,
-                )
-    arms = [one for own in series for one in own]
-    levels = np.array([float(np.median(one.values)) for one in arms])
-    odd = in_two_units(levels) if (levels > 0).all() else None
-    if odd is not None:
+def _refuse_connecting(sheets: Sequence[Sheet]) -> None:
+    """Throughput with the time to connect beside throughput without it: two metrics."""
+    with_it = [sheet.source for sheet in sheets if sheet.connecting is True]
+    without = [sheet.source for sheet in sheets if sheet.connecting is False]
+    if with_it and without:
         raise NumbersError(
-            f"mixed units: {quoted(arms[odd].arm)} and {quoted(arms[0].arm)} are about a thousand "
-            "times apart",
-            detail=f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
-            hint=hint,
+            f'"{with_it[0]}" counts the time to connect in its tps, "{without[0]}" does not',
+            hint="Run both alike (pgbench -C, or not), or compare latencies: --metric latency.",
         )
 
 
-def _words(metric: Metric) -> str:
-    name = metric.name.replace("_", " ")
-    return f"{name} in {metric.unit}" if metric.unit else name
+def _outcomes(sheets: Sequence[Sheet], arms: Sequence[str]) -> dict[str, Outcome]:
+    found = {}
+    for arm in arms:
+        own = [sheet.outcomes.get(arm) for sheet in sheets if _holds(sheet, arm)]
+        known = [outcome for outcome in own if outcome is not None]
+        if known and len(known) == len(own):
+            found[arm] = sum(known, Outcome(0, 0))
+    return found
 
 
-def _gathered(
-    sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]
-) -> tuple[tuple[Series, ...], list[str], Order]:
-    """One series an arm; several files of an arm are a repetition each, in the order of their
-    times where they tell them. Also what was done, in words, and the order of the arms."""
+def _gathered(runs: Mapping[str, Sequence[Series]]) -> tuple[tuple[Series, ...], list[str]]:
+    """One series an arm: several runs are a repetition each. Also what was done, in words."""
     notes = []
     arms = []
-    for arm, files in _by_arm(series).items():
-        own = sorted(files, key=_began) if _dated(files) else files
+    for arm, own in runs.items():
         if len(own) > 1 and any(len(one.values) > 1 for one in own):
             notes.append(f"every file of {arm} counts as one repetition: its total")
         values = np.array([total_of(one) for one in own]) if len(own) > 1 else None
         arms.append(own[0] if values is None else Series(arm, values))
-    return tuple(arms), notes, _order_of_files(series) if len(sheets) > 1 else Order.UNKNOWN
+    return tuple(arms), notes
 
 
 def total_of(series: Series) -> float:
@@ -263,23 +268,6 @@ def total_of(series: Series) -> float:
     if series.grain is Grain.REPETITION:
         return float(np.exp(np.log(series.values).mean()))
     return float(np.average(series.values, weights=series.weights))
-
-
-def _order_of_files(series: Sequence[tuple[Series, ...]]) -> Order:
-    begun: list[tuple[float, str]] = []
-    spans: list[tuple[Floats, str]] = []
-    for one, *_ in series:
-        if one.moments is None or not len(one.moments):
-            return Order.UNKNOWN
-        begun.append((_began(one), one.arm))
-        spans.append((one.moments, one.arm))
-    return order_of([arm for _, arm in sorted(begun)]) if _apart(spans) else Order.UNKNOWN
-
-
-def _apart(spans: Sequence[tuple[Floats, str]]) -> bool:
-    """Whether no two files were measured at the same time."""
-    ends = sorted((float(moments[0]), float(moments[-1])) for moments, _ in spans)
-    return all(one[1] <= other[0] for one, other in itertools.pairwise(ends))
 
 
 def _control_first(arms: tuple[Series, ...], control: str | None) -> tuple[Series, ...]:

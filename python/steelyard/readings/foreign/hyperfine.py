@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.readings.foreign.json_text import Document
+from steelyard.readings.foreign.json_text import Document, Number
 from steelyard.readings.foreign.metric import TIME, Metric
 from steelyard.readings.foreign.number import floats_of
 from steelyard.readings.foreign.series import Order, Series, Sheet
@@ -33,7 +33,7 @@ def read_hyperfine(document: Document) -> Sheet:
             path = ("results", number, key, *((index,) if key == "times" else ()))
             return document.place(0, path)
 
-        wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
+        wrong = next((i for i, text in enumerate(texts) if not isinstance(text, Number)), None)
         if wrong is not None:
             raise document.source.error(
                 f"command {quoted(arm)} has something else than a number among its {key}",

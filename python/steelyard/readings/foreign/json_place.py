@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
+# Numbers stay text: only their ends are asked for, and Python refuses integers of many digits.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 
 Path = Sequence[str | int]
 """Keys and places in lists, from the outermost value inwards."""
@@ -19,6 +21,28 @@ def offset_of(text: str, path: Path, start: int = 0) -> int:
     for step in path:
         at = _member(text, at, step) if isinstance(step, str) else _item(text, at, step)
     return at
+
+
+def repeated_key(text: str, start: int = 0) -> int | None:
+    """The offset of the first key that its object already has; None where there is none."""
+    inside: list[set[str] | None] = []
+    for token in _TOKEN.finditer(text, start):
+        if token[0] in "{[":
+            inside.append(set() if token[0] == "{" else None)
+        elif token[0] in "}]":
+            del inside[-1:]
+        elif inside and (keys := inside[-1]) is not None and _names(text, token.end()):
+            name = json.loads(token[0], strict=False)
+            if name in keys:
+                return token.start()
+            keys.add(name)
+    return None
+
+
+def _names(text: str, end: int) -> bool:
+    """Whether a string that ends there is a key: a colon follows."""
+    at = _skip(text, end)
+    return text.startswith(":", at)
 
 
 def _skip(text: str, at: int) -> int:

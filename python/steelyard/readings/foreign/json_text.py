@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.readings.foreign.json_place import Path, offset_of
+from steelyard.readings.foreign.json_place import Path, offset_of, repeated_key
 from steelyard.readings.foreign.long import read_long
 from steelyard.readings.foreign.metric import Metric, metric_of
 from steelyard.readings.foreign.number import floats_of
@@ -22,7 +23,8 @@ from steelyard.readings.foreign.roles import roles_of
 from steelyard.readings.foreign.runs import holds_runs, read_runs
 from steelyard.readings.foreign.series import Rows, Series, Sheet
 from steelyard.readings.foreign.source import Place, Source, quoted
-from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.table import MOST_COLUMNS, Table
+from steelyard.readings.foreign.unit_column import contradiction
 from steelyard.readings.foreign.wide import read_wide
 
 _SHAPES = (
@@ -51,23 +53,54 @@ class Number(str):
     __slots__ = ()
 
 
+class _RepeatedKeyError(ValueError):
+    """An object has a key twice."""
+
+
+_BLANKS = re.compile(r"\s*")
+
+
 def read_document(source: Source) -> Document:
     """All JSON values of a text, one after the other; NumbersError with the place of a fault."""
-    decoder = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
+    decoder = json.JSONDecoder(
+        parse_float=Number, parse_int=Number, parse_constant=Number, object_pairs_hook=_object
+    )
     text, values, starts = source.text, [], []
-    at = len(text) - len(text.lstrip())
+    at = _after_blanks(text, 0)
     while at < len(text):
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             place = source.place_of(error.pos)
             raise source.error(f"this is not JSON: {_said(error.msg)}", place) from None
+        except _RepeatedKeyError as repeated:
+            found = repeated_key(text, at)
+            place = source.place_of(at if found is None else found)
+            raise source.error(
+                f"{quoted(str(repeated))} stands twice in one object",
+                place,
+                hint="Join its numbers in one list, or give one of them another name.",
+            ) from None
         except RecursionError:
             raise source.error("nested too deeply for a file of numbers", Place(1, 1)) from None
         values.append(value)
         starts.append(at)
-        at = end + len(text[end:]) - len(text[end:].lstrip()) if end < len(text) else end
+        at = _after_blanks(text, end)
     return Document(source, tuple(values), tuple(starts))
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) != len(members):
+        # A parser keeps the last of them; the other's numbers would be lost without a word.
+        names = [name for name, _ in members]
+        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
 
 
 def _said(message: str) -> str:
@@ -84,8 +117,9 @@ def read_json(document: Document, columns: Mapping[str, str]) -> Sheet:
         if value and all(isinstance(one, dict) for one in value):
             return _records(document, value, [(0, (i,)) for i in range(len(value))], columns)
         if value and all(isinstance(one, str) for one in value):
-            series = (_series(document, "", value, ()),)
-            return Sheet(source.name, "JSON, one arm", ((Metric("value"), series),))
+            series, unit = _series(document, "", value, ())
+            metric = Metric("value").told(unit or None, None)
+            return Sheet(source.name, "JSON, one arm", ((metric, (series,)),))
     if isinstance(value, dict) and value:
         return _by_arm(document, value)
     raise source.error("no numbers by arm in this JSON", document.place(0, ()), hint=_SHAPES)
@@ -105,20 +139,30 @@ def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
                 document.place(0, (key,)),
                 hint=f'Accepted beside "arms": {", ".join(sorted(_KEYS - {"arms"}))}.',
             )
-    series = tuple(_series(document, arm, found, (*path, arm)) for arm, found in arms.items())
-    if not series:
+    read = [_series(document, arm, found, (*path, arm)) for arm, found in arms.items()]
+    if not read:
         raise document.source.error("no arm", document.place(0, path), hint=_SHAPES)
+    series = tuple(one for one, _ in read)
+    unit = read[0][1]
+    for one, other in read:
+        if other != unit:
+            raise document.source.error(
+                f"mixed units: {other or 'none'} after {unit or 'none'}",
+                document.place(0, (*path, one.arm)),
+                hint="Write all arms in one unit.",
+            )
     lengths = {len(one.values) for one in series}
     return Sheet(
         source=document.source.name,
         form="JSON by arm",
-        metrics=((_metric(document, said), series),),
+        metrics=((_in_unit(document, _metric(document, said), unit, path), series),),
         rows=Rows.BESIDE if len(lengths) == 1 else Rows.APART,
         clients=_clients(document, said, [one.arm for one in series]),
     )
 
 
-def _series(document: Document, arm: str, found: Any, path: Path) -> Series:
+def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Series, str]:
+    """The series of an arm, and the unit behind its numbers ("" where there is none)."""
     texts = found if isinstance(found, list) else [found]
     for index, text in enumerate(texts):
         if not isinstance(text, str):
@@ -128,13 +172,12 @@ def _series(document: Document, arm: str, found: Any, path: Path) -> Series:
             )
     if not texts:
         raise document.source.error(f"arm {quoted(arm)} is empty", document.place(0, path))
-    values, unit = floats_of(
-        texts,
-        document.source,
-        lambda index: document.place(0, (*path, index) if isinstance(found, list) else path),
-    )
-    del unit
-    return Series(arm, values)
+
+    def spot(index: int) -> Place:
+        return document.place(0, (*path, index) if isinstance(found, list) else path)
+
+    values, unit = floats_of(texts, document.source, spot)
+    return Series(arm, values, spot=spot), unit
 
 
 def _kind(value: Any) -> str:
@@ -163,7 +206,16 @@ def _metric(document: Document, said: Mapping[str, Any]) -> Metric:
             raise document.source.error(
                 f'{_kind(value)} cannot be the value of "{key}"', document.place(0, (key,))
             )
-    return (metric_of(name) or Metric(name)).told(unit, higher)
+    metric = (metric_of(name) or Metric(name)).told(None, higher)
+    return _in_unit(document, metric, unit or "", ("unit",))
+
+
+def _in_unit(document: Document, metric: Metric, unit: str, path: Path) -> Metric:
+    """The metric in a unit that the document says at `path`; refused where it says another too."""
+    if unit and not metric.accepts(unit):
+        raise contradiction(document.source, document.place(0, path), unit, metric)
+    # Which way is better may have been said, and a unit does not take it back.
+    return metric.told(unit or None, metric.higher_is_better)
 
 
 def _clients(document: Document, said: Mapping[str, Any], arms: Sequence[str]) -> dict[str, float]:
@@ -189,6 +241,10 @@ def _records(
             place = document.place(value, path)
             raise document.source.error(f"{_kind(record)} between records", place, hint=_SHAPES)
     names = list(dict.fromkeys(name for record in records for name in record))
+    if len(names) > MOST_COLUMNS:
+        place = document.place(*places[0])
+        said = f"{len(names)} different keys: more than {MOST_COLUMNS}, the limit"
+        raise document.source.error(said, place)
     flat = [
         name for name in names if not any(isinstance(r.get(name), dict | list) for r in records)
     ]

@@ -12,15 +12,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.readings.foreign.metric import Metric, metric_of
+from steelyard.readings.foreign.metric import Metric
 from steelyard.readings.foreign.number import Spot, floats_of
 from steelyard.readings.foreign.roles import Roles
 from steelyard.readings.foreign.series import Floats, Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import Place
 from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.unit_column import metric_in, unit_named
 
 MOST_ARMS = 100
 _RUNS_Z = -1.645
+_SAY = "Say which column was measured: --column value=NAME."
 Arranged = Mapping[str, Sequence[Sequence[int]]]
 """Arm → for each of its rows, the rows of the table that make it."""
 Indices = NDArray[np.int64]
@@ -29,7 +31,9 @@ Indices = NDArray[np.int64]
 def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet:
     """The sheet of such a table, arms in the order of their first row."""
     if roles.arm is None or not roles.numbers:
-        raise table.source.error("no column holds numbers", Place(1, 1))
+        raise table.source.error(
+            "no column holds numbers that were measured", Place(1, 1), hint=_SAY
+        )
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
     moments = _moments(table, roles.order)
@@ -40,10 +44,13 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
     rows = arranged or {}
     first = {arm: np.array([some[0] for some in own]) for arm, own in rows.items()}
     first = first or _by_arm(labels, order)
+    named_unit = unit_named(table, roles.unit)
     metrics = []
     for column in roles.numbers:
         spot = partial(_spot, table, column)
-        values, unit = floats_of(table.columns[column], table.source, spot)
+        values, unit = floats_of(
+            table.columns[column], table.source, spot, decimal_comma=table.decimal_comma
+        )
         series = tuple(
             Series(
                 arm,
@@ -53,7 +60,8 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
             )
             for arm, own in first.items()
         )
-        metrics.append((_metric(table.name(column), unit), series))
+        metric = metric_in(table, column, unit, named_unit, alone=len(roles.numbers) == 1)
+        metrics.append((metric, series))
     return Sheet(
         source=table.source.name,
         form=form,
@@ -129,11 +137,6 @@ def _joined(rows: Sequence[Sequence[int]], values: Floats) -> Floats:
 
 def _spot_of(spot: Spot, rows: Indices, index: int) -> Place:
     return spot(int(rows[index]))
-
-
-def _metric(name: str, unit: str) -> Metric:
-    known = metric_of(name) or Metric(name)
-    return known.told(unit or None, None)
 
 
 def ranked(

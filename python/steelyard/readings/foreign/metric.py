@@ -20,6 +20,21 @@ class Metric:
     higher_is_better: bool | None = None
     """None: nobody said so yet."""
 
+    @property
+    def words(self) -> str:
+        """As a message says it: "latency mean in ms"."""
+        name = self.name.replace("_", " ")
+        return f"{name} in {self.unit}" if self.unit else name
+
+    def accepts(self, unit: str) -> bool:
+        """Whether it can be in that unit: its own where it has one, no time for a throughput."""
+        known = unit_of(unit) or unit
+        if self.unit:
+            return known.lower() == self.unit.lower()
+        if known in SECONDS:
+            return self.name != THROUGHPUT
+        return known not in _RATE_UNITS or self.name not in (LATENCY, TIME)
+
     def told(self, unit: str | None, higher_is_better: bool | None) -> Metric:
         """The metric with what the user said about it laid over it."""
         metric = self
@@ -60,6 +75,8 @@ _UNITS = {
     for unit, words in units.items()
     for word in words
 }
+UNIT_WORDS = tuple(_UNITS)
+"""Every word that names a unit, in lower case."""
 _LATENCY_WORDS = {"latency", "lat", "response"}
 _TIME_WORDS = {"time", "times", "duration", "durations", "elapsed", "runtime", "wall", "took"}
 _RATE_WORDS = {"throughput", "rate"}

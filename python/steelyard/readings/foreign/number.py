@@ -17,7 +17,7 @@ from steelyard.readings.foreign.source import Place, Source, quoted
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?|[+-]?[.,][0-9]+)\s*(.*)")
 _UNIT = re.compile(r"[A-Za-zµμ%][A-Za-zµμ%/²]*")
-_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _MISSING = {"", "na", "n/a", "null", "none", "-", "nan", ".", "?", "missing"}
 
 Spot = Callable[[int], Place]
@@ -25,18 +25,34 @@ Spot = Callable[[int], Place]
 
 
 def floats_of(
-    texts: Sequence[str], source: Source, spot: Spot, *, positive: bool = True
+    texts: Sequence[str],
+    source: Source,
+    spot: Spot,
+    *,
+    positive: bool = True,
+    decimal_comma: str = "",
 ) -> tuple[Floats, str]:
-    """The numbers of a column, shape (n,), and the unit behind them ("" where there is none)."""
+    """The numbers of a column, shape (n,), and the unit behind them ("" where there is none).
+
+    `decimal_comma`: a cell of the same table whose comma is surely a decimal one, if there is any.
+    """
     unit = ""
-    values = _plain(texts)
+    values = _plain(texts) if not decimal_comma else None
     if values is None:
-        values, unit = _careful(texts, source, spot)
+        values, unit = _careful(texts, source, spot, decimal_comma)
     bad = ~np.isfinite(values) | ((values <= 0) if positive else False)
     if bad.any():
         index = int(np.argmax(bad))
         raise _refused(texts[index], float(values[index]), source, spot(index))
     return values, unit
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether a text is a number whose comma can be no separator of thousands: `0,981`, `98,14`."""
+    if "," not in text or not is_number(text):
+        return False
+    match = _NUMBER.fullmatch(text.strip())
+    return match is not None and "," in match[1] and not _THOUSANDS.fullmatch(match[1])
 
 
 def is_missing(text: str) -> bool:
@@ -61,7 +77,9 @@ def _plain(texts: Sequence[str]) -> Floats | None:
     return values if joined.isascii() and "_" not in joined else None
 
 
-def _careful(texts: Sequence[str], source: Source, spot: Spot) -> tuple[Floats, str]:
+def _careful(
+    texts: Sequence[str], source: Source, spot: Spot, decimal_comma: str
+) -> tuple[Floats, str]:
     """One by one, with units and decimal commas, or the error that names the first bad one."""
     parts = [_parts(text, source, spot, index) for index, text in enumerate(texts)]
     units = [unit_of(unit) or unit for _, unit in parts]
@@ -72,10 +90,9 @@ def _careful(texts: Sequence[str], source: Source, spot: Spot) -> tuple[Floats, 
                 spot(index),
                 hint="Write all numbers of a column in one unit.",
             )
-    commas = [index for index, (number, _) in enumerate(parts) if "," in number]
-    if commas:
-        _refuse_doubtful_commas([number for number, _ in parts], commas, source, spot)
-    values = [float(number.replace(",", ".")) for number, _ in parts]
+    numbers = [number for number, _ in parts]
+    _refuse_doubtful_commas(numbers, source, spot, decimal_comma)
+    values = [float(number.replace(",", ".")) for number in numbers]
     return np.array(values, dtype=np.float64), units[0] if units else ""
 
 
@@ -99,16 +116,19 @@ _HOLE = "Leave the whole row out, or judge with --unpaired from a file without i
 
 
 def _refuse_doubtful_commas(
-    numbers: Sequence[str], commas: Sequence[int], source: Source, spot: Spot
+    numbers: Sequence[str], source: Source, spot: Spot, decimal_comma: str
 ) -> None:
+    commas = [index for index, number in enumerate(numbers) if "," in number]
     points = [index for index, number in enumerate(numbers) if "." in number]
-    if points:
+    if points and (commas or decimal_comma):
+        comma = numbers[commas[0]] if commas else decimal_comma.strip()
         raise source.error(
-            f"{quoted(numbers[commas[0]])} has a decimal comma, {quoted(numbers[points[0]])} a "
-            "decimal point",
-            spot(commas[0]),
+            f"{quoted(comma)} has a decimal comma, {quoted(numbers[points[0]])} a decimal point",
+            spot(commas[0] if commas else points[0]),
             hint="Write all numbers with a decimal point.",
         )
+    if decimal_comma or not commas:
+        return
     if all(_THOUSANDS.fullmatch(numbers[index]) for index in commas):
         raise source.error(
             f"{quoted(numbers[commas[0]])} could be a decimal comma or a separator of thousands",

@@ -13,6 +13,7 @@ import re
 import numpy as np
 
 from steelyard.readings.foreign.metric import LATENCY, THROUGHPUT, Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.readings.foreign.source import Place, Source, quoted
 
@@ -64,7 +65,8 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
     counts = np.diff([*edges, len(ends)]).astype(np.float64)
     # A latency of 0 µs is a clock's rounding.
     means = np.add.reduceat(np.maximum(latencies, 0.5), edges) / counts
-    series = Series("", means, Grain.SLICE, counts, moments=ends[edges])
+    until = float(ends[-1])
+    series = Series("", means, Grain.SLICE, counts, moments=ends[edges], until=until)
     metrics = [(Metric(LATENCY, "µs", False), (series,))]
     notes.append(f"a row is the mean of {size} transactions, in the order of their ends")
     whole = int((ends[-1] - ends[0]) // BIN_S)
@@ -72,9 +74,16 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
         bins = ends[0] + BIN_S * np.arange(whole + 1)
         inside = ends[ends < bins[-1]]  # the last bin of a histogram is closed
         counted = np.histogram(inside, bins)[0].astype(np.float64) / BIN_S
-        rate = Series("", counted, Grain.SLICE, moments=bins[:-1])
+        rate = Series("", counted, Grain.SLICE, moments=bins[:-1], until=until)
         metrics.append((Metric(THROUGHPUT, "transactions/s", True), (rate,)))
-    return Sheet(source.name, "pgbench -l", tuple(metrics), notes=tuple(notes))
+    troubled = sum(left_out.values())
+    return Sheet(
+        source.name,
+        "pgbench -l",
+        tuple(metrics),
+        outcomes={"": Outcome(len(ends) + troubled, troubled)},
+        notes=tuple(notes),
+    )
 
 
 def _torn(source: Source, number: int, line: str) -> Exception:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.readings.foreign.metric import LATENCY, SECONDS, THROUGHPUT, Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.readings.foreign.source import Place, Source, quoted
 
@@ -29,6 +30,15 @@ _PROGRESS = re.compile(
 )
 _LAG = re.compile(r"\blag ")
 _RATED = re.compile(r"^rate limit schedule lag: ", re.MULTILINE)
+_ABORTED = re.compile(r".*(?:Run was aborted|client [0-9]+ (?:script [0-9]+ )?aborted)")
+_COUNTS = {
+    "processed": re.compile(r"number of transactions actually processed: ([0-9]{1,15})"),
+    "failed": re.compile(r"number of failed transactions: ([0-9]{1,15})"),
+    "retried": re.compile(r"number of transactions retried: ([0-9]{1,15})"),
+    "skipped": re.compile(r"number of transactions skipped: ([0-9]{1,15})"),
+}
+_SECOND_COUNTS = re.compile(r"\b([0-9]{1,15}) (failed|skipped|retried)\b")
+_CONNECTING = ("including connections establishing", "including reconnection times")
 _GIVEN = "the load had a fixed rate, so latency is judged: throughput was given"
 
 
@@ -37,6 +47,9 @@ class _Summary:
     tps: float
     latency_ms: float | None
     clients: int | None
+    outcome: Outcome | None
+    connecting: bool | None
+    """Whether the time to connect counts."""
     line: int
 
 
@@ -48,6 +61,8 @@ class _Second:
     tps: float
     latency_ms: float
     lagged: bool
+    troubled: int
+    """Transactions that failed, were retried or were skipped."""
     line: int
 
 
@@ -84,6 +99,8 @@ def read_pgbench(source: Source) -> Sheet:
         form="pgbench summaries" if len(summaries) > 1 else "a pgbench summary",
         metrics=tuple(metrics[::-1] if rated else metrics),
         clients={} if rated else _of_one({s.clients for s in summaries}),
+        outcomes=_outcomes(summaries),
+        connecting=_connecting(source, summaries),
         lines=tuple(s.line for s in summaries),
         notes=tuple(notes),
     )
@@ -94,13 +111,19 @@ def _parsed(source: Source) -> tuple[list[_Summary], list[_Second]]:
     seconds: list[_Second] = []
     latency: float | None = None
     clients: int | None = None
+    counts: dict[str, int] = {}
     for number, line in enumerate(source.text.split("\n"), start=1):
         if match := _TPS.match(line):
             # Old ones print two: with and without the time to connect; the second is the purer.
             if match[2] and match[2].startswith("excluding") and summaries:
                 latency, clients = summaries[-1].latency_ms, summaries[-1].clients
-                summaries.pop()
-            summaries.append(_Summary(float(match[1]), latency, clients, number))
+                outcome = summaries.pop().outcome
+            else:
+                outcome, counts = _outcome(counts), {}
+            connecting = match[2] in _CONNECTING if match[2] else None
+            summaries.append(
+                _Summary(float(match[1]), latency, clients, outcome, connecting, number)
+            )
             latency = clients = None
         elif match := _LATENCY.match(line):
             latency = float(match[1]) * SECONDS[match[2].replace("us", "µs")] * 1e3
@@ -108,6 +131,14 @@ def _parsed(source: Source) -> tuple[list[_Summary], list[_Second]]:
             clients = int(match[1][:9])
         elif line.startswith("progress: ") and " tps," in line:
             seconds.append(_second(source, number, line))
+        elif line.startswith("number of "):
+            counts |= {name: int(m[1]) for name, one in _COUNTS.items() if (m := one.match(line))}
+        elif _ABORTED.match(line):
+            raise source.error(
+                f"the run was aborted, its results are incomplete: {quoted(line)}",
+                Place(number, 1),
+                hint="Leave this run out, and ask why it was aborted: the arm may be the cause.",
+            )
         elif line.startswith("tps ="):
             shown = quoted(line[5:].strip())
             raise source.error(f"{shown} is not a number of transactions", Place(number, 7))
@@ -119,7 +150,36 @@ def _second(source: Source, number: int, line: str) -> _Second:
     if match is None:
         raise source.error(f"a line of progress that is torn: {quoted(line)}", Place(number, 1))
     lagged = match[4] is not None and _LAG.search(match[4]) is not None
-    return _Second(float(match[1]), float(match[2]), float(match[3] or 0), lagged, number)
+    troubled = sum(int(count) for count, _ in _SECOND_COUNTS.findall(match[4] or ""))
+    return _Second(float(match[1]), float(match[2]), float(match[3] or 0), lagged, troubled, number)
+
+
+def _outcome(counts: Mapping[str, int]) -> Outcome | None:
+    if "processed" not in counts:
+        return None
+    failed, skipped = counts.get("failed", 0), counts.get("skipped", 0)
+    tried = counts["processed"] + failed + skipped
+    # Some that failed had been retried before.
+    return Outcome(tried, min(failed + skipped + counts.get("retried", 0), tried))
+
+
+def _outcomes(summaries: Sequence[_Summary]) -> dict[str, Outcome]:
+    """What became of the transactions of all summaries, where all say so."""
+    known = [one.outcome for one in summaries if one.outcome is not None]
+    return {"": sum(known, Outcome(0, 0))} if known and len(known) == len(summaries) else {}
+
+
+def _connecting(source: Source, summaries: Sequence[_Summary]) -> bool | None:
+    """Whether the time to connect counts; NumbersError where it does in some summaries only."""
+    first = summaries[0].connecting
+    for one in summaries:
+        if one.connecting != first:
+            raise source.error(
+                "the time to connect counts in some of the tps and not in others",
+                Place(one.line, 1),
+                hint="Run all alike: with pgbench -C, or without.",
+            )
+    return first
 
 
 def _of_progress(
@@ -144,9 +204,19 @@ def _of_progress(
         form="pgbench --progress",
         metrics=(mean, rate) if rated else (rate, mean),
         clients=_of_one({s.clients for s in summaries}) if not rated else {},
+        outcomes=_outcomes(summaries) or {"": _outcome_of_seconds(seconds)},
         lines=tuple(one.line for one in seconds),
         notes=tuple(notes),
     )
+
+
+def _outcome_of_seconds(seconds: Sequence[_Second]) -> Outcome:
+    """What became of the transactions by lines of progress alone."""
+    moments = [one.moment for one in seconds]
+    length = float(np.median(np.diff(moments)))
+    troubled = sum(one.troubled for one in seconds)
+    done = sum(one.tps for one in seconds) * max(length, 0.0)
+    return Outcome(round(min(done, 1e15)) + troubled, troubled)
 
 
 def _positive(values: Sequence[float], summaries: Sequence[_Summary], source: Source) -> Floats:

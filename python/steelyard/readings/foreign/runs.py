@@ -11,6 +11,7 @@ from steelyard.readings.foreign.roles import Roles
 from steelyard.readings.foreign.series import Series, Sheet
 from steelyard.readings.foreign.source import Place
 from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.unit_column import metric_in, unit_named
 
 
 def holds_runs(table: Table, roles: Roles) -> bool:
@@ -24,13 +25,16 @@ def holds_runs(table: Table, roles: Roles) -> bool:
 
 def read_runs(table: Table, roles: Roles, form: str = "CSV, one arm") -> Sheet:
     """The sheet of such a table; the arm has no name in it."""
+    named_unit = unit_named(table, roles.unit)
+    alone = len(roles.numbers) == 1
     metrics = []
     for column in roles.numbers:
         spot = partial(_spot, table, column)
-        values, unit = floats_of(table.columns[column], table.source, spot)
-        metric = metric_of(table.name(column))
-        if metric is not None:
-            metrics.append((metric.told(unit or None, None), (Series("", values, spot=spot),)))
+        values, unit = floats_of(
+            table.columns[column], table.source, spot, decimal_comma=table.decimal_comma
+        )
+        metric = metric_in(table, column, unit, named_unit, alone=alone)
+        metrics.append((metric, (Series("", values, spot=spot),)))
     return Sheet(table.source.name, form, ranked(metrics), lines=table.lines)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.readings.foreign.metric import Metric
+from steelyard.readings.foreign.outcome import Outcome
 from steelyard.readings.foreign.source import Place
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,8 @@ class Series:
     """Of slices of a mean: how many transactions each is the mean of, shape (n,)."""
     moments: Floats | None = None
     """When each was measured, on a scale that all arms share; None where nobody says."""
+    until: float | None = None
+    """When the last of it was measured, where that is known better than by the last moment."""
     spot: Callable[[int], Place] | None = None
     """Where each stands in the file."""
 
@@ -75,6 +78,10 @@ class Sheet:
     rows: Rows = Rows.APART
     clients: Mapping[str, float] = field(default_factory=dict)
     """How many clients each arm had, where the file says so."""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """What became of each arm's transactions, where the file says so."""
+    connecting: bool | None = None
+    """Whether throughput counts the time to connect; None where the file does not say."""
     lines: tuple[int, ...] = ()
     """The line of each row, where rows have lines; to be named in findings."""
     row_names: tuple[str, ...] = ()

@@ -1,17 +1,21 @@
 """A table of texts: rows cut into cells, every cell with its place, nothing understood yet.
 
 Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
-order. Quotes as in RFC 4180, but not across lines. Lines that begin with # are comments, unless
-it is the heading of a first column.
+order. Between blanks a number and the unit behind it are one cell ("9.5 ms"). Quotes as in RFC
+4180, but not across lines. Lines that begin with # are comments, unless it is the heading of a
+first column.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from steelyard.readings.foreign.number import is_missing, is_number
+from steelyard.readings.foreign.metric import UNIT_WORDS
+from steelyard.readings.foreign.number import has_decimal_comma, is_missing, is_number
 from steelyard.readings.foreign.source import Place, Source, quoted
 
 SEPARATORS = ("\t", ";", ",", "|")
@@ -20,6 +24,11 @@ _SAMPLE = 1_000
 _SLIP = re.compile(r"[+-]?[0-9][0-9.,'’ ]*")
 """Digits with too many separators: a number that will be refused, and no label."""
 _COMMENT = re.compile(r"\s*#(?![;,|\t])")
+_WORD = re.compile(r"\S+")
+_UNIT = "|".join(map(re.escape, UNIT_WORDS))
+_WITH_UNIT = re.compile(
+    rf"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?[ ]+(?:{_UNIT})(?!\S)|\S+", re.IGNORECASE
+)
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
 
@@ -50,6 +59,12 @@ class Table:
         """What all columns are called."""
         return [self.name(column) for column in range(len(self.columns))]
 
+    @cached_property
+    def decimal_comma(self) -> str:
+        """A cell whose comma can only be a decimal one; "" where there is none. It settles how the
+        commas of the whole table are meant."""
+        return next(filter(has_decimal_comma, itertools.chain.from_iterable(self.columns)), "")
+
     def is_text(self, column: int) -> bool:
         """Whether most cells of a column are words: labels, and not numbers with a slip."""
         cells = [c for c in self.columns[column][:_SAMPLE] if not is_missing(c)]
@@ -60,13 +75,13 @@ class Table:
 def read_table(source: Source) -> Table:
     """The table of a text; NumbersError for ragged rows, with line and column."""
     numbers, lines = _lines(source)
-    separator = separator_of(lines[0])
+    separator = separator_of(lines[0]) or _blanks_of(lines)
     columns = _columns(source, numbers, lines, separator)
     if len(columns) > MOST_COLUMNS:
         place = Place(numbers[0], 1)
         raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", place)
     first = [column[0] for column in columns]
-    header = None if all(is_number(cell) or is_missing(cell) for cell in first) else tuple(first)
+    header = None if _measured(columns) else tuple(first)
     below = 0 if header is None else 1
     if len(lines) == below:
         raise source.error("there is a heading, but no row of numbers", Place(numbers[0], 1))
@@ -81,11 +96,11 @@ def read_table(source: Source) -> Table:
 
 
 def _columns(
-    source: Source, numbers: Sequence[int], lines: Sequence[str], separator: str | None
+    source: Source, numbers: Sequence[int], lines: Sequence[str], separator: Separator
 ) -> list[Sequence[str]]:
     """Columns of cells, every row as wide as the first. Plain tables are cut all at once: a list
     a row would take ten times as long."""
-    if separator is not None and '"' not in source.text:
+    if isinstance(separator, str) and '"' not in source.text:
         width = lines[0].count(separator) + 1
         for number, line in zip(numbers, lines, strict=True):
             if line.count(separator) != width - 1:
@@ -100,10 +115,30 @@ def _columns(
     return list(zip(*rows, strict=True))
 
 
+def _measured(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line already holds numbers: nothing else, or beside words that come again
+    in their columns (of an arm), which no heading does."""
+    first = [column[0] for column in columns]
+    named = [i for i, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
+    held = any(map(is_number, first)) and all(first[i] in columns[i][1:] for i in named)
+    return held or not named
+
+
 def separator_of(line: str) -> str | None:
     """The separator of a line; None for runs of blanks."""
     bare = _QUOTED.sub("", line)
     return next((one for one in SEPARATORS if one in bare), None)
+
+
+def _blanks_of(lines: Sequence[str]) -> re.Pattern[str]:
+    """What a cell is between blanks: a word; or a number with its unit too, where the first line
+    holds one, which no heading does, or where the second has as many cells as the heading so."""
+    if any(" " in cell for cell in _WITH_UNIT.findall(lines[0])):
+        return _WITH_UNIT
+    width = len(_WORD.findall(lines[0]))
+    second = lines[1] if len(lines) > 1 else ""
+    joined = len(_WORD.findall(second)) != width == len(_WITH_UNIT.findall(second))
+    return _WITH_UNIT if joined else _WORD
 
 
 def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
@@ -121,12 +156,14 @@ def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
     return numbers, [lines[number - 1] for number in numbers]
 
 
+Separator = str | re.Pattern[str]
+"""What stands between cells; or, between blanks, what a cell is."""
 Cut = Callable[[int, str], Sequence[str]]
 
 
-def _cutter(separator: str | None, has_quotes: bool, source: Source) -> Cut:
-    if separator is None:
-        return lambda number, line: line.split()
+def _cutter(separator: Separator, has_quotes: bool, source: Source) -> Cut:
+    if not isinstance(separator, str):
+        return lambda number, line: separator.findall(line)
     if not has_quotes:
         return lambda number, line: line.split(separator)
 
@@ -156,15 +193,15 @@ def _cells(line: str, separator: str) -> Iterator[tuple[int, str]]:
     yield start, line[start:]
 
 
-def _starts(line: str, separator: str | None) -> list[int]:
+def _starts(line: str, separator: Separator) -> list[int]:
     """Where the text of every cell begins, blanks skipped."""
-    if separator is None:
-        return [match.start() for match in re.finditer(r"\S+", line)]
+    if not isinstance(separator, str):
+        return [match.start() for match in separator.finditer(line)]
     return [start + len(c) - len(c.lstrip()) for start, c in _cells(line, separator)]
 
 
 def _ragged(
-    source: Source, number: int, line: str, separator: str | None, found: int, width: int
+    source: Source, number: int, line: str, separator: Separator, found: int, width: int
 ) -> Exception:
     starts = _starts(line, separator)
     column = starts[width] if found > width and width < len(starts) else len(line)
@@ -179,7 +216,7 @@ def _ragged(
 
 
 def _refuse_same_names(
-    source: Source, header: Sequence[str] | None, first: tuple[int, str], separator: str | None
+    source: Source, header: Sequence[str] | None, first: tuple[int, str], separator: Separator
 ) -> None:
     seen: set[str] = set()
     for column, name in enumerate(header or ()):

@@ -11,22 +11,23 @@ from steelyard.readings.foreign.roles import Roles
 from steelyard.readings.foreign.series import Order, Rows, Series, Sheet
 from steelyard.readings.foreign.source import Place
 from steelyard.readings.foreign.table import Table
+from steelyard.readings.foreign.unit_column import contradiction, unit_named
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 
 
 def read_wide(table: Table, roles: Roles, form: str = "CSV, a column an arm") -> Sheet:
     """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
-    series, units = [], []
+    series, units, told = [], [], unit_named(table, roles.unit)
     for column in roles.numbers:
         cells = _without_tail(table.columns[column])
         if not cells:
             continue
         spot = _spots(table, column)
-        values, unit = floats_of(cells, table.source, spot)
+        values, unit = floats_of(cells, table.source, spot, decimal_comma=table.decimal_comma)
         name, named_unit = _arm_and_unit(table.name(column))
         series.append(Series(name, values, spot=spot))
-        units.append((unit or named_unit, column))
+        units += [(one, column) for one in (unit, named_unit, told) if one] or [("", column)]
     if not series:
         raise table.source.error("there is no column of numbers", Place(1, 1))
     for unit, column in units:
@@ -72,16 +73,18 @@ def _arm_and_unit(name: str) -> tuple[str, str]:
 
 def _metric(unit: str, table: Table, roles: Roles) -> Metric:
     """By the unit behind the numbers, else by headings that all name the same metric: "tps_off"."""
-    if unit:
-        return metric_of(unit) or Metric("value", unit)
     named = {metric_of(table.name(column)) for column in roles.numbers} if table.header else set()
-    return (named.pop() if len(named) == 1 else None) or Metric("value")
+    metric = (named.pop() if len(named) == 1 else None) or Metric("value")
+    if unit and not metric.accepts(unit):
+        place = table.spot(0, roles.numbers[0])
+        raise contradiction(table.source, place, unit, metric)
+    return metric.told(unit or None, None)
 
 
 def _notes(table: Table, roles: Roles) -> Iterator[str]:
     if roles.index is not None:
         yield f'column "{table.name(roles.index)}" counts the rows and is no arm'
     left = set(range(len(table.columns))) - set(roles.numbers)
-    left -= {c for c in (roles.block, roles.index) if c is not None}
+    left -= {c for c in (roles.block, roles.index, roles.unit) if c is not None}
     for column in sorted(left):
         yield f'column "{table.name(column)}" was left out: it holds no numbers of an arm'
