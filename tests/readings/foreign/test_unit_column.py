@@ -58,3 +58,10 @@ def test_a_column_of_nothing_but_units_needs_no_heading() -> None:
 def test_arms_that_are_called_units_can_be_said_to_be_arms() -> None:
     sheet = sheet_of("unit,ms\nA,1\nB,2\nA,3\n", arm="unit")
     assert arms_of(sheet) == {"A": [1, 3], "B": [2]}
+
+
+def test_several_metrics_in_one_column_are_not_averaged() -> None:
+    said = refusal("arm,metric,value\noff,tps,900\non,tps,910\noff,latency,9\non,latency,8\n")
+    assert 'line 4, column 5: several metrics in one column: "latency" after "tps"' in said
+    one = sheet_of("arm,metric,value\noff,tps,900\non,tps,910\noff,tps,905\non,tps,911\n")
+    assert arms_of(one) == {"off": [900, 905], "on": [910, 911]}

@@ -26,6 +26,7 @@ _SAY = "Say which column was measured: --column value=NAME."
 Arranged = Mapping[str, Sequence[Sequence[int]]]
 """Arm → for each of its rows, the rows of the table that make it."""
 Indices = NDArray[np.int64]
+_METRIC_HEADINGS = {"metric", "measure", "quantity", "measurement"}
 
 
 def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet:
@@ -36,6 +37,7 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
         )
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
+    _refuse_mixture(table)
     moments = _moments(table, roles.order)
     sorted_rows = np.arange(len(labels)) if moments is None else np.argsort(moments, kind="stable")
     order = sorted_rows.tolist()
@@ -189,6 +191,21 @@ def _refuse_labels(table: Table, column: int, labels: Sequence[str]) -> None:
             table.spot(0, column),
             hint="Say which column names the arms: --column arm=NAME.",
         )
+
+
+def _refuse_mixture(table: Table) -> None:
+    """Throughputs and latencies in one column are not to be averaged."""
+    for column in range(len(table.columns)):
+        if table.name(column).strip().lower() not in _METRIC_HEADINGS or not table.is_text(column):
+            continue
+        cells = [cell.strip() for cell in table.columns[column]]
+        other = next((row for row, cell in enumerate(cells) if cell != cells[0]), None)
+        if other is not None:
+            raise table.source.error(
+                f'several metrics in one column: "{cells[other][:40]}" after "{cells[0][:40]}"',
+                table.spot(other, column),
+                hint="Keep the rows of one metric, or give each a column of its own.",
+            )
 
 
 def _notes(blocks_in_vain: bool, roles: Roles, table: Table) -> tuple[str, ...]:
