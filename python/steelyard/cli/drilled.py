@@ -15,7 +15,8 @@ Facts = Mapping[str, Any]
 WHY = {
     "one bit": "16 bits: about 1 of 65,535 flips leaves the sum as it was",
     "zeroed sector": "the checksum alone passes the first sector, which makes the page look new; "
-    "header sanity, with which the server and scrub read, sees that it is not empty",
+    "header sanity, with which the server and scrub read, sees that it is not empty; where nothing "
+    "stood behind that sector, as in a small visibility map, it is empty, and nobody can refuse it",
     "shifted page": "the same, where what moved left a pd_upper of 0",
     "zeroed page": "a page of zeroes is one that was never used: no check of pages can refuse it",
     "misdirected by 65,535 blocks": "the block's number is mixed in by XOR before the remainder by "
