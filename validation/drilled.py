@@ -3,8 +3,8 @@
     steelyard drill --version 18 --json > 18.json
     python -m validation.drilled 18.json 16.json
 
-A drill may come in parts (`--part`), a file each. Without files the page is written anew from what
-was kept in validation/results/.
+A drill may come in parts (`--part`), a file each; `drill --algorithms --json` is one more. Without
+files the page is written anew from what was kept in validation/results/.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any
 
 from validation.pages.drilled import page
 from validation.results import FOLDER
+from validation.weighed import machine_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "drilled.md"
+ALGORITHMS = "algorithms.json.gz"
 _ORDER = ("18", "16")
 _HEAD = ("version", "seed", "copies")
 _PARTS = ("pages", "files", "recovery", "consequences", "consequence_rates")
@@ -43,6 +45,9 @@ def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
     whole: dict[str, dict[str, Any]] = {}
     for file in files:
         facts = json.loads(file.read_text())
+        if "algorithms" in facts:
+            _write(folder / ALGORITHMS, facts | {"machine": machine_of(facts)})
+            continue
         if facts["interrupted"]:
             raise ValueError(f"{file} was interrupted")
         one = whole.setdefault(facts["version"].partition(".")[0], {})
@@ -51,8 +56,18 @@ def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
     for major, facts in whole.items():
         if missing := [name for name in _PARTS if not facts.get(name)]:
             raise ValueError(f"PostgreSQL {major}: no {missing[0]}")
-        text = json.dumps(facts, separators=(",", ":")).encode()
-        (folder / f"drill-{major}.json.gz").write_bytes(gzip.compress(text, mtime=0))
+        _write(folder / f"drill-{major}.json.gz", facts)
+
+
+def kept_algorithms(folder: Path = FOLDER) -> dict[str, Any] | None:
+    """The comparison of ways to verify a page, if there is one."""
+    file = folder / ALGORITHMS
+    return json.loads(gzip.decompress(file.read_bytes())) if file.exists() else None
+
+
+def _write(file: Path, facts: dict[str, Any]) -> None:
+    text = json.dumps(facts, separators=(",", ":")).encode()
+    file.write_bytes(gzip.compress(text, mtime=0))
 
 
 def _merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -63,4 +78,4 @@ def _merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dic
 if __name__ == "__main__":
     if sys.argv[1:]:
         keep([Path(name) for name in sys.argv[1:]])
-    PAGE.write_text(page(kept()))
+    PAGE.write_text(page(kept(), kept_algorithms()))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.integrity.drill.rate import Rate
-from validation.drilled import PAGE, keep, kept
+from validation.drilled import PAGE, keep, kept, kept_algorithms
 from validation.pages.drilled import page
 
 
@@ -95,6 +95,32 @@ def test_a_fault_that_is_drilled_anew_replaces_its_rows_alone(tmp_path: Path) ->
     assert found["recovery"] == facts()["recovery"]
 
 
+def test_ways_to_verify_stand_with_their_speeds_and_what_they_miss(tmp_path: Path) -> None:
+    speed = {"gigabytes_per_s": 17.04, "low": 16.5, "high": 18.0, "ticks_per_page": 1203.4}
+    way = {
+        "algorithm": "PostgreSQL",
+        "identity": "block",
+        "speeds": {"SSE2": {"read cached": speed}},
+        "faults": {"one bit": Rate(999_985, 1_000_000).to_json(), "torn": Rate(9, 9).to_json()},
+    }
+    none = {"algorithm": "none", "identity": "none", "speeds": {}}
+    faults = {"one bit": Rate(0, 9).to_json(), "torn": Rate(0, 9).to_json()}
+    machine = {
+        "kernel": "Linux 6", "processor": "EPYC", "allowed_processors": [0], "memory_bytes": 10**9,
+        "virtual": True, "hostname": "not for others",
+    }  # fmt: skip
+    compared = {"seed": 1, "machine": machine, "algorithms": [{**none, "faults": faults}, way]}
+    keep([written(tmp_path, "algorithms.json", compared)], tmp_path)
+    found = kept_algorithms(tmp_path)
+    assert found is not None
+    assert "hostname" not in found["machine"]
+    text = page([facts()], found)
+    assert "| PostgreSQL | block | SSE2 | 17.0 [16.5, 18.0] (1203) |" in text
+    assert "| none, none | all | all |" in text
+    assert "| PostgreSQL, block | 15 [8.4, 24.7] | – |" in text
+    assert "side by side" not in page([facts()])
+
+
 def test_the_published_page_is_what_was_kept() -> None:
     assert kept(), "drills of 18 and 16 are kept"
-    assert PAGE.read_text(encoding="utf-8") == page(kept())
+    assert PAGE.read_text(encoding="utf-8") == page(kept(), kept_algorithms())

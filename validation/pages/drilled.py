@@ -11,6 +11,7 @@ from steelyard.integrity.drill.matrix import PLANTED, planted_less
 from steelyard.integrity.drill.rate import Rate
 from steelyard.report.drilled import table as summed
 from steelyard.report.grid import Grid, consequence_grids, recovery_grid
+from validation.pages import algorithms
 from validation.pages.table import paragraph, table
 
 Facts = Mapping[str, Any]
@@ -55,8 +56,10 @@ _HEAD = """
 """
 
 
-def page(drills: Sequence[Facts]) -> str:
-    """The whole page; `drills` as `steelyard drill --json` gave them."""
+def page(drills: Sequence[Facts], compared: Facts | None = None) -> str:
+    """The whole page; `drills` as `steelyard drill --json` gave them, `compared` as `--algorithms`
+    did.
+    """
     few, every = drills[0]["copies"], _most(drills[0]["files"])
     head = _HEAD.format(
         few=few,
@@ -67,6 +70,8 @@ def page(drills: Sequence[Facts]) -> str:
     parts = ["# What checksums catch: the matrix", paragraph(head).strip()]
     for one in drills:
         parts += _version(one)
+    if compared is not None:
+        parts += algorithms.section(compared)
     return "\n\n".join(parts) + "\n"
 
 

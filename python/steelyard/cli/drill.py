@@ -76,6 +76,7 @@ def drill(
     from steelyard.integrity.drill.faults import FAULTS
     from steelyard.integrity.drill.ground import PLACES
     from steelyard.integrity.drill.rate import interval
+    from steelyard.readings.environment import machine
     from steelyard.report.drilled import write_page
 
     if page is not None:
@@ -95,7 +96,8 @@ def drill(
     ended_by = None
     if algorithms:
         ways = story.algorithms(asked, _say)
-        facts = {"seed": seed, "algorithms": [way.to_json() for way in ways]}
+        compared = [way.to_json() for way in ways]
+        facts = {"seed": seed, "machine": machine(), "algorithms": compared}
         words = render_algorithms(facts)
     else:
         seen = story.drill(asked, _say)
