@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from steelyard._core import Segment, broken_forks, walk_cluster
@@ -18,9 +18,15 @@ _ENDS = ("short", "missing segment")
 
 
 def with_ends(
-    findings: Sequence[Finding], segments: Sequence[Segment], state: ClusterState
+    findings: Sequence[Finding],
+    segments: Sequence[Segment],
+    denied: Collection[str],
+    state: ClusterState,
 ) -> list[Finding]:
-    """The findings and what is wrong with the ends of files, with what tells growth from loss."""
+    """The findings and what is wrong with the ends of files, with what tells growth from loss.
+
+    `denied`: labels of files that are known not to be whole, where a broken archive ends.
+    """
     by_label = {segment.label: segment for segment in segments}
     found = [*findings, *_gaps(segments, by_label, state)]
     found = [
@@ -29,7 +35,7 @@ def with_ends(
         else f
         for f in found
     ]
-    missing = _missing_bytes(segments, state)
+    missing = _missing_bytes([s for s in segments if s.label not in denied], state)
     told = {f.path for f in found if f.reason in _ENDS}
     for label in missing.keys() - told:
         segment = by_label[label]

@@ -287,7 +287,8 @@ def _outcome(
         finding_of(ready.left[index], block, told, layout)
         for index, block, told in scanned["wrong"]
     ]
-    findings = with_ends(findings, ready.segments, state)
+    denied = {label for label, _ in ready.denied}
+    findings = with_ends(findings, ready.segments, denied, state)
     findings = guessed(findings, ready.left, ready.segments, state)
     findings, notes = _named(asked, state, findings)
     findings = [replace(f, waits=needs_replay(f, state, reset)) for f in findings]
