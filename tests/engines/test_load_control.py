@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -79,15 +78,6 @@ def test_backends_are_pinned_where_they_are_told(
     everywhere = sorted(os.sched_getaffinity(0))
     running.place({pid: everywhere, running.pid: everywhere})
     assert os.sched_getaffinity(pid) == set(everywhere)
-
-
-def test_a_process_that_has_gone_is_named_when_it_cannot_be_pinned(running: Cluster) -> None:
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    with pytest.raises(EngineError) as caught:
-        running.place({gone.pid: [0]})
-    assert f"could not pin process {gone.pid}" in caught.value.primary
-    assert caught.value.detail == "The process has ended."
 
 
 def test_a_processor_that_does_not_exist_is_refused(running: Cluster) -> None:

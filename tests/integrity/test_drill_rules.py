@@ -163,7 +163,7 @@ def test_the_answer_to_torn_bits_or_checksum_is_made_of_the_numbers() -> None:
             "algorithm": algorithm,
             "identity": identity,
             "faults": {"torn page": {"share": torn}, "one bit": {"share": bit}},
-            "speeds": {"read cached": {"gigabytes_per_s": 20.0}},
+            "speeds": {"": {"read cached": {"gigabytes_per_s": 20.0}}},
         }
 
     said = answer([way("torn-page bits", "none", 1.0, 0.0), way("PostgreSQL", "block", 1.0, 0.9)])

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from steelyard.analysis.epoch_reading import EpochReading
+from steelyard.analysis.estimate import LOG_RATIO, Estimate
 from steelyard.analysis.looks import Terms
 from steelyard.analysis.sign_flip import confidence_set
 from steelyard.units import percent_of_log
 from steelyard.verdict.judge_arms import contrasts_of
-from steelyard.verdict.judge_epochs import contrast_of, slot_assignment
+from steelyard.verdict.judge_epochs import contrast_of, percent_ends, slot_assignment
 from steelyard.verdict.rule import VerdictKind
 from steelyard.verdict.threat import ThreatKind, raise_threat
 from steelyard.verdict.verdict import Contrast
@@ -251,3 +252,11 @@ def test_further_arms_are_secondary_and_wait_for_the_first() -> None:
     assert [c.verdict.kind for c in contrasts_of({"off": table["off"]}, TERMS, "on", {})] == [
         VerdictKind.SLOWER
     ]
+
+
+def test_json_has_no_number_for_what_is_beyond_any_ratio() -> None:
+    wild = Estimate(40.0, -40.0, 60.0, 2, LOG_RATIO, 0.95)
+    told = percent_ends(wild)
+    assert told["estimate_percent"] is None
+    assert told["low_percent"] == pytest.approx(-100)
+    assert told["high_percent"] is None

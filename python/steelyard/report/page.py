@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from steelyard.errors import StudyError
 from steelyard.readings.record import Record
 from steelyard.report import builds, surroundings, tables, words
 from steelyard.report.calibrated import calibration
@@ -133,7 +134,11 @@ def _calibration(source: Source) -> dict[str, Any] | None:
     """None of a record in which no arm's truth is known."""
     if source.verdict is None or all(one.get("true_percent") is None for one in source.contrasts):
         return None
-    return calibration(source.verdict, read_study(str(source.directory / "study.toml")))
+    try:
+        study = read_study(str(source.directory / "study.toml"))
+    except StudyError:  # of another version of Steelyard
+        return None
+    return calibration(source.verdict, study)
 
 
 def _arm_classes(source: Source) -> dict[str, str]:

@@ -23,8 +23,7 @@ from steelyard.analysis.epoch_reading import EpochReading
 from steelyard.analysis.estimate import UNBOUNDED, Interval
 from steelyard.analysis.looks import Stage, Terms
 from steelyard.analysis.max_t import ALPHA, joint_flips
-from steelyard.units import percent_of_log
-from steelyard.verdict.judge_epochs import contrast_of
+from steelyard.verdict.judge_epochs import contrast_of, percent_ends
 from steelyard.verdict.rule import Verdict, VerdictKind, decide
 from steelyard.verdict.threat import Threat
 from steelyard.verdict.verdict import Contrast
@@ -94,7 +93,8 @@ def _secondary(contrast: Contrast, main: Interval, primary: Contrast, ended: boo
     else:
         verdict = decide(Stage.LAST, main, main, contrast.terms, contrast.threats)
     value = min(max(contrast.estimate.value, main.low), main.high)
-    ends = [percent_of_log(end) if np.isfinite(end) else None for end in (main.low, main.high)]
+    percents = percent_ends(replace(contrast.estimate, low=main.low, high=main.high))
+    ends = [percents["low_percent"], percents["high_percent"]]
     return replace(
         contrast,
         estimate=replace(

@@ -121,6 +121,6 @@ def percent_ends(estimate: Estimate) -> dict[str, float | None]:
     values = (percent.value, percent.low, percent.high)
     names = ("estimate_percent", "low_percent", "high_percent")
     return {
-        name: value if math.isfinite(log) else None
+        name: value if math.isfinite(log) and math.isfinite(value) else None
         for name, log, value in zip(names, logs, values, strict=True)
     }

@@ -42,11 +42,13 @@ def require_room_at(address: Address, workload: Workload, scale: int, told: Prog
     """
     with connected(address) as connection:
         row = connection.execute(_SERVER.encode(), (DATABASE,)).fetchone()
-    assert row is not None  # it is one row of scalars
-    directory, process, log_limit, replaced = row
+        assert row is not None  # it is one row of scalars
+        directory, process, log_limit, replaced = row
+        # While it is connected: the process ends with the connection.
+        here = on_this_machine(address.host) and directory and _seen(Path(directory), process)
     size = workload.bytes_at(scale)
     needed = size + min(size, log_limit)
-    if not (on_this_machine(address.host) and directory and _seen(Path(directory), process)):
+    if not here:
         told(f"about {format_bytes(needed)} are needed; how much room the server has is not seen")
         return
     free = free_bytes(Path(directory)) + replaced

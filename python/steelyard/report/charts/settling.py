@@ -22,8 +22,8 @@ def percent_span(contrast: Mapping[str, Any], margin_percent: float) -> tuple[fl
     """The range that holds epochs, interval, zero and margin; wild early ends do not count."""
     details = contrast["details"]
     values = [0.0, -margin_percent * 1.15, margin_percent * 1.15]
-    values += [percent_of_log(d) for d in details.get("d", []) if finite(d) is not None]
     ends = [contrast.get("low_percent"), contrast.get("high_percent")]
+    ends += [percent_of_log(d) for d in details.get("d", []) if finite(d) is not None]
     values += [value for value in map(finite, ends) if value is not None]
     room = (max(values) - min(values)) * 0.06
     return min(values) - room, max(values) + room
