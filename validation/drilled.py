@@ -25,8 +25,6 @@ ALGORITHMS = "algorithms.json.gz"
 _ORDER = ("18", "16")
 _HEAD = ("version", "seed", "copies")
 _PARTS = ("pages", "files", "recovery", "consequences", "consequence_rates")
-
-
 _ROWS = ("files", "recovery")
 """Parts of which single faults may come apart as well (`--fault`); the later file counts."""
 
@@ -34,7 +32,7 @@ _ROWS = ("files", "recovery")
 def kept(folder: Path = FOLDER) -> list[dict[str, Any]]:
     """The drills that were kept, newest version first."""
     files = (folder / f"drill-{major}.json.gz" for major in _ORDER)
-    return [json.loads(gzip.decompress(file.read_bytes())) for file in files if file.exists()]
+    return [_read(file) for file in files if file.exists()]
 
 
 def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
@@ -62,7 +60,12 @@ def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
 def kept_algorithms(folder: Path = FOLDER) -> dict[str, Any] | None:
     """The comparison of ways to verify a page, if there is one."""
     file = folder / ALGORITHMS
-    return json.loads(gzip.decompress(file.read_bytes())) if file.exists() else None
+    return _read(file) if file.exists() else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+    return facts
 
 
 def _write(file: Path, facts: dict[str, Any]) -> None:

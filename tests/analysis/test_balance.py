@@ -53,26 +53,26 @@ def told(weighings: list[list[float]], s0: float = 0.02) -> list[EqualArms]:
 
 
 @given(ledgers)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_evidence_is_that_of_the_textbook_definition(weighings: list[list[float]]) -> None:
     assert evidence(told(weighings)) == pytest.approx(textbook(weighings, 0.02), rel=1e-9)
 
 
 @given(ledgers)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_exchanging_the_names_changes_nothing(weighings: list[list[float]]) -> None:
     exchanged = [[-x for x in d] for d in weighings]
     assert evidence(told(exchanged)) == pytest.approx(evidence(told(weighings)), rel=1e-9)
 
 
 @given(ledgers)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_wealth_never_falls_below_what_is_kept(weighings: list[list[float]]) -> None:
     assert evidence(told(weighings)) >= 1 / (len(weighings) + 1) * (1 - 1e-12)
 
 
 @given(st.lists(st.floats(0.001, 0.1), min_size=1, max_size=8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_mean_over_all_signs_is_one(sizes: list[float]) -> None:
     """Exactly fair: over every way in which equal arms could have got these differences."""
     n = len(sizes)

@@ -31,7 +31,7 @@ def textbook(d: list[float], theta: float, s0: float, side: int) -> float:
 
 
 @given(values, st.floats(-0.3, 0.3), st.sampled_from([-1, 1]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_evidence_is_that_of_the_textbook_formula(
     d: list[float], theta: float, side: int
 ) -> None:
@@ -40,7 +40,7 @@ def test_the_evidence_is_that_of_the_textbook_formula(
 
 
 @given(values, st.floats(-0.3, 0.3), st.floats(0.0, 0.3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_evidence_that_a_centre_is_too_low_never_grows_with_the_centre(
     d: list[float], theta: float, step: float
 ) -> None:
@@ -50,7 +50,7 @@ def test_the_evidence_that_a_centre_is_too_low_never_grows_with_the_centre(
 
 
 @given(values)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_set_only_ever_shrinks(d: list[float]) -> None:
     earlier = e_process(np.array(d[:-1]), s0=0.01).confidence_set(0.01)
     later = e_process(np.array(d), s0=0.01).confidence_set(0.01)

@@ -17,7 +17,7 @@ MARGINS = (math.log(0.99), math.log(1.01))
 
 
 @given(st.floats(0.001, 0.1), st.floats(0.001, 0.1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_count_is_the_smallest_even_one_that_the_formula_allows(sd: float, gap: float) -> None:
     def seen(n: int) -> bool:
         seen_sd = t.ppf(0.98, n - 1) + t.ppf(0.8, n - 1)

@@ -44,7 +44,7 @@ def every_flip(n: int) -> list[set[int]]:
 
 
 @given(log_ratios, st.floats(-0.6, 0.6), st.sampled_from([0.01, 0.04, 0.05, 0.2]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_centre_lies_in_the_set_exactly_when_the_textbook_test_does_not_reject_it(
     values: list[float], theta: float, alpha: float
 ) -> None:
@@ -66,7 +66,7 @@ assignments = st.integers(8, 10).flatmap(
 
 
 @given(assignments, st.integers(0, 10_000), st.floats(-0.4, 0.4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_balanced_sets_invert_the_test_over_the_assignments_the_plan_could_have_drawn(
     assignment: list[bool], seed: int, theta: float
 ) -> None:

@@ -61,7 +61,7 @@ def textbook_p_values(control: Floats, arm: Floats, theta: float) -> tuple[float
 
 
 @given(st.integers(0, 1000), st.floats(-1, 1))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_sampled_splits_agree_with_all_splits(seed: int, theta: float) -> None:
     rng = np.random.default_rng(seed)
     control, arm = rng.normal(size=5), rng.normal(size=6) * 2
@@ -84,7 +84,7 @@ def test_p_values_agree_with_those_of_scipy() -> None:
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.01, 0.05, 0.1]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_set_holds_what_is_not_rejected_and_nothing_else(seed: int, alpha: float) -> None:
     rng = np.random.default_rng(seed)
     control, arm = rng.exponential(size=9), rng.normal(size=8)
@@ -101,7 +101,7 @@ def test_the_set_holds_what_is_not_rejected_and_nothing_else(seed: int, alpha: f
 
 
 @given(st.integers(0, 200), st.floats(-3, 3), st.floats(0.1, 10))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_set_moves_and_stretches_with_the_numbers(
     seed: int, shift: float, scale: float
 ) -> None:

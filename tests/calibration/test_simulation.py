@@ -159,7 +159,7 @@ d_values = st.lists(st.floats(-0.05, 0.05), min_size=12, max_size=12, unique=Tru
 
 
 @given(d_values, st.floats(-0.1, 0.1), st.booleans(), st.sampled_from([8, 10, 12]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_sets_move_with_the_log_ratios(
     values: list[float], theta: float, open_ended: bool, done: int
 ) -> None:

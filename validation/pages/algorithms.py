@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.cli.drilled import undetected
+from steelyard.cli.drilled import speed_words, undetected
 from validation.pages.machines import machine_words
 from validation.pages.table import paragraph, table
 
@@ -40,15 +40,10 @@ def _speeds(ways: Sequence[Facts]) -> str:
     timed = [(way, kernel, modes) for way in ways for kernel, modes in way["speeds"].items()]
     modes = list(timed[0][2])
     rows = [
-        [way["algorithm"], way["identity"], kernel or "–", *(_speed(told[m]) for m in modes)]
+        [way["algorithm"], way["identity"], kernel or "–", *(speed_words(told[m]) for m in modes)]
         for way, kernel, told in timed
     ]
     return table(["algorithm", "identity", "by", *modes], rows)
-
-
-def _speed(cell: Facts) -> str:
-    middle, low, high = (f"{cell[key]:.1f}" for key in ("gigabytes_per_s", "low", "high"))
-    return f"{middle} [{low}, {high}] ({cell['ticks_per_page']:.0f})"
 
 
 def _misses(ways: Sequence[Facts]) -> str:

@@ -35,9 +35,7 @@ _APART_WORDS = """
 
 def section(results: Results) -> str:
     """The section on numbers from elsewhere."""
-    there: dict[Cell, Counts] = {
-        (one["measured"], one["kind"], one["rows"]): Counts(**one["counts"]) for one in results
-    }
+    there = _cells(results)
     head = "## Numbers from elsewhere"
     if not there:
         return f"{head}\n\nNot yet simulated."
@@ -78,24 +76,20 @@ def held(results: Results) -> str:
 
 def digest(results: Results) -> str:
     """The figures that METHODOLOGY.md quotes, indented as its list is."""
-    there: dict[Cell, Counts] = {
-        (one["measured"], one["kind"], one["rows"]): Counts(**one["counts"]) for one in results
-    }
-    paired = {(kind, rows): c for (how, kind, rows), c in there.items() if how == PAIRED}
+    there = _cells(results)
 
-    def told(kind: str, rows: int) -> tuple[str, str]:
-        counts = paired[kind, rows]
-        given = Proportion(counts.comparisons - counts.withheld, counts.comparisons)
-        return percent(given), percent(Proportion(counts.different, given.count))
+    def told(kind: str, n: int) -> tuple[str, str]:
+        counts = there[PAIRED, kind, n]
+        return percent(_carried(counts)), percent(_false_of(counts))
 
     rows = []
     for n in (8, 10, 20, 30, 40):
-        false = [f"{100 * _wrong(paired[kind, n]).value:.1f}" for kind in HELD]
-        rows.append([str(n), *false, told(HELD[0], n)[0], _seen(paired[HELD[0], n])])
+        false = [f"{100 * _wrong(there[PAIRED, kind, n]).value:.1f}" for kind in HELD]
+        rows.append([str(n), *false, told(HELD[0], n)[0], _seen(there[PAIRED, HELD[0], n])])
     heads = ["φ = 0", "φ = .3", "φ = .5", "φ = .7", "carry a verdict, φ = 0", "1 sd seen, φ = 0"]
     lasting = "half white, half AR(1) .95"
     ten, thirty = told("AR(1) .5", 10), told("AR(1) .7", 30)
-    slow = [f"{100 * _wrong(paired[lasting, n]).value:.0f}" for n in (10, 30)]
+    slow = [percent(_wrong(there[PAIRED, lasting, n])) for n in (10, 30)]
     words = paragraph(f"""
         Two things it does not do. It bounds the false verdicts among *all* comparisons, not among
         those that carry one: 10 rows at φ = .5 carry one in {ten[0]} %, and of these {ten[1]} % are
@@ -130,6 +124,10 @@ def _others(there: Mapping[Cell, Counts]) -> str:
     return table(head, rows)
 
 
+def _cells(results: Results) -> dict[Cell, Counts]:
+    return {(one["measured"], one["kind"], one["rows"]): Counts(**one["counts"]) for one in results}
+
+
 def _cell(found: Counts | None, share: Share) -> str:
     return "not yet done" if found is None else share(found)
 
@@ -138,14 +136,22 @@ def _wrong(counts: Counts) -> Proportion:
     return Proportion(counts.different, counts.comparisons)
 
 
+def _carried(counts: Counts) -> Proportion:
+    """Comparisons that carried a verdict."""
+    return Proportion(counts.comparisons - counts.withheld, counts.comparisons)
+
+
+def _false_of(counts: Counts) -> Proportion:
+    """False verdicts among those that were given."""
+    return Proportion(counts.different, counts.comparisons - counts.withheld)
+
+
 def _false(counts: Counts) -> str:
     return at_most(_wrong(counts), BOUND)
 
 
 def _of_those(counts: Counts) -> str:
-    given = counts.comparisons - counts.withheld
-    false = Proportion(counts.different, given)
-    return f"{percent(Proportion(given, counts.comparisons))} ({percent(false)})"
+    return f"{percent(_carried(counts))} ({percent(_false_of(counts))})"
 
 
 def _seen(counts: Counts) -> str:

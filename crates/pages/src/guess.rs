@@ -3,7 +3,7 @@
 use crate::checksum::{finish, page_checksum, stored_checksum};
 use crate::header::{is_all_zero, Header, HEADER_BYTES};
 use crate::lanes::Kernel;
-use crate::rows::{Named, Rows, NORMAL};
+use crate::rows::{Named, Pointer, Rows, NORMAL};
 use crate::single_bit::{explaining, Bit};
 
 const SECTOR_BYTES: usize = 512;
@@ -254,11 +254,8 @@ fn empty_entries(page: &[u8], header: &Header) -> usize {
     let lower = usize::from(header.lower).max(HEADER_BYTES);
     let pointers = page[HEADER_BYTES..lower].chunks_exact(4);
     let empty = pointers.filter(|bytes| {
-        let pointer = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        let (at, length) = ((pointer & 0x7fff) as usize, (pointer >> 17) as usize);
-        pointer >> 15 & 3 == NORMAL
-            && length > 0
-            && page.get(at..at + length).is_some_and(is_all_zero)
+        let Pointer { at, flags, length } = Pointer::of(bytes);
+        flags == NORMAL && length > 0 && page.get(at..at + length).is_some_and(is_all_zero)
     });
     let count = empty.count();
     if count > 1 {

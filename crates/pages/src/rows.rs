@@ -46,8 +46,7 @@ impl Rows {
         let pointers = page[HEADER_BYTES..lower].chunks_exact(POINTER_BYTES);
         let count = pointers.len();
         for (index, bytes) in pointers.enumerate() {
-            let pointer = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-            rows.add(page, header, pointer, (index + 1, count));
+            rows.add(page, header, Pointer::of(bytes), (index + 1, count));
         }
         let is_sure = !rows.named.is_empty() || rows.are_sound();
         is_sure.then_some(rows)
@@ -57,10 +56,15 @@ impl Rows {
         self.empty.is_empty() && self.broken.is_empty()
     }
 
-    fn add(&mut self, page: &[u8], header: &Header, pointer: u32, (number, count): (usize, usize)) {
-        let (at, length) = ((pointer & 0x7fff) as usize, (pointer >> 17) as usize);
-        match pointer >> 15 & 3 {
-            UNUSED if pointer != 0 => self.broken.push(number),
+    fn add(
+        &mut self,
+        page: &[u8],
+        header: &Header,
+        Pointer { at, flags, length }: Pointer,
+        (number, count): (usize, usize),
+    ) {
+        match flags {
+            UNUSED if at != 0 || length != 0 => self.broken.push(number),
             REDIRECT if length != 0 || at == 0 || at > count => self.broken.push(number),
             NORMAL => self.add_row(page, header, at..at + length, number),
             _ => {}
@@ -91,7 +95,26 @@ impl Rows {
     }
 }
 
-/// Flags of a line pointer (storage/itemid.h).
+/// A line pointer, of a heap or an index (storage/itemid.h).
+pub struct Pointer {
+    pub at: usize,
+    pub flags: u32,
+    pub length: usize,
+}
+
+impl Pointer {
+    /// From its four bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        let word = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        Self {
+            at: (word & 0x7fff) as usize,
+            flags: word >> 15 & 3,
+            length: (word >> 17) as usize,
+        }
+    }
+}
+
+/// Flags of a line pointer.
 const UNUSED: u32 = 0;
 pub const NORMAL: u32 = 1;
 const REDIRECT: u32 = 2;

@@ -11,7 +11,6 @@ import typer
 if TYPE_CHECKING:
     from steelyard.integrity.enabling import Enabling
 
-MOST_SHOWN = 20
 Cluster = Annotated[Path, typer.Argument(metavar="PGDATA", help="A data directory.")]
 Place = Annotated[
     Path | None,
@@ -42,6 +41,7 @@ def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False
 
 def render(found: Enabling) -> str:
     """The whole advice, ready to print."""
+    from steelyard.cli.scrubbed import not_read
     from steelyard.integrity.cluster_state import Life
     from steelyard.integrity.drill.cost import cost_words
     from steelyard.units import NS_PER_S, format_bytes, format_duration
@@ -52,9 +52,7 @@ def render(found: Enabling) -> str:
         f"{found.path}: PostgreSQL {layout.major}, {life.value}, "
         f"{least_of}{format_bytes(found.bytes)} of pages in {found.files} files"
     ]
-    lines += [f"not read: {path}: {reason}" for path, reason in found.denied[:MOST_SHOWN]]
-    if len(found.denied) > MOST_SHOWN:
-        lines.append(f"... and {len(found.denied) - MOST_SHOWN} more; --json lists them")
+    lines += not_read(found.denied)
     if found.denied:
         lines.append("  what follows leaves it out: run as the cluster's account, or as root")
     if layout.checksums:

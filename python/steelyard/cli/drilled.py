@@ -164,7 +164,7 @@ def render_algorithms(facts: Facts) -> str:
     ]
     for name, told in speeds:
         cells = [told[mode] for mode in modes]
-        lines.append(name.ljust(width) + "".join(f"{_speed(cell):>28}" for cell in cells))
+        lines.append(name.ljust(width) + "".join(f"{speed_words(cell):>28}" for cell in cells))
     lines += ["", "Undetected, in percent of the times that a fault was planted [95 %]", ""]
     for fault in ways[0]["faults"]:
         lines.append(f"{fault} ({ways[0]['faults'][fault]['times']} times)")
@@ -176,7 +176,7 @@ def render_algorithms(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def _speed(cell: Facts) -> str:
+def speed_words(cell: Facts) -> str:
     """`"57.0 [55.1, 58.2] (404)"`."""
     middle, low, high = (f"{cell[key]:.1f}" for key in ("gigabytes_per_s", "low", "high"))
     return f"{middle} [{low}, {high}] ({cell['ticks_per_page']:.0f})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -82,9 +83,7 @@ def render(outcome: Outcome) -> str:
     if outcome.vanished:
         lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
     lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MOST_SHOWN]]
-    lines += [f"not read: {path}: {reason}" for path, reason in outcome.denied[:MOST_SHOWN]]
-    if len(outcome.denied) > MOST_SHOWN:
-        lines.append(f"... and {len(outcome.denied) - MOST_SHOWN} more not read; --json lists them")
+    lines += not_read(outcome.denied)
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
         what = {Life.CRASHED: "Starting it", Life.BACKUP: "Restoring it"}
@@ -98,6 +97,14 @@ def render(outcome: Outcome) -> str:
             "no damage found" if not outcome.denied else "no damage found in what was read"
         )
     return "\n".join(lines)
+
+
+def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
+    """What could not be read and why; of many the first."""
+    lines = [f"not read: {path}: {reason}" for path, reason in denied[:MOST_SHOWN]]
+    if len(denied) > MOST_SHOWN:
+        lines.append(f"... and {len(denied) - MOST_SHOWN} more not read; --json lists them")
+    return lines
 
 
 def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:

@@ -12,10 +12,10 @@ import os
 import tarfile
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 PACKED = (".gz", ".tgz")
 _BLOCK = 512
@@ -54,15 +54,7 @@ class _Source:
         except OSError as error:
             raise BrokenArchiveError(error.strerror or str(error)) from error
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def read(self, at: int, most: int) -> bytes:
@@ -126,7 +118,7 @@ def members(path: Path) -> Iterator[Member]:
     """
     reasons: list[str] = []
     within = None
-    with _Source(path) as source:
+    with closing(_Source(path)) as source:
         try:
             yield from _walk(source, reasons)
         except BrokenArchiveError as broken:

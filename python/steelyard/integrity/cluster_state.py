@@ -15,7 +15,7 @@ from steelyard.engines.postgres.control import CONTROL_FILE
 from steelyard.engines.postgres.pidfile import PidFile, read_pid_file
 from steelyard.engines.postgres.regular import read_regular
 from steelyard.errors import UsageError
-from steelyard.integrity.wal import log_end, manifest_end
+from steelyard.integrity.wal import log_end, manifest_end, parse_lsn
 
 MAJORS = {1201: range(12, 13), 1300: range(13, 17), 1700: range(17, 18), 1800: range(18, 19)}
 """Major versions by the version of their control file (catalog/pg_control.h)."""
@@ -333,13 +333,13 @@ def living_pid(directory: Path, *, at_its_word: bool = True) -> int | None:
         return None
 
 
-_START = re.compile(r"START WAL LOCATION: ([0-9A-F]+)/([0-9A-F]+)")
+_START = re.compile(r"START WAL LOCATION: ([0-9A-F]+/[0-9A-F]+)")
 
 
 def backup_start(label: str) -> int | None:
     """Where replay of a base backup begins, as its backup_label says."""
     found = _START.search(label)
-    return (int(found[1], 16) << 32) + int(found[2], 16) if found else None
+    return parse_lsn(found[1]) if found else None
 
 
 def format_lsn(lsn: int) -> str:

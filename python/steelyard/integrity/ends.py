@@ -10,7 +10,7 @@ from steelyard._core import Segment, broken_forks, walk_cluster
 from steelyard.integrity.cluster_state import ClusterState, Layout, Life
 from steelyard.integrity.finding import Finding, finding_of
 from steelyard.integrity.guessing import fork_of
-from steelyard.integrity.manifest import sizes_of_backup
+from steelyard.integrity.manifest import manifest_files
 from steelyard.integrity.page import lsn_of, page_at
 
 _BETWEEN_WALKS_S = 1.0
@@ -61,7 +61,7 @@ def _missing_bytes(segments: Sequence[Segment], state: ClusterState) -> dict[str
     """By label, of the files of a base backup that are shorter than they were sent."""
     if state.life is not Life.BACKUP or state.replay_from is None:
         return {}
-    sizes = sizes_of_backup(state.directory / "backup_manifest", state.replay_from)
+    sizes = manifest_files(state.directory / "backup_manifest", state.replay_from)
     return {s.label: sizes[s.label] - s.bytes for s in segments if s.bytes < sizes.get(s.label, 0)}
 
 
@@ -89,12 +89,11 @@ def _gaps(
 
 def _lsn_behind(broken: Segment, block: int, segments: Sequence[Segment], layout: Layout) -> int:
     """The LSN of the first page behind a gap: from before the start of replay, it was no growth."""
+    fork = fork_of(broken)
     behind = [
         s
         for s in segments
-        if s.bytes > 0
-        and s.segment * layout.segment_blocks >= block
-        and fork_of(s) == fork_of(broken)
+        if s.bytes > 0 and s.segment * layout.segment_blocks >= block and fork_of(s) == fork
     ]
     if not behind:
         return 0
@@ -107,7 +106,8 @@ def _last_lsn(short: Segment, segments: Sequence[Segment], layout: Layout) -> in
     A file is extended by empty pages before they are filled, so the last may have none. 0: none
     has, so that the relation is new, or it cannot be read again.
     """
-    before = [s for s in segments if fork_of(s) == fork_of(short) and s.segment <= short.segment]
+    fork = fork_of(short)
+    before = [s for s in segments if fork_of(s) == fork and s.segment <= short.segment]
     for segment in sorted(before, key=lambda s: -s.segment):
         for index in reversed(range(segment.bytes // layout.page_bytes)):
             page = page_at(segment, index * layout.page_bytes, layout.page_bytes)

@@ -19,7 +19,13 @@ _PAGE_BYTES = 8192
 _HEADER_BYTES = 40
 _RECORD_HEAD_BYTES = 24
 _TAIL_BYTES = 1 << 16
-_RANGE_END = re.compile(r'"End-LSN": *"([0-9A-F]+)/([0-9A-F]+)"')
+_RANGE_END = re.compile(r'"End-LSN": *"([0-9A-F]+/[0-9A-F]+)"')
+
+
+def parse_lsn(text: str) -> int:
+    """`"1/2A000028"`, as pg_lsn prints it, as a number. ValueError: it is none."""
+    high, low = text.split("/")
+    return (int(high, 16) << 32) + int(low, 16)
 
 
 def log_end(directory: Path, start: int, timeline: int, segment_bytes: int) -> int | None:
@@ -132,5 +138,4 @@ def manifest_end(file: Path) -> int | None:
             tail = opened.read().decode(errors="replace")
     except OSError:
         return None
-    ends = [(int(high, 16) << 32) + int(low, 16) for high, low in _RANGE_END.findall(tail)]
-    return max(ends, default=None)
+    return max(map(parse_lsn, _RANGE_END.findall(tail)), default=None)

@@ -37,8 +37,8 @@ def details_of(
         "look": sets.stage.value,
         "method": sets.method,
         "level": sets.level,
-        "t_interval_percent": _ends(t_interval(d, CONFIDENCE)),
-        "equivalence_interval_percent": _ends(sets.equivalence),
+        "t_interval_percent": ends_or_none(t_interval(d, CONFIDENCE)),
+        "equivalence_interval_percent": ends_or_none(sets.equivalence),
         "equivalence_level_one_sided": one_sided,
         "epoch_sd_percent": _finite(100 * sd),
         "slot_effect_percent": _slot_effect(usable, d, arm, control),
@@ -73,12 +73,12 @@ def _slot_effect(usable: Sequence[EpochReading], d: Floats, arm: str, control: s
     if any(len(one.slots) != 2 or not {arm, control} <= set(one.slots) for one in usable):
         return None
     effect = slot_effect(d, [one.slots[arm] < one.slots[control] for one in usable])
-    return _percent(effect)
+    return percent_or_none(effect)
 
 
 def _typical(usable: Sequence[EpochReading]) -> float | None:
     known = [one.typical_d for one in usable if math.isfinite(one.typical_d)]
-    return _percent(float(np.mean(known))) if known else None
+    return percent_or_none(float(np.mean(known))) if known else None
 
 
 def _visible(sd: float, n: int, terms: Terms) -> float:
@@ -86,11 +86,13 @@ def _visible(sd: float, n: int, terms: Terms) -> float:
     return 100 * sd * smallest_visible(max(n, terms.epochs), balanced=True) if n > 1 else math.nan
 
 
-def _ends(interval: Interval) -> list[float | None]:
-    return [_percent(interval.low), _percent(interval.high)]
+def ends_or_none(interval: Interval) -> list[float | None]:
+    """Both ends of log ratios in percent, as JSON keeps them."""
+    return [percent_or_none(interval.low), percent_or_none(interval.high)]
 
 
-def _percent(log_ratio: float) -> float | None:
+def percent_or_none(log_ratio: float) -> float | None:
+    """In percent as JSON keeps it: None where it is unbounded or unknown."""
     return _finite(percent_of_log(log_ratio)) if math.isfinite(log_ratio) else None
 
 

@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 from steelyard.analysis.centres import centres_of
-from steelyard.analysis.estimate import LOG_RATIO, Estimate, Interval
+from steelyard.analysis.estimate import LOG_RATIO, Estimate
 from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.replicates import FEWEST_EFFECTIVE
 from steelyard.readings.foreign.comparison import Comparison, total_of
 from steelyard.readings.foreign.series import Grain, Series
-from steelyard.units import percent_of_log
+from steelyard.verdict.details import ends_or_none, percent_or_none
 from steelyard.verdict.judgement import Finding, Judgement
 from steelyard.verdict.number_doubts import centres_doubt, number_doubts
 from steelyard.verdict.number_findings import contrast_findings, number_findings, to_measure
@@ -124,10 +124,10 @@ def _details(
         "level": sets.sets.level,
         "k": sets.sets.k,
         "subsets": sets.sets.group,
-        "t_interval_percent": _ends(sets.by_t),
-        "equivalence_interval_percent": _ends(sets.sets.equivalence),
+        "t_interval_percent": ends_or_none(sets.by_t),
+        "equivalence_interval_percent": ends_or_none(sets.sets.equivalence),
         "equivalence_level_one_sided": terms.alphas[1],
-        "smallest_visible_percent": _percent(sets.visible),
+        "smallest_visible_percent": percent_or_none(sets.visible),
         "margin_percent": 100 * terms.margin,
         "no_spread": no_spread,
         "replicate": _noun(pairing, sets),
@@ -175,12 +175,3 @@ def _instead(view: NumberView, arm: Series, sets: NumberSets) -> str:
             "order that chance drew (--order random)"
         )
     return ""
-
-
-def _ends(interval: Interval) -> list[float | None]:
-    return [_percent(interval.low), _percent(interval.high)]
-
-
-def _percent(log_ratio: float) -> float | None:
-    percent = percent_of_log(log_ratio) if math.isfinite(log_ratio) else math.nan
-    return percent if math.isfinite(percent) else None

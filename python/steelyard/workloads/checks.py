@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from steelyard.engines.engine import Address
 from steelyard.errors import UsageError
 from steelyard.workloads.database import connected
-from steelyard.workloads.execution import named
+from steelyard.workloads.execution import named, source_of
 from steelyard.workloads.scripts import Script
 from steelyard.workloads.workload import DATABASE, Workload
 
@@ -52,7 +52,7 @@ def counted(connection: psycopg.Connection, workload: Workload) -> dict[str, flo
 
 def _number(connection: psycopg.Connection, workload: Workload, name: str) -> float:
     query = workload.counts[name]
-    source = f'workload "{workload.name}": key "counts.{name}"'
+    source = source_of(workload, f'key "counts.{name}"')
     with named(source, query):
         cursor = connection.execute(query.encode())
         rows = cursor.fetchall() if cursor.description else []
@@ -80,7 +80,7 @@ def _found(
     violations = []
     for file in files:
         for statement in workload.statements(file, scale):
-            with named(f'workload "{workload.name}": {file}', statement):
+            with named(source_of(workload, file), statement):
                 rows = connection.execute(statement.encode()).fetchall()
             violations += [", ".join(str(told) for told in row) for row in rows]
     return violations

@@ -12,8 +12,15 @@ from steelyard.workloads.side_by_side import Halt
 if TYPE_CHECKING:
     import psycopg
 
+    from steelyard.workloads.workload import Workload
+
 _SHOWN = 200
 """Characters of a statement that are quoted."""
+
+
+def source_of(workload: Workload, part: str) -> str:
+    """How a message says where a statement of a workload stands."""
+    return f'workload "{workload.name}": {part}'
 
 
 def execute(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import COPY_HEADER, COPY_TRAILER, RowStream
 from steelyard.errors import ServerError, UsageError
-from steelyard.workloads.execution import execute, named
+from steelyard.workloads.execution import execute, named, source_of
 from steelyard.workloads.pace import Pace
 from steelyard.workloads.side_by_side import Halt
 from steelyard.workloads.workload import Table, Workload
@@ -47,7 +47,7 @@ def make(
     connection: psycopg.Connection, workload: Workload, table: Table, schema: Sequence[str]
 ) -> None:
     """Make a table by its statements; UsageError: they make another one."""
-    source = f'workload "{workload.name}": schema.sql'
+    source = source_of(workload, "schema.sql")
     execute(connection, schema, source)
     there = "SELECT to_regclass(%s) IS NOT NULL"
     if connection.execute(there.encode(), (table.name,)).fetchone() != (True,):

@@ -13,7 +13,7 @@ from steelyard.engines.engine import Address
 from steelyard.errors import ServerError
 from steelyard.workloads.checks import counted, violations_after_load
 from steelyard.workloads.database import begin_mark, connected, create_database, mark, value
-from steelyard.workloads.execution import execute
+from steelyard.workloads.execution import execute, source_of
 from steelyard.workloads.filling import Filled, fill, require_generators, rows_of
 from steelyard.workloads.pace import Pace, Progress
 from steelyard.workloads.side_by_side import Halt, Piece, side_by_side
@@ -75,9 +75,9 @@ def load(
 
 def before_clients(workload: Workload, address: Address, scale: int) -> None:
     """Run `before.sql` in the loaded database of a server that has just been started."""
-    if workload.statements("before.sql", scale):
+    if statements := workload.statements("before.sql", scale):
         with connected(replace(address, database=DATABASE)) as connection:
-            _execute(connection, workload, "before.sql", scale)
+            execute(connection, statements, source_of(workload, "before.sql"))
 
 
 def _fill_tables(
@@ -89,7 +89,7 @@ def _fill_tables(
 ) -> dict[str, Filled]:
     names = [table.name for table in workload.tables]
     before, groups = by_creation(workload.statements("schema.sql", scale), names)
-    execute(connection, before, _source(workload, "schema.sql"))
+    execute(connection, before, source_of(workload, "schema.sql"))
     pace, halt = Pace(told), Halt()
     filled: dict[str, Filled] = {}
 
@@ -119,7 +119,7 @@ def _finish(
             connection.execute(f"VACUUM (FREEZE, ANALYZE) {table.name}".encode())
     told("make keys")
     groups = by_table(workload.statements("keys.sql", scale))
-    source, halt = _source(workload, "keys.sql"), Halt()
+    source, halt = source_of(workload, "keys.sql"), Halt()
 
     def piece(group: Sequence[str], connection: psycopg.Connection) -> None:
         execute(connection, group, source, halt)
@@ -145,7 +145,7 @@ def _insert_last(
     statements = workload.statements("last.sql", scale)
     if statements:
         told("insert")
-    found = inserted(statements, execute(connection, statements, _source(workload, "last.sql")))
+    found = inserted(statements, execute(connection, statements, source_of(workload, "last.sql")))
     for table in workload.tables:
         expected = workload.last_rows_at(table, scale)
         if expected is not None and found.get(table.name, 0) != expected:
@@ -157,11 +157,7 @@ def _insert_last(
 
 
 def _execute(connection: psycopg.Connection, workload: Workload, file: str, scale: int) -> None:
-    execute(connection, workload.statements(file, scale), _source(workload, file))
-
-
-def _source(workload: Workload, file: str) -> str:
-    return f'workload "{workload.name}": {file}'
+    execute(connection, workload.statements(file, scale), source_of(workload, file))
 
 
 def _at_once() -> int:

@@ -95,13 +95,13 @@ def judged(content: bytes, form: str | None = None) -> None:
 
 
 @given(st.binary(max_size=200), st.sampled_from([None, *FORMATS]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_bytes_end_in_a_judgement_or_in_our_error(content: bytes, form: str | None) -> None:
     judged(content, form)
 
 
 @given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from([None, *FORMATS]))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_pieces_of_every_format_end_in_a_judgement_or_in_our_error(
     text: str, form: str | None
 ) -> None:
@@ -112,7 +112,7 @@ NUMBERS = st.floats(5e-324, 1.7e308) | st.floats(0.5, 2) | st.integers(1, 10**40
 
 
 @given(st.lists(st.lists(NUMBERS, min_size=2, max_size=2), min_size=1, max_size=12))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_numbers_of_every_size_end_so_too(rows: list[list[float]]) -> None:
     judged(b"off,on\n" + "".join(f"{a!r},{b!r}\n" for a, b in rows).encode())
 
@@ -155,7 +155,7 @@ def test_numbers_beyond_all_measure_are_refused_with_their_place(text: str, said
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 @given(data=st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_real_outputs_cut_and_overwritten_end_so_too(name: str, data: st.DataObject) -> None:
     content = bytearray((GOLDEN / name).read_bytes())
     for _ in range(data.draw(st.integers(0, 4))):

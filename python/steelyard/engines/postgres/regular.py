@@ -12,7 +12,7 @@ def read_regular(file: Path) -> str:
     """The text of a file. OSError: it cannot be read, or is a directory, a device or a pipe."""
     # Without O_NONBLOCK opening a pipe waits for somebody who writes into it.
     opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, errors="replace") as stream:
+    with os.fdopen(opened, encoding="utf-8", errors="replace") as stream:
         require_regular(file, os.fstat(opened).st_mode)
         return stream.read()
 

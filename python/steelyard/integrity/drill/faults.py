@@ -194,7 +194,9 @@ def plant(fault: str, spot: Spot, draw: random.Random) -> bool:
         if "misdirected" in fault and _content(page) == _content(sound):
             return False
         content = spot.now[:at] + page + spot.now[at + PAGE :]
+    if content == spot.now:
+        return False
     with spot.path.open("r+b") as file:
         file.write(content)
         file.truncate()
-    return content != spot.now
+    return True
