@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
+from steelyard.readings.reading import ArmTotals, EpochTotals, PartRead, SliceTotals
 from steelyard.weighing.epoch import RanEpoch
 from weighing.made import MakeEpoch
 
@@ -25,6 +25,7 @@ def make_epoch() -> MakeEpoch:
         wrong_rows: dict[str, int] | None = None,
         rows: dict[str, int] | None = None,
         outcome: str = "complete",
+        reads: dict[str, list[int]] | None = None,
         head: dict[str, Any] | None = None,
     ) -> RanEpoch:
         done = {"on": 1000, "off": 1000, **(transactions or {})}
@@ -53,6 +54,13 @@ def make_epoch() -> MakeEpoch:
             outcome=outcome,
             counters=counters or {},
             transactions_all={"on": 2000, "off": 2000},
+            parts={
+                arm: tuple(
+                    PartRead(block * len((rates or {})[arm]) // 4, asked)
+                    for block, asked in enumerate(every)
+                )
+                for arm, every in (reads or {}).items()
+            },
             cpu_ns=cpu_ns or {"on": 30_000_000, "off": 27_000_000},
         )
         return RanEpoch(totals, {"arms": {}, **(head or {})})

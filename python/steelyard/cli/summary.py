@@ -119,7 +119,8 @@ def _pages(pages: Facts | None, width: int) -> list[str]:
 def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
     """Every threat once, those that invalidate first, with cause and advice."""
     threats = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("threats", [])}
-    if not threats:
+    went = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("withdrawn", [])}
+    if not threats and not went:
         return ["doubts: none of the known threats was seen"]
     lines = ["doubts"]
     for threat in sorted(threats.values(), key=lambda t: not t.get("invalidates")):
@@ -127,6 +128,9 @@ def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
         lines += wrapped(f"- {threat.get('name')}{fatal}: {threat.get('seen')}", width, _INDENT)
         lines += wrapped(f"  cause: {threat.get('cause')}", width, _INDENT)
         lines += wrapped(f"  advice: {threat.get('advice')}", width, _INDENT)
+    for threat in went.values():
+        lines += wrapped(f"- withdrawn: {threat.get('name')}: {threat.get('seen')}", width, _INDENT)
+        lines += wrapped(f"  {threat.get('why')}", width, _INDENT)
     return lines
 
 

@@ -94,6 +94,7 @@ class TreeUse:
     cpu_ns: int  # user + system, live processes and those that have ended
     read_bytes: int  # from the block layer, /proc/PID/io
     written_bytes: int
+    requested_bytes: int = 0  # by read calls, from the page cache too: rchar of /proc/PID/io
     processes: tuple[Process, ...] = field(default=())
 
 

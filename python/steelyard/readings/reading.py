@@ -69,6 +69,14 @@ class ArmTotals:
 
 
 @dataclass(frozen=True)
+class PartRead:
+    """What an arm's processes asked the kernel for in one part of an epoch's measured slices."""
+
+    first_block: int  # the part ends where the next begins
+    requested_bytes: int  # by read calls, from the page cache or the disk
+
+
+@dataclass(frozen=True)
 class EpochTotals:
     """One epoch: which arm stood in which slot, in which order they were started, what they did.
 
@@ -92,3 +100,5 @@ class EpochTotals:
     """Arm → probe → what its one execution counted."""
     transactions_measured: Mapping[str, int] = field(default_factory=dict)
     """Arm → transactions of the measured slices, dropped ones included: what used `cpu_ns`."""
+    parts: Mapping[str, tuple[PartRead, ...]] = field(default_factory=dict)
+    """Arm → what was read in each part of its measured slices, where slices are cut by time."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from steelyard._core import histogram_merge
-from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
+from steelyard.readings.reading import ArmTotals, EpochTotals, PartRead, SliceTotals
 
 Json = Mapping[str, Any]
 
@@ -85,6 +85,10 @@ def epoch_totals(epoch_line: Json, slice_lines: Iterable[Json]) -> EpochTotals:
         work_per_minute={arm: dict(d.get("work_per_minute", {})) for arm, d in details.items()},
         probes={arm: dict(d.get("probes", {})) for arm, d in details.items()},
         transactions_measured={arm: d.get("transactions", 0) for arm, d in details.items()},
+        parts={
+            arm: tuple(PartRead(**part) for part in d.get("parts", ()))
+            for arm, d in details.items()
+        },
     )
 
 

@@ -101,7 +101,8 @@ def _context(source: Source) -> dict[str, Any]:
         "classes": classes,
         "contrasts": contrasts,
         "calibration": _calibration(source),
-        "threats": _threats(source),
+        "threats": _threats(source, "threats"),
+        "withdrawn": _threats(source, "withdrawn"),
         "course": words.course(verdict, source.plan),
         "happened": course_rows(source),
         "slices": _slices(source, classes),
@@ -202,11 +203,12 @@ def _looks(source: Source) -> list[tuple[int, str]]:
     return [(number, f"look {place}") for place, number in enumerate(planned, 1)]
 
 
-def _threats(source: Source) -> list[Mapping[str, Any]]:
-    """Every threat once, those that invalidate first, with the arms it is about."""
+def _threats(source: Source, key_of: str) -> list[Mapping[str, Any]]:
+    """Every threat once, those that invalidate first, with the arms it is about; `key_of`: of a
+    contrast, "threats" or those "withdrawn"."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for contrast in source.contrasts:
-        for threat in contrast.get("threats", []):
+        for threat in contrast.get(key_of, []):
             key = (str(threat.get("name")), str(threat.get("seen")))
             found.setdefault(key, {**threat, "about": []})["about"].append(contrast.get("arm"))
     return sorted(found.values(), key=lambda threat: not threat.get("invalidates"))

@@ -13,6 +13,8 @@ from enum import StrEnum
 class ThreatKind(StrEnum):
     """Every threat by its name, as it is printed."""
 
+    CHECKPOINT_DISTANCE = "checkpoint distance"
+    POOL_NOT_WARM = "pool not warm"
     SLOTS_DIFFER = "slots differ"
     CARRY_OVER = "carry-over"
     START_ORDER = "start order matters"
@@ -77,6 +79,17 @@ class _Template:
 
 
 _TEMPLATES: dict[ThreatKind, _Template] = {
+    ThreatKind.CHECKPOINT_DISTANCE: _Template(
+        "the first change of a page after a checkpoint writes its whole image to the log: where "
+        "checkpoints lie nearer together than in use, images are a larger part of the work",
+        "read the figure as one of that distance; for the distance of a server in use, drive each "
+        "arm by itself for several of its own checkpoints: steelyard drive",
+    ),
+    ThreatKind.POOL_NOT_WARM: _Template(
+        "every restart empties the buffer pool, and an epoch ended before it was full again: part "
+        "of what was compared is how cold the pools were",
+        "weigh fewer and longer epochs (--budget 10m --set budget.epochs=8), or less data",
+    ),
     ThreatKind.SLOTS_DIFFER: _Template(
         "one place is faster than the other: its files, its processors or its start",
         "the random slots turn this into noise; more epochs shrink it, and a quieter or more "
@@ -261,10 +274,14 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
 }
 
 
-def raise_threat(kind: ThreatKind, seen: str) -> Threat:
-    """The threat of a kind with what was seen, a sentence without full stop and with figures."""
+def raise_threat(kind: ThreatKind, seen: str, *, invalidates: bool = False) -> Threat:
+    """The threat of a kind with what was seen, a sentence without full stop and with figures.
+
+    `invalidates`: what was seen takes the verdict away, also where its kind does not always.
+    """
     template = _TEMPLATES[kind]
-    return Threat(kind.value, seen, template.cause, template.advice, template.invalidates)
+    fatal = template.invalidates or invalidates
+    return Threat(kind.value, seen, template.cause, template.advice, fatal)
 
 
 def threat_named(name: str, seen: str) -> Threat:

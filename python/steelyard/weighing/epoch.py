@@ -6,7 +6,7 @@ and kept out of the estimate. Three in a row end the weighing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from steelyard.weighing.choices import Choices
 from steelyard.weighing.counted import counted_visits
 from steelyard.weighing.load import Visit, lay_out
 from steelyard.weighing.losses import ArmLostError
+from steelyard.weighing.pool_warmth import PARTS
 from steelyard.weighing.setup import Setup
 from steelyard.weighing.sleeps import DROPPED, Sleeps
 
@@ -101,13 +102,23 @@ class EpochRunner:
             warm_up, measured = self._visits(epoch)
             place = {"epoch": epoch, "attempt": attempt}
             self._keep(load.run(warm_up), place, slots, lines)
-            start = _uses(standing)
-            self._keep(load.run(measured), place, slots, lines)
-            end = _uses(standing)
+            uses = [_uses(standing)]
+            borders = self._part_borders(measured)
+            for first, after in zip(borders, [*borders[1:], None], strict=True):
+                part = [
+                    visit
+                    for visit in measured
+                    if visit.block >= first and (after is None or visit.block < after)
+                ]
+                self._keep(load.run(part), place, slots, lines)
+                uses.append(_uses(standing))
         head["arms"] = {
-            arm: self._account(arm, standing[arm], before[arm], start, end, lines)
+            arm: self._account(arm, standing[arm], before[arm], uses[0], uses[-1], lines)
             for arm in standing
         }
+        if self._setup.study.budget.counted is None:
+            for arm in standing:
+                head["arms"][arm]["parts"] = _reads(arm, borders, uses)
         for arm, instance in standing.items():
             own = [line for line in lines if line["arm"] == arm]
             done = laboratory.work_counts(instance, study)
@@ -117,6 +128,12 @@ class EpochRunner:
             arm: list(laboratory.violations(instance, study, self._setup.scripts))
             for arm, instance in standing.items()
         }
+
+    def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
+        """The first blocks of four equal parts of the measured visits; reads are taken there."""
+        blocks = 1 + max(visit.block for visit in measured)
+        by_time = self._setup.study.budget.counted is None and blocks >= PARTS
+        return [blocks * part // PARTS for part in range(PARTS)] if by_time else [0]
 
     def _visits(self, epoch: int) -> tuple[list[Visit], list[Visit]]:
         choices, arms = self._choices, self._design.arms
@@ -181,3 +198,14 @@ def _uses(standing: Mapping[str, Instance]) -> dict[str, TreeUse]:
         arm: instance.use() if isinstance(instance, Observable) else none
         for arm, instance in standing.items()
     }
+
+
+def _reads(
+    arm: str, borders: Sequence[int], uses: Sequence[Mapping[str, TreeUse]]
+) -> list[dict[str, int]]:
+    """What an arm's processes asked the kernel for in each part; `uses`: at every border."""
+    asked = [use[arm].requested_bytes for use in uses]
+    return [
+        {"first_block": first, "requested_bytes": after - before}
+        for first, before, after in zip(borders, asked, asked[1:], strict=False)
+    ]

@@ -38,6 +38,8 @@ class Inspection:
     differences: Mapping[str, Differences]  # arm → against the control
     compared: int  # settings compared
     asked: Asked
+    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Arm → names of what may differ from the control: settings, "data_checksums", "version"."""
     threats: tuple[Threat, ...] = field(default=())  # about every arm
     own: Mapping[str, tuple[Threat, ...]] = field(default_factory=dict)  # arm → its own
 
@@ -59,8 +61,10 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     control = setup.study.control
     differences: dict[str, Differences] = {}
     own: dict[str, tuple[Threat, ...]] = {}
+    names: dict[str, frozenset[str]] = {}
     for arm in setup.study.arms:
         declared = declared_names(setup.study, control, arm) | setup.kinship.declared(arm.name)
+        names[arm.name] = frozenset(declared)
         found = compare(settings[control.name], settings[arm.name], declared)
         found.refuse_undeclared(control.name, arm.name)
         differences[arm.name] = found
@@ -75,7 +79,7 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
         progress.threat(threat.to_json())
     asked = Asked(len(plans[control.name]), any(script.writes for script in setup.scripts))
     compared = len(settings[control.name])
-    return Inspection(seen, differences, compared, asked, tuple(common), own)
+    return Inspection(seen, differences, compared, asked, names, tuple(common), own)
 
 
 def _unlike(

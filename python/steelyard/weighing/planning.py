@@ -57,6 +57,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "open_ended": study.decision.open_ended,
         "first_verdict": study.decision.first_verdict,
         "judged": study.decision.judged,
+        "layout": "slices",
         "epoch_ns": design.epoch_ns,
         "blocks_per_epoch": (
             counted_blocks(study, study.budget.counted)[1]

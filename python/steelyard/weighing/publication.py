@@ -23,6 +23,7 @@ from steelyard.weighing.books import tell
 from steelyard.weighing.causes import cause_rows, complete, page_cost
 from steelyard.weighing.choices import Choices
 from steelyard.weighing.inspection import Inspection
+from steelyard.weighing.judging import withdrawn
 from steelyard.weighing.latencies import latency_rows
 from steelyard.weighing.recording import Kept
 from steelyard.weighing.settling import Outcome
@@ -44,6 +45,8 @@ def publish(
     """
     record, study = kept.record, kept.question.study
     verdict = _verdict(record, study, plan, inspection, outcome)
+    for shown, contrast in zip(verdict["contrasts"], outcome.contrasts, strict=True):
+        shown["withdrawn"] = withdrawn(outcome.epochs, plan, study, inspection, contrast)
     verdict["trust"] = _trust(study, outcome, len(outcome.epochs) - len(kept.epochs))
     verdict["ledger"] = tell(kept.question, plan, inspection, outcome.contrasts, progress)
     record.write("verdict.json", verdict)

@@ -18,6 +18,7 @@ from steelyard.units import format_percent, percent_of_log
 from steelyard.verdict.threat import Threat, ThreatKind, raise_threat, threat_named
 from steelyard.weighing.causes import CAUSES, cause_contrasts, complete
 from steelyard.weighing.epoch import RanEpoch
+from steelyard.weighing.pool_warmth import pool_not_warm
 
 DRIVER_SHARE = 0.5
 """Of the processor time that driver and servers used: above it the driver is most of the work."""
@@ -47,6 +48,7 @@ def suspicions(
         *_driver(epochs),
         *_processor_time(epochs, control, arm, float(plan["margin"])),
         *_steadiness(epochs, plan, both),
+        *pool_not_warm([e.totals for e in epochs], control, arm, float(plan["margin"])),
         *_machine(epochs),
         *_plan(plan),
     )

@@ -44,11 +44,12 @@ class TreeAccount:
         """What the tree used so far; a process carries what its own dead children used."""
         members, times = self._consistent()
         self._close(members, times)
-        read, written = self._transferred([m.pid for m in members])
+        read, written, requested = self._transferred([m.pid for m in members])
         return TreeUse(
             cpu_ns=sum(times) + self._ended_ns,
             read_bytes=read,
             written_bytes=written,
+            requested_bytes=requested,
             processes=tuple(
                 Process(m.pid, self._kind(m), t) for m, t in zip(members, times, strict=True)
             ),
@@ -92,15 +93,16 @@ class TreeAccount:
             self._kinds[key] = kind
         return kind
 
-    def _transferred(self, pids: Sequence[int]) -> tuple[int, int]:
-        """Bytes to and from the block layer; a parent's figures hold its dead children's."""
+    def _transferred(self, pids: Sequence[int]) -> tuple[int, int, int]:
+        """Bytes from and to the block layer, and bytes asked for by read calls; a parent's figures
+        hold its dead children's."""
         try:
-            read, written = _transferred(pids)
+            return _transferred(pids)
         except PermissionError:
             # Root without CAP_SYS_PTRACE: the same files open for the server's own user id.
             # A process that is just ending is root's there for a moment: it is left out.
-            read, written = self.account.call(lambda: _transferred(pids, GONE_OR_GOING))
-        return read, written
+            read, written, requested = self.account.call(lambda: _transferred(pids, GONE_OR_GOING))
+        return read, written, requested
 
 
 GONE = (FileNotFoundError, ProcessLookupError)
@@ -109,8 +111,8 @@ GONE_OR_GOING = (*GONE, PermissionError)
 
 def _transferred(
     pids: Sequence[int], passed_over: tuple[type[OSError], ...] = GONE
-) -> tuple[int, int]:
-    read = written = 0
+) -> tuple[int, int, int]:
+    read = written = requested = 0
     for pid in pids:
         try:
             with open(f"/proc/{pid}/io", "rb") as file:
@@ -119,4 +121,5 @@ def _transferred(
             continue
         read += int(fields[b"read_bytes"])
         written += int(fields[b"write_bytes"])
-    return read, written
+        requested += int(fields[b"rchar"])
+    return read, written, requested
