@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.engine import Address, Slot
-from steelyard.engines.find import find_engine
+from steelyard.engines.postgres.builds.find import find_engine
 
 MOST_CPU = 0.6
 LEAST_THROUGHPUT = 1.0

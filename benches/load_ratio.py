@@ -62,9 +62,9 @@ def in_new_cache(measure: Callable[[str, int], float], version: str, scale: int)
 def measure_ours(version: str, scale: int) -> float:
     """Seconds until a template and two clones of it stand."""
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.find import find_postgres
-    from steelyard.workloads.template import template
-    from steelyard.workloads.workload import find_workload
+    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.workloads.loading.template import template
+    from steelyard.workloads.reading.workload import find_workload
 
     engine, workload = find_postgres(version), find_workload("pgbench")
     room = open_cache().runs
@@ -79,7 +79,7 @@ def measure_pgbench(version: str, scale: int) -> float:
     """Seconds of two `pgbench -i`, one after the other, each into its own running cluster."""
     from steelyard.engines.cache import open_cache
     from steelyard.engines.engine import Slot
-    from steelyard.engines.find import find_postgres
+    from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.engines.programs import run
     from steelyard.engines.registry import open_run
 

@@ -67,9 +67,9 @@ def main() -> int:
 
 def cluster(scale: int) -> tuple[Path, str, Any]:
     """A loaded, stopped cluster, kept in the cache; pg_checksums; the servers' account."""
-    from steelyard.engines.find import find_postgres
-    from steelyard.workloads.template import template
-    from steelyard.workloads.workload import find_workload
+    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.workloads.loading.template import template
+    from steelyard.workloads.reading.workload import find_workload
 
     engine = find_postgres("18")
     directory = template(engine, find_workload("pgbench"), scale)
@@ -104,7 +104,7 @@ def checked(program: str, directory: Path, account: Any) -> float:
 
 def scrubbed(directory: Path, threads: int) -> float:
     """Seconds of a scrub."""
-    from steelyard.integrity.scrub import Asked, scrub
+    from steelyard.integrity.scrub.scrub import Asked, scrub
 
     began = time.monotonic()
     outcome = scrub(Asked(directory, threads=threads), lambda *_: None)

@@ -44,9 +44,9 @@ def main() -> int:
 
 def load_in_new_cache(version: str, warehouses: int) -> tuple[float, int]:
     """Seconds and rows of one load, as `workloads load` tells them, in a cache of its own."""
-    from steelyard.engines.find import find_postgres
-    from steelyard.workloads.template import description, template
-    from steelyard.workloads.workload import find_workload
+    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.workloads.loading.template import description, template
+    from steelyard.workloads.reading.workload import find_workload
 
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)

@@ -59,8 +59,8 @@ def main() -> int:
 
 def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
     """A file of rows for each table."""
-    from steelyard.workloads.filling import rows_of
-    from steelyard.workloads.workload import find_workload
+    from steelyard.workloads.loading.filling import rows_of
+    from steelyard.workloads.reading.workload import find_workload
 
     workload = find_workload("tproc-h")
     ready = {}
@@ -77,10 +77,10 @@ def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
 
 def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     """Seconds of one load, keys and checks included, in a cache of its own."""
-    import steelyard.workloads.load as loading
-    from steelyard.engines.find import find_postgres
-    from steelyard.workloads.template import description, template
-    from steelyard.workloads.workload import find_workload
+    import steelyard.workloads.loading.load as loading
+    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.workloads.loading.template import description, template
+    from steelyard.workloads.reading.workload import find_workload
 
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)

@@ -16,7 +16,7 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Instance, Settings, Slot
-from steelyard.engines.find import find_engine
+from steelyard.engines.postgres.builds.find import find_engine
 from steelyard.engines.registry import Run, open_run
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.epoch_reading import typical
-from steelyard.analysis.sign_flip import confidence_set
+from steelyard.analysis.decision.epoch_reading import typical
+from steelyard.analysis.decision.sign_flip import confidence_set
 from validation.case import generator
 from validation.replay import every_epoch
 from validation.worlds.bench import Layout, Work, jitter, lay_out, read, steady

@@ -14,14 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.estimate import Interval
-from steelyard.analysis.looks import Stage, Terms
-from steelyard.readings.foreign.comparison import Comparison
-from steelyard.readings.foreign.metric import Metric
-from steelyard.readings.foreign.series import Order, Rows, Series
-from steelyard.verdict.judge_numbers import judge_numbers
-from steelyard.verdict.number_sets import ALPHA, NumberSets, RowOrder, paired_sets, unpaired_sets
-from steelyard.verdict.rule import VerdictKind, decide
+from steelyard.analysis.decision.looks import Stage, Terms
+from steelyard.evaluation.rule import VerdictKind, decide
+from steelyard.foreign.comparison import Comparison
+from steelyard.foreign.judgement.judge_numbers import judge_numbers
+from steelyard.foreign.judgement.number_sets import (
+    ALPHA,
+    NumberSets,
+    RowOrder,
+    paired_sets,
+    unpaired_sets,
+)
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.series import Order, Rows, Series
+from steelyard.model.estimate import Interval
 from validation.case import generator
 from validation.virtual import moved
 from validation.worlds.autoregression import stationary

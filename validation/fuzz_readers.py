@@ -15,15 +15,15 @@ import importlib
 import sys
 import warnings
 
-from steelyard.errors import SteelyardError
+from steelyard.model.errors import SteelyardError
 
 
 def judge_bytes(content: bytes) -> None:
     """Read bytes in every way they may be meant, and judge what comes of it."""
-    from steelyard.readings.foreign.comparison import Asked, compare
-    from steelyard.readings.foreign.formats import FORMATS, read_sheet
-    from steelyard.readings.foreign.source import source_of
-    from steelyard.verdict.judge_numbers import judge_numbers
+    from steelyard.foreign.comparison import Asked, compare
+    from steelyard.foreign.formats import FORMATS, read_sheet
+    from steelyard.foreign.judgement.judge_numbers import judge_numbers
+    from steelyard.foreign.source import source_of
 
     with contextlib.suppress(SteelyardError):
         source = source_of(content, "f")
@@ -41,9 +41,9 @@ def main() -> None:
     """Fuzz; the arguments are libFuzzer's."""
     atheris = importlib.import_module("atheris")  # where types are checked it is not there
 
-    with atheris.instrument_imports(include=["steelyard.readings.foreign", "json"]):
-        import steelyard.readings.foreign.comparison
-        import steelyard.readings.foreign.formats  # noqa: F401
+    with atheris.instrument_imports(include=["steelyard.foreign", "json"]):
+        import steelyard.foreign.comparison
+        import steelyard.foreign.formats  # noqa: F401
     # Arithmetic that goes astray is a finding too.
     warnings.simplefilter("error", RuntimeWarning)
     atheris.Setup(sys.argv, judge_bytes)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
 from validation.results import FOLDER, Results
 from validation.schedule import BUDGET, Case, cases, control_throughput, debt_share
 from validation.weighed import machine_of, weighed

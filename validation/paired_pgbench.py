@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.engine import Address, Slot
-from steelyard.engines.find import find_engine
+from steelyard.engines.postgres.builds.find import find_engine
 from validation.results import FOLDER, Results
 from validation.weighed import machine_of, weighed
 

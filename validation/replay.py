@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.epoch_reading import block_log_ratios, epoch_log_ratio
-from steelyard.readings.reading import EpochTotals
+from steelyard.analysis.decision.epoch_reading import block_log_ratios, epoch_log_ratio
+from steelyard.model.readings import EpochTotals
 from validation.case import generator
 from validation.simulation import FEW, QUESTIONS, Tallies
 from validation.traces import Trace, arm_of, traces

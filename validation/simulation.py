@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from steelyard.verdict.rule import VerdictKind
+from steelyard.evaluation.rule import VerdictKind
 from validation.case import generator
 from validation.virtual import Ending, Question, VirtualWeighing, planned
 from validation.worlds.atlas import WORLDS, world
@@ -19,7 +19,7 @@ EPOCHS = (8, 10, 12, 18, 30)
 OPEN_EPOCHS = (10,)
 """Planned epochs of the open-ended weighings; they go on to HORIZON times as many."""
 HORIZON = 10
-"""As far as the product goes (weighing/settling.py)."""
+"""As far as the product goes (running/settling.py)."""
 OPEN_PARTS = 2
 
 QUESTIONS = (

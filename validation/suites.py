@@ -7,25 +7,23 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from steelyard.analysis import (
-    autocorrelation,
-    change_points,
+from steelyard.analysis.checks import autocorrelation
+from steelyard.analysis.decision import (
     e_process,
     epoch_reading,
     equivalence,
-    estimate,
     looks,
     permutation,
-    replicates,
     sets,
     sign_flip,
     t_interval,
-    trend,
-    unpaired,
-    welch,
 )
+from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired, welch
+from steelyard.evaluation import rule
+from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets
+from steelyard.foreign.judgement import number_threats as number_doubts
+from steelyard.model import estimate
 from steelyard.study.plan import balanced_orders, first_look
-from steelyard.verdict import judge_numbers, level_steps, number_doubts, number_sets, rule
 from validation import (
     alarms,
     case,

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
-from steelyard.readings.record import Record
-from steelyard.readings.totals import slice_busy_ns
+from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
+from steelyard.record.record import Record
+from steelyard.record.totals import slice_busy_ns
 
 FOLDER = Path(__file__).with_name("traces")
 COLUMNS = ("epoch", "block", "position", "arm", "slot", "transactions", "busy_us", "start_ms")

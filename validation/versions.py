@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
 from validation.live import revision
 from validation.pages.versions import page
 from validation.results import FOLDER, Results

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.analysis.estimate import Interval
-from steelyard.analysis.looks import FEWEST_FOR_VERDICT, Stage, Terms
-from steelyard.analysis.sets import JudgingSets, judging_sets
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms
+from steelyard.analysis.decision.sets import JudgingSets, judging_sets
+from steelyard.evaluation.rule import Verdict, VerdictKind, decide
+from steelyard.model.estimate import Interval
 from steelyard.study.plan import first_look
-from steelyard.verdict.rule import Verdict, VerdictKind, decide
 from validation.worlds.world import Floats
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.readings.progress import Progress
-from steelyard.weighing.books import consult
-from steelyard.weighing.inspection import inspect_arms
-from steelyard.weighing.laboratory import Laboratory
-from steelyard.weighing.pilot import Pilot
-from steelyard.weighing.planning import recall_choices, write_plan
-from steelyard.weighing.preparation import prepare
-from steelyard.weighing.publication import publish
-from steelyard.weighing.question import Question
-from steelyard.weighing.recording import open_record
-from steelyard.weighing.settling import settle
+from steelyard.running.aa_ledger import consult
+from steelyard.running.inspection import inspect_arms
+from steelyard.running.laboratory import Laboratory
+from steelyard.running.pilot import Pilot
+from steelyard.running.planning import recall_choices, write_plan
+from steelyard.running.preparation import prepare
+from steelyard.running.progress import Progress
+from steelyard.running.publication import publish
+from steelyard.running.question import Question
+from steelyard.running.recording import open_record
+from steelyard.running.settling import settle
 
 
 def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from steelyard.analysis.balance import OFF_BALANCE, EqualArms, evidence
-from steelyard.analysis.sign_flip import Floats
+from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
+from steelyard.analysis.decision.sign_flip import Floats
 
 values = st.lists(st.floats(-0.1, 0.1), max_size=7)
 ledgers = st.lists(values, max_size=5)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, permutation_test, ttest_ind
 
-from steelyard.analysis.autocorrelation import lag_one, mean_lag_one
-from steelyard.analysis.drops import balance_p_value, unequal
-from steelyard.analysis.littles_law import held_up, impossible
-from steelyard.analysis.skew import skewed_side
-from steelyard.analysis.slots import UNKNOWN, carry_over_check, place_check, slot_effect
+from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
+from steelyard.analysis.checks.drops import balance_p_value, unequal
+from steelyard.analysis.checks.littles_law import held_up, impossible
+from steelyard.analysis.checks.skew import skewed_side
+from steelyard.analysis.checks.slots import UNKNOWN, carry_over_check, place_check, slot_effect
 
 PLACES = [(0, 1), (1, 0)] * 6
 

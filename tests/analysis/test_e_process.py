@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from steelyard.analysis.e_process import e_process, past_scale
+from steelyard.analysis.decision.e_process import e_process, past_scale
 
 values = st.lists(st.floats(-0.2, 0.2, allow_nan=False), min_size=1, max_size=14)
 

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.carry_over import carry_over
-from steelyard.analysis.epoch_reading import blamed, read_epoch, typical
-from steelyard.readings.reading import ArmTotals, EpochTotals, SliceTotals
+from steelyard.analysis.checks.carry_over import carry_over
+from steelyard.analysis.decision.epoch_reading import blamed, read_epoch, typical
+from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
 
 CLIENTS = 4
 

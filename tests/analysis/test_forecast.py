@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from steelyard.analysis.forecast import MOST_EPOCHS, epochs_needed, forecast
-from steelyard.analysis.looks import BALANCED
+from steelyard.analysis.decision.forecast import MOST_EPOCHS, epochs_needed, forecast
+from steelyard.analysis.decision.looks import BALANCED
 
 MARGINS = (math.log(0.99), math.log(1.01))
 

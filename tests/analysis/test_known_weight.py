@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.known_weight import KnownWeight, stall_edges, stall_length, truth
+from steelyard.analysis.calibration.known_weight import (
+    KnownWeight,
+    stall_edges,
+    stall_length,
+    truth,
+)
 
 TIMES = np.full(4, 20_000.0)
 NO_DEBT = np.zeros(4)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
-from steelyard.analysis.looks import ALPHAS, DEFAULT_S0, Stage, Terms, smallest_visible
-from steelyard.analysis.sets import judging_sets
-from steelyard.analysis.sign_flip import confidence_set, plain_subsets, rank
+from steelyard.analysis.decision.looks import ALPHAS, DEFAULT_S0, Stage, Terms, smallest_visible
+from steelyard.analysis.decision.sets import judging_sets
+from steelyard.analysis.decision.sign_flip import confidence_set, plain_subsets, rank
+from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.study.plan import first_look
-from steelyard.verdict.rule import VerdictKind, decide
 
 PLAN = {
     "epochs": 12,

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.batch_means import (
+from steelyard.analysis.checks.slope import drift_of, drifts
+from steelyard.analysis.pilot.batch_means import (
     SliceTrial,
     allowed_lengths,
     choose_slice,
     shortest_slice_ns,
     standard_error,
 )
-from steelyard.analysis.mser import mser5
-from steelyard.analysis.placement import choose_placement
-from steelyard.analysis.slope import drift_of, drifts
+from steelyard.analysis.pilot.mser import mser5
+from steelyard.analysis.pilot.placement import choose_placement
 
 MS = 1_000_000
 

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.analysis.centres import centres_of
-from steelyard.analysis.change_points import MOST_POINTS, segments_of, thinned
-from steelyard.analysis.outliers import outlying
-from steelyard.analysis.pairing import is_sorted, rank_correlation
-from steelyard.analysis.profile import profile_of
-from steelyard.analysis.replicates import (
+from steelyard.analysis.decision.sign_flip import Floats, confidence_set
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.two_samples.centres import centres_of
+from steelyard.analysis.two_samples.change_points import MOST_POINTS, segments_of, thinned
+from steelyard.analysis.two_samples.outliers import outlying
+from steelyard.analysis.two_samples.pairing import is_sorted, rank_correlation
+from steelyard.analysis.two_samples.profile import profile_of
+from steelyard.analysis.two_samples.replicates import (
     BATCHES,
     FEWEST_EFFECTIVE,
     MOST_ROWS,
@@ -25,9 +27,7 @@ from steelyard.analysis.replicates import (
     replicates_of,
     stretched,
 )
-from steelyard.analysis.sign_flip import Floats, confidence_set
-from steelyard.analysis.t_interval import t_interval
-from steelyard.analysis.trend import trend_of
+from steelyard.analysis.two_samples.trend import trend_of
 
 
 def autoregressive(rng: np.random.Generator, n: int, phi: float) -> Floats:

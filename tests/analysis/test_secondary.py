@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
-from steelyard.analysis.max_t import joint_flips
-from steelyard.analysis.quantile_contrast import quantile_contrasts
-from steelyard.analysis.secondary import secondary_contrasts
-from steelyard.analysis.t_interval import t_interval
+from steelyard.analysis.decision.max_t import joint_flips
+from steelyard.analysis.decision.quantile_contrast import quantile_contrasts
+from steelyard.analysis.decision.secondary import secondary_contrasts
+from steelyard.analysis.decision.t_interval import t_interval
 
 
 @pytest.mark.parametrize(("epochs", "worlds"), [(8, 400), (12, 300), (14, 60)])

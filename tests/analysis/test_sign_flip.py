@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
-from steelyard.analysis.sign_flip import (
+from steelyard.analysis.decision.sign_flip import (
     LARGEST_ENUMERATED,
     SAMPLED_SUBSETS,
     balanced_subsets,

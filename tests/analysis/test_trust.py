@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.forecast import MOST_EPOCHS, epochs_needed
-from steelyard.analysis.t_interval import t_interval
-from steelyard.analysis.trust import SIZES, trust
+from steelyard.analysis.calibration.trust import SIZES, trust
+from steelyard.analysis.decision.forecast import MOST_EPOCHS, epochs_needed
+from steelyard.analysis.decision.t_interval import t_interval
 
 
 def epochs_of(sd: float, n: int = 12) -> np.ndarray:

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.analysis import permutation
-from steelyard.analysis.estimate import UNBOUNDED
-from steelyard.analysis.permutation import p_value, permutation_set
-from steelyard.analysis.sign_flip import Floats
-from steelyard.analysis.unpaired import unpaired_set
-from steelyard.analysis.welch import welch
+from steelyard.analysis.decision import permutation
+from steelyard.analysis.decision.permutation import p_value, permutation_set
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.two_samples.unpaired import unpaired_set
+from steelyard.analysis.two_samples.welch import welch
+from steelyard.model.estimate import UNBOUNDED
 
 SAMPLES = st.lists(st.floats(-5, 5).map(lambda x: round(x, 3)), min_size=2, max_size=9)
 

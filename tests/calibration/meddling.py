@@ -14,9 +14,9 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from postgres.underway import Underway
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.placement import pin
-from steelyard.engines.postgres.processes import CLIENT, kind_of, tree
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.processes.placement import pin
+from steelyard.engines.postgres.processes.processes import CLIENT, kind_of, tree
+from steelyard.model.errors import EngineError
 
 _SPIN = "while True: pass"
 _SPIN_WHEN_TOLD = """

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from calibration.test_validation_page import results
-from steelyard.verdict import number_sets
-from steelyard.verdict.number_sets import RowOrder
+from steelyard.foreign.judgement import number_sets
+from steelyard.foreign.judgement.number_sets import RowOrder
 from validation import foreign_rates
 from validation.case import generator
 from validation.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, cases, count

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.analysis.epoch_reading import read_epoch
-from steelyard.readings.record import Record
-from steelyard.readings.totals import epochs_of
+from steelyard.analysis.decision.epoch_reading import read_epoch
+from steelyard.record.record import Record
+from steelyard.record.totals import epochs_of
 from validation import replay, traces
 from validation.case import generator
 from validation.proportion import Proportion

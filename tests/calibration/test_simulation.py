@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.analysis import e_process, looks, sets, sign_flip
-from steelyard.analysis.looks import Stage, Terms
-from steelyard.analysis.sets import judging_sets
+from steelyard.analysis.decision import e_process, looks, sets, sign_flip
+from steelyard.analysis.decision.looks import Stage, Terms
+from steelyard.analysis.decision.sets import judging_sets
 from steelyard.study.plan import first_look
 from validation.pages.shares import AT_MARGIN, equivalent, false_alarms, missed
 from validation.proportion import Proportion

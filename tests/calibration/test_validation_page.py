@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, f, t
 
-from steelyard.units import percent_of_log
+from steelyard.model.units import percent_of_log
 from validation.pages import digest, lived, paired, replayed, shares, simulated
 from validation.pages.shares import Simulated
 from validation.proportion import Proportion

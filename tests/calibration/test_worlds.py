@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew
 
-from steelyard.analysis.autocorrelation import lag_one
-from steelyard.analysis.epoch_reading import read_epoch
-from steelyard.readings.totals import epoch_totals
+from steelyard.analysis.checks.autocorrelation import lag_one
+from steelyard.analysis.decision.epoch_reading import read_epoch
+from steelyard.record.totals import epoch_totals
 from validation.worlds import errors, lives, machine, stalls
 from validation.worlds.atlas import WORLDS, world
 from validation.worlds.bench import (

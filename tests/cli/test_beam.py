@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.beam import LEAST_WIDTH, beam_lines, beam_scale, column
+from steelyard.cli.views.beam import LEAST_WIDTH, beam_lines, beam_scale, column
 
 PERCENT = st.floats(-90, 400)
 

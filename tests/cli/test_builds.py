@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.builds import build_changes
-from steelyard.engines.postgres.bundle import bundled_builds
-from steelyard.errors import EngineError, UsageError
+from steelyard.cli.commands.builds import build_changes
+from steelyard.engines.postgres.builds.bundle import bundled_builds
+from steelyard.model.errors import EngineError, UsageError
 from steelyard.study.read import read_study
 
 NEW, OLD = sorted((build.bindir for build in bundled_builds()), key=lambda b: "18" not in str(b))

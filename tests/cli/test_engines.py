@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from engines.published import FakeNpm, files_of, server
 from own_cache import own_cache
-from steelyard.cli.engines import register
+from steelyard.cli.commands.engines import register
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, open_cache
-from steelyard.engines.postgres.bundle import bundled_builds
+from steelyard.engines.postgres.builds.bundle import bundled_builds
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError, UsageError
+from steelyard.model.errors import EngineError, UsageError
 
 app = typer.Typer()
 register(app)

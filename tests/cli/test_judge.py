@@ -16,12 +16,12 @@ import pytest
 
 from cli.conftest import Steelyard
 from steelyard.cli.app import main
-from steelyard.cli.judged import render_judgement
-from steelyard.cli.rows import rows_lines
-from steelyard.readings.foreign.comparison import Asked, compare
-from steelyard.readings.foreign.formats import read_sheet
-from steelyard.readings.foreign.source import open_source
-from steelyard.verdict.judge_numbers import judge_numbers
+from steelyard.cli.views.judged import render_judgement
+from steelyard.cli.views.rows import rows_lines
+from steelyard.foreign.comparison import Asked, compare
+from steelyard.foreign.formats import read_sheet
+from steelyard.foreign.judgement.judge_numbers import judge_numbers
+from steelyard.foreign.source import open_source
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NUMBERS = GOLDEN / "numbers"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from steelyard.cli.live import LiveView, PlainView, open_view
-from steelyard.readings.progress import Progress, Silent
+from steelyard.cli.views.live import LiveView, PlainView, open_view
+from steelyard.running.progress import Progress, Silent
 
 PLAN = {
     "epochs": 12,

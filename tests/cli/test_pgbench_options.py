@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from steelyard.cli.app import app
-from steelyard.cli.pgbench_options import ELSEWHERE
-from steelyard.engines.find import find_postgres
+from steelyard.cli.commands.pgbench_options import ELSEWHERE
+from steelyard.engines.postgres.builds.find import find_postgres
 
 
 def ours() -> dict[str, set[str]]:

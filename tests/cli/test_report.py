@@ -9,8 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from steelyard.cli import report
-from steelyard.errors import RecordError
+from steelyard.cli.commands import report
+from steelyard.model.errors import RecordError
 
 
 @pytest.fixture

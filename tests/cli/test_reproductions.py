@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.test_judge import shown
-from steelyard.readings.foreign.comparison import Asked
+from steelyard.foreign.comparison import Asked
 
 PAGES = Path(__file__).parents[2] / "docs" / "reproductions"
 _SHOWN = re.compile(r"^```\n\$ steelyard judge (.*)\n((?:.*\n)*?)```$", re.MULTILINE)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from own_cache import open_directory
-from steelyard.cli.scrubbed import progress_line
+from steelyard.cli.views.scrubbed import progress_line
 
 Refused = Callable[..., str]
 
@@ -17,7 +17,7 @@ Refused = Callable[..., str]
 @pytest.fixture(scope="module")
 def pgdata() -> Iterator[Path]:
     """A new cluster of the newest version, never started."""
-    from steelyard.engines.find import find_postgres
+    from steelyard.engines.postgres.builds.find import find_postgres
 
     with open_directory() as home:
         yield find_postgres("18").create(home / "data", checksums=True).directory

@@ -12,12 +12,12 @@ from own_cache import own_cache
 from steelyard.cli.app import app
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address, Slot
-from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError, UsageError
-from steelyard.workloads import room
-from steelyard.workloads.database import connected
-from steelyard.workloads.workload import find_workload
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.workloads.loading import room
+from steelyard.workloads.loading.database import connected
+from steelyard.workloads.reading.workload import find_workload
 
 CALL = CliRunner()
 

@@ -8,7 +8,7 @@ import pytest
 
 from steelyard import _core
 from steelyard.driver.answer import summarize
-from steelyard.errors import DriverError
+from steelyard.model.errors import DriverError
 
 
 def _slice(**changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from steelyard.driver.beside import allowed_processors, beside, place_beside
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript
 from steelyard.driver.target import Target
-from steelyard.errors import DriverError
+from steelyard.model.errors import DriverError
 
 
 def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:

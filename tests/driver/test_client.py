@@ -23,7 +23,7 @@ from steelyard.driver.plan import (
     QueryMode,
     SliceRequest,
 )
-from steelyard.errors import DriverError
+from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres
 

@@ -8,8 +8,8 @@ import pytest
 
 from steelyard.driver.encryption import Tls
 from steelyard.driver.target import read_target
-from steelyard.errors import UsageError
-from steelyard.units import NS_PER_S
+from steelyard.model.errors import UsageError
+from steelyard.model.units import NS_PER_S
 
 
 @pytest.fixture(autouse=True)

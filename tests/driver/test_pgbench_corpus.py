@@ -12,8 +12,8 @@ import pytest
 from driver.served import Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, QueryMode, SliceRequest
-from steelyard.engines.find import find_engine
-from steelyard.errors import DriverError
+from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres
 

@@ -12,7 +12,7 @@ import pytest
 
 from driver.served import Server
 from steelyard.driver.ramp import read_ramp, summarize_ramp
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
 
 START = "from steelyard.cli.app import main; main()"
 

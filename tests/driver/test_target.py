@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard.driver.target import Target, read_target
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
 
 
 @pytest.fixture(autouse=True)

@@ -25,9 +25,9 @@ from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.driver.target import arm_of, read_target
 from steelyard.engines.engine import Slot
-from steelyard.engines.find import find_postgres
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.errors import DriverError
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres
 

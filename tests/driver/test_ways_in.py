@@ -12,7 +12,7 @@ from driver.served import PASSWORD, Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.driver.target import Target, read_target
-from steelyard.errors import DriverError
+from steelyard.model.errors import DriverError
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.adding import add_published
 from steelyard.engines.cache import open_cache
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.builds.adding import add_published
+from steelyard.model.errors import EngineError
 
 NOWHERE = ("reaches no registry", "npm is not installed", "is published for architecture")
 """What an error says where npm cannot bring a build, and nothing is wrong with Steelyard."""

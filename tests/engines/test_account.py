@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import PREFERRED, Account, choose_account
-from steelyard.errors import EngineError
+from steelyard.model.errors import EngineError
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change to other accounts")
 

@@ -13,15 +13,20 @@ from pathlib import Path
 import pytest
 
 from engines.published import PACKAGE, FakeNpm, files_of, server
-from steelyard.engines import adding
 from steelyard.engines.account import Account
-from steelyard.engines.added import added_engines, lost_engines, remove_engine, sweep
-from steelyard.engines.adding import add_directory, add_published
 from steelyard.engines.cache import Cache
-from steelyard.engines.find import Wanted, find_alike, find_postgres
-from steelyard.engines.postgres.discover import discovered
+from steelyard.engines.postgres.builds import adding
+from steelyard.engines.postgres.builds.added import (
+    added_engines,
+    lost_engines,
+    remove_engine,
+    sweep,
+)
+from steelyard.engines.postgres.builds.adding import add_directory, add_published
+from steelyard.engines.postgres.builds.discover import discovered
+from steelyard.engines.postgres.builds.find import Wanted, find_alike, find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError, UsageError
+from steelyard.model.errors import EngineError, UsageError
 
 
 def silent(_: str) -> None:
@@ -107,7 +112,7 @@ def test_without_room_nothing_is_fetched(
 
 CHILD = """
 from steelyard.engines.account import choose_account
-from steelyard.engines.adding import add_published
+from steelyard.engines.postgres.builds.adding import add_published
 from steelyard.engines.cache import open_cache
 add_published("17.0", choose_account(), open_cache(), print)
 """

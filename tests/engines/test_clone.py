@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.postgres.clone import clone, restore, write_back
-from steelyard.engines.postgres.copying import copy_file
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.life.clone import clone, restore, write_back
+from steelyard.engines.postgres.life.copying import copy_file
+from steelyard.model.errors import EngineError
 
 Contents = dict[str, tuple[int, bytes | None, int | None]]
 
@@ -151,7 +151,7 @@ def test_a_full_disk_is_one_error_and_leaves_no_half_clone(
         Path(target).touch()
         raise OSError(28, "No space left on device", target)
 
-    monkeypatch.setattr("steelyard.engines.postgres.clone.copy_file", full)
+    monkeypatch.setattr("steelyard.engines.postgres.life.clone.copy_file", full)
     with pytest.raises(EngineError) as caught:
         clone(template, place / "copy", account)
     assert "No space left on device" in caught.value.primary

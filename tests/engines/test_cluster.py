@@ -15,13 +15,13 @@ import pytest
 
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.processes import sample, tree
-from steelyard.engines.postgres.server import Server
-from steelyard.engines.postgres.stragglers import programs_inside
+from steelyard.engines.postgres.processes.processes import sample, tree
+from steelyard.engines.postgres.processes.stragglers import programs_inside
 from steelyard.engines.registry import Run
-from steelyard.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError, ServerError
 
 pytestmark = pytest.mark.postgres
 Slots = Callable[[int], Slot]

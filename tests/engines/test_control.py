@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.control import (
+from steelyard.engines.postgres.life.control import (
     CONTROL_FILE,
     ControlBeginning,
     read_beginning,

@@ -8,10 +8,10 @@ import pytest
 
 from steelyard.engines.cache import Cache
 from steelyard.engines.engine import Engine
-from steelyard.engines.find import find_engine, find_postgres, known_engines
-from steelyard.engines.postgres.build import Build, version_number
-from steelyard.engines.postgres.bundle import bundled_builds
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.builds.build import Build, version_number
+from steelyard.engines.postgres.builds.bundle import bundled_builds
+from steelyard.engines.postgres.builds.find import find_engine, find_postgres, known_engines
+from steelyard.model.errors import EngineError
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,9 @@ def test_without_any_build_the_advice_is_to_install_one(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing: list[Build] = []
-    monkeypatch.setattr("steelyard.engines.postgres.discover.discovered_builds", lambda: nothing)
+    monkeypatch.setattr(
+        "steelyard.engines.postgres.builds.discover.discovered_builds", lambda: nothing
+    )
     with pytest.raises(EngineError) as caught:
         find_engine("postgres", "18")
     assert caught.value.detail == "No PostgreSQL is found at all."

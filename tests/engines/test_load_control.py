@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.engines.postgres.processes import CLIENT, POSTMASTER, kind_of, sample, tree
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.processes.processes import CLIENT, POSTMASTER, kind_of, sample, tree
+from steelyard.model.errors import EngineError
 
 pytestmark = pytest.mark.postgres
 

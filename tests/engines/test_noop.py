@@ -9,7 +9,7 @@ import pytest
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
 from steelyard.engines.noop import Call, NoopEngine
-from steelyard.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError, ServerError
 
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)
 CAPABILITIES = ("Clonable", "Tunable", "Placeable", "Freezable", "Crashable", "Observable")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engines.published import PACKAGE, FakeNpm
-from steelyard.engines.npm import Published, choose, pack, package_name, published
-from steelyard.errors import EngineError, UsageError
+from steelyard.engines.postgres.builds.npm import Published, choose, pack, package_name, published
+from steelyard.model.errors import EngineError, UsageError
 
 EVERY = [
     Published(version, f"{version}.{rest}")

@@ -13,7 +13,7 @@ import pytest
 from engines.real_npm import fetch
 from own_cache import own_cache
 from steelyard.engines.cache import entries, open_cache
-from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import open_run
 

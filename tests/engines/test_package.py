@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engines.published import files_of, tarball_of
-from steelyard.engines import package
-from steelyard.engines.package import unpack
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.builds import package
+from steelyard.engines.postgres.builds.package import unpack
+from steelyard.model.errors import EngineError
 
 FILES = files_of("17.0")
 

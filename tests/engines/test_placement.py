@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.placement import pin
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.processes.placement import pin
+from steelyard.model.errors import EngineError
 
 
 @pytest.fixture

@@ -8,7 +8,13 @@ import sys
 
 import pytest
 
-from steelyard.engines.postgres.processes import CLIENT, UNKNOWN, kind_of_title, sample, tree
+from steelyard.engines.postgres.processes.processes import (
+    CLIENT,
+    UNKNOWN,
+    kind_of_title,
+    sample,
+    tree,
+)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, entries
 from steelyard.engines.engine import Slot
-from steelyard.engines.find import find_postgres
-from steelyard.engines.postgres.build import Build
-from steelyard.engines.postgres.bundle import bundled_builds, parts_of_copy
-from steelyard.engines.postgres.readable import readable_build
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.builds.readable import readable_build
+from steelyard.model.errors import EngineError
 
 pytestmark = [
     pytest.mark.postgres,
@@ -58,9 +58,9 @@ def test_a_hidden_build_is_copied_once_and_its_servers_run(
     hidden: Build, cache: Cache, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
     monkeypatch.setattr(
-        "steelyard.engines.postgres.discover.bundled_builds", lambda: [hidden]
+        "steelyard.engines.postgres.builds.discover.bundled_builds", lambda: [hidden]
     )  # fmt: skip
-    monkeypatch.setattr("steelyard.engines.postgres.discover.SYSTEM_PLACES", ())
+    monkeypatch.setattr("steelyard.engines.postgres.builds.discover.SYSTEM_PLACES", ())
     engine = find_postgres("18")
     assert Path(engine.identity.bindir).is_relative_to(cache.binaries)
     assert engine.identity.origin == "bundle"

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.cluster import CONTROL_FILE, Cluster
+from steelyard.engines.postgres.life.cluster import CONTROL_FILE, Cluster
 
 pytestmark = pytest.mark.postgres
 Slots = Callable[[int], Slot]

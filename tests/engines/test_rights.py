@@ -20,10 +20,13 @@ from steelyard import _core
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
-from steelyard.engines.find import find_postgres
 from steelyard.engines.noop import NOOP_IDENTITY  # loaded now: the child may not read the files
-from steelyard.engines.postgres import accounting, cluster, discover, postgres, readable
-from steelyard.engines.postgres.build import Build
+from steelyard.engines.postgres import postgres
+from steelyard.engines.postgres.builds import discover, readable
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.life import cluster
+from steelyard.engines.postgres.processes import accounting
 from steelyard.engines.registry import open_run
 
 pytestmark = [

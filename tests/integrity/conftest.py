@@ -16,12 +16,12 @@ import pytest
 
 from own_cache import own_run
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.find import find_postgres
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run as run_program
 from steelyard.engines.registry import Run
-from steelyard.integrity.drill.ground import Ground, make_ground
+from steelyard.integrity.drill.test_cluster import Ground, make_ground
 
 VERSIONS = ("18", "16")
 CONTENT = """

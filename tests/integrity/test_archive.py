@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.integrity.archive import BrokenArchiveError, members
+from steelyard.integrity.scrub.archive import BrokenArchiveError, members
 
 SIZES = {"a": 8192, "b": 0, "c": 700, "d": 16384, "e": 512}
 

@@ -9,10 +9,10 @@ import pytest
 
 from integrity.conftest import Made, execute, page_of, plant, running
 from steelyard._core import read_control
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.errors import UsageError
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
+from steelyard.model.errors import UsageError
 
 pytestmark = pytest.mark.postgres
 

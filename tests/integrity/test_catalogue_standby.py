@@ -14,9 +14,9 @@ import pytest
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from integrity.test_replay import LAYOUT
 from steelyard._core import page_checksum
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
 
 FileOf = Callable[..., Path]
 PAGE = 8192

@@ -15,14 +15,12 @@ from integrity.conftest import drill_ground, quiet
 from own_cache import own_cache
 from steelyard._core import kernels
 from steelyard.cli.app import app
-from steelyard.cli.drilled import render, render_algorithms, sentence
+from steelyard.cli.views.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
-from steelyard.errors import EngineError, UsageError
 from steelyard.integrity.drill import story
 from steelyard.integrity.drill.cases import drill_files, plant_everywhere
 from steelyard.integrity.drill.cost import last_cost
 from steelyard.integrity.drill.faults import FAULTS
-from steelyard.integrity.drill.ground import Ground, require_ours
 from steelyard.integrity.drill.matrix import (
     NEEDS_REPLAY,
     NO_START,
@@ -35,7 +33,9 @@ from steelyard.integrity.drill.matrix import (
 from steelyard.integrity.drill.memory import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.rate import Rate, interval
 from steelyard.integrity.drill.recovery import WAL_FAULTS, drill_recovery
+from steelyard.integrity.drill.test_cluster import Ground, require_ours
 from steelyard.integrity.enabling import SHIPPED_KERNEL
+from steelyard.model.errors import EngineError, UsageError
 from steelyard.report.drilled import write_page
 from steelyard.study.read import read_study, write_study
 

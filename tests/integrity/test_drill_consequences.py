@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from integrity.conftest import drill_ground, quiet
-from steelyard.cli.drilled import render
+from steelyard.cli.views.drilled import render
 from steelyard.engines.registry import Run
-from steelyard.errors import UsageError
 from steelyard.integrity.drill import consequences as drilled
 from steelyard.integrity.drill import story
 from steelyard.integrity.drill.consequences import (
@@ -30,9 +29,10 @@ from steelyard.integrity.drill.consequences import (
     rates,
     true_rows,
 )
-from steelyard.integrity.drill.ground import Ground
 from steelyard.integrity.drill.matrix import Matrix
 from steelyard.integrity.drill.rate import Rate, interval
+from steelyard.integrity.drill.test_cluster import Ground
+from steelyard.model.errors import UsageError
 from steelyard.report.drilled import write_page
 
 Met = dict[tuple[str, str], str]
@@ -115,7 +115,7 @@ def test_a_damaged_header_is_refused_whatever_the_checksums(
 def test_every_feared_fault_changes_one_page_and_the_true_rows_are_those_loaded(
     ground: Ground,
 ) -> None:
-    from steelyard.integrity.drill.witnesses import read_rows
+    from steelyard.integrity.drill.damage_readers import read_rows
 
     now = ground.now(ground.files[0, "heap"])
     for fault in FEARED:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from steelyard._core import page_checksum
-from steelyard.cli.drilled import answer, render, sentence
+from steelyard.cli.views.drilled import answer, render, sentence
 from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.cases import score
+from steelyard.integrity.drill.damage_readers import copied_rows
 from steelyard.integrity.drill.faults import PAGE, Spot, plant, resealed
-from steelyard.integrity.drill.ground import rows_of
 from steelyard.integrity.drill.matrix import (
     HANGS,
     NOBODY,
@@ -29,7 +29,7 @@ from steelyard.integrity.drill.questions import WAYS, Answers, Reply
 from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.drill.recovery import torn_pages_of
 from steelyard.integrity.drill.story import Drill
-from steelyard.integrity.drill.witnesses import copied_rows
+from steelyard.integrity.drill.test_cluster import rows_of
 
 TRUE = {way: Reply("[(1,)]") for way in WAYS}
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from integrity.conftest import Made, running, tree_marks
-from steelyard.cli.checksums import render
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.cli.commands.checksums import render
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity import enabling as module
 from steelyard.integrity.enabling import enabling
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from steelyard._core import read_control
-from steelyard.integrity.cluster_state import ClusterState, Layout, Life, look_at
-from steelyard.integrity.finding import Finding
-from steelyard.integrity.replay import needs_replay
-from steelyard.integrity.wal import log_end, manifest_end, named_end, record_digest
+from steelyard.integrity.scrub.cluster_state import ClusterState, Layout, Life, look_at
+from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.replay import needs_replay
+from steelyard.integrity.scrub.wal import log_end, manifest_end, named_end, record_digest
 
 MB = 1 << 20
 PAGE = 8192

@@ -13,13 +13,13 @@ import pytest
 
 from integrity.conftest import Made, page_of, plant, tree_marks
 from steelyard._core import kernels, page_checksum
-from steelyard.cli.scrubbed import render
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.errors import UsageError
-from steelyard.integrity.cluster_state import Life
-from steelyard.integrity.finding import Finding
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.cli.views.scrubbed import render
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.cluster_state import Life
+from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
+from steelyard.model.errors import UsageError
 
 pytestmark = pytest.mark.postgres
 

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.integrity.cluster_state import Life
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.cluster_state import Life
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
 
 pytestmark = pytest.mark.postgres
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
-from steelyard.cli.scrubbed import render
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.cli.views.scrubbed import render
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
 
 pytestmark = pytest.mark.postgres
 

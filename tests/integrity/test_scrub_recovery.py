@@ -12,12 +12,12 @@ import pytest
 
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard._core import page_checksum, read_control
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.engines.postgres.pidfile import PidFile, read_pid_file
-from steelyard.errors import UsageError
-from steelyard.integrity.cluster_state import Layout, Life, is_recovering, look_at
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file
+from steelyard.integrity.scrub.cluster_state import Layout, Life, is_recovering, look_at
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
+from steelyard.model.errors import UsageError
 
 pytestmark = pytest.mark.postgres
 

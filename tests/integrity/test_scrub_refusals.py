@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from integrity.conftest import Made, plant
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.errors import UsageError
-from steelyard.integrity.outcome import Outcome
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.scrub import Asked, scrub
+from steelyard.model.errors import UsageError
 
 pytestmark = pytest.mark.postgres
 

@@ -11,9 +11,9 @@ from engines.real_npm import fetch
 from integrity.conftest import execute, page_of, plant
 from own_cache import own_cache
 from steelyard.engines.cache import open_cache
-from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.integrity.scrub.scrub import Asked, scrub
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from underway import Underway
 
-from steelyard.readings.progress import Silent
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
+from steelyard.running.load import Visit
+from steelyard.running.preparation import prepare
+from steelyard.running.progress import Silent
+from steelyard.running.question import Question
+from steelyard.running.recording import open_record
+from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
-from steelyard.weighing.load import Visit
-from steelyard.weighing.preparation import prepare
-from steelyard.weighing.question import Question
-from steelyard.weighing.recording import open_record
-from steelyard.weighing.world import World
 
 pytestmark = pytest.mark.postgres
 

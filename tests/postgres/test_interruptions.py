@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from underway import QUICK, Underway, until
 
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
 
 pytestmark = pytest.mark.postgres
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from own_cache import own_server
-from steelyard.readings.foreign.comparison import Asked, compare
-from steelyard.readings.foreign.formats import format_of, read_sheet
-from steelyard.readings.foreign.series import Sheet
-from steelyard.readings.foreign.source import open_source
-from steelyard.verdict.judge_numbers import judge_numbers
+from steelyard.foreign.comparison import Asked, compare
+from steelyard.foreign.formats import format_of, read_sheet
+from steelyard.foreign.judgement.judge_numbers import judge_numbers
+from steelyard.foreign.series import Sheet
+from steelyard.foreign.source import open_source
 
 pytestmark = pytest.mark.postgres
 Pgbench = Callable[..., str]

@@ -13,18 +13,18 @@ import pytest
 
 from engines.published import server
 from steelyard._core import read_control
-from steelyard.engines.postgres.bundle import bundled_builds, parts_of_copy
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.errors import EngineError
-from steelyard.readings.progress import Silent
+from steelyard.engines.postgres.builds.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.model.errors import EngineError
+from steelyard.model.threat import ThreatKind
+from steelyard.running.inspection import inspect_arms
+from steelyard.running.preparation import prepare
+from steelyard.running.progress import Silent
+from steelyard.running.question import Question
+from steelyard.running.recording import open_record
+from steelyard.running.setup import Setup
+from steelyard.running.world import World
 from steelyard.study.read import read_study
-from steelyard.verdict.threat import ThreatKind
-from steelyard.weighing.inspection import inspect_arms
-from steelyard.weighing.preparation import prepare
-from steelyard.weighing.question import Question
-from steelyard.weighing.recording import open_record
-from steelyard.weighing.setup import Setup
-from steelyard.weighing.world import World
 
 pytestmark = pytest.mark.postgres
 

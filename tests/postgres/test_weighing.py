@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from underway import QUICK, Traces, Underway
 
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
 
 pytestmark = pytest.mark.postgres
 

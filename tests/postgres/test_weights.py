@@ -10,7 +10,7 @@ import pytest
 from underway import QUICK, Underway
 
 from steelyard import _core
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
 
 pytestmark = pytest.mark.postgres
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from underway import QUICK, Underway
 
-from steelyard.readings.record import Record
-from steelyard.workloads.workload import find_workload
+from steelyard.record.record import Record
+from steelyard.workloads.reading.workload import find_workload
 
 pytestmark = pytest.mark.postgres
 

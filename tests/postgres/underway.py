@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.pidfile import read_pid_file
-from steelyard.engines.postgres.shared_memory import segments_of
-from steelyard.readings.record import Record
+from steelyard.engines.postgres.life.pidfile import read_pid_file
+from steelyard.engines.postgres.processes.shared_memory import segments_of
+from steelyard.record.record import Record
 
 PATIENCE_S = 240.0
 """Longest wait for anything: long enough never to be met but by a hang."""

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from steelyard.errors import RecordError
+from steelyard.model.errors import RecordError
 from steelyard.report.page import write_report
 
 MakeRecord = Callable[..., Path]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.errors import RecordError
-from steelyard.readings.foreign.comparison import Comparison
-from steelyard.readings.foreign.metric import Metric
-from steelyard.readings.foreign.series import Grain, Order, Rows, Series
+from steelyard.foreign.comparison import Comparison
+from steelyard.foreign.judgement.judge_numbers import judge_numbers
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.series import Grain, Order, Rows, Series
+from steelyard.model.errors import RecordError
 from steelyard.report.charts.rows import value_ticks
 from steelyard.report.charts.scale import Log
 from steelyard.report.picture import MOST_ARMS, picture_of, write_picture
-from steelyard.verdict.judge_numbers import judge_numbers
 
 
 def drawn(*arms: Any, grain: Grain = Grain.REPETITION, rows: Rows = Rows.BESIDE) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.readings.progress import Silent
-from steelyard.readings.record import Record
+from steelyard.record.record import Record
+from steelyard.running.progress import Silent
 from steelyard.study.study import Study
 
 Facts = dict[str, Any]

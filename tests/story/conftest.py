@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from steelyard.readings.progress import Silent
+from steelyard.running.progress import Silent
+from steelyard.running.question import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
-from steelyard.weighing.question import Question
 from story.asked import Facts, study_of
 from story.scripted import ScriptedWorld
 

@@ -16,7 +16,7 @@ from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.study.study import Study
-from steelyard.workloads.scripts import Script
+from steelyard.workloads.reading.scripts import Script
 
 Speed = Callable[[str, int], float]
 """Arm name and number of the driver's life → transactions per second under load."""

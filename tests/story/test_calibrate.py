@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.truths import render_calibration
-from steelyard.errors import RecordError
-from steelyard.readings.ledger import Ledger
-from steelyard.readings.record import Record
+from steelyard.cli.views.truths import render_calibration
+from steelyard.model.errors import RecordError
+from steelyard.record.ledger import Ledger
+from steelyard.record.record import Record
 from steelyard.report.calibrated import ledger_words, trust_words
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import StudyError
+from steelyard.model.errors import StudyError
+from steelyard.model.units import NS_PER_S
+from steelyard.running.load import DRAIN_CAP_NS
 from steelyard.study.study import Study
-from steelyard.units import NS_PER_S
-from steelyard.weighing.load import DRAIN_CAP_NS
-from steelyard.workloads.scripts import Script
+from steelyard.workloads.reading.scripts import Script
 from story.asked import Facts, study_of
 from story.scripted import ScriptedWorld
 

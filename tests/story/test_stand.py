@@ -10,8 +10,8 @@ import pytest
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.noop import NOOP_IDENTITY, Journal, NoopEngine, NoopInstance
+from steelyard.running.slots import Prepared, Stand, Upkeep
 from steelyard.study.study import Arm
-from steelyard.weighing.stand import Prepared, Stand, Upkeep
 
 ARMS = {"on": True, "off": False, "also off": False}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.errors import ServerError, StudyError, WeighingError
+from steelyard.model.errors import ServerError, StudyError, WeighingError
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
 

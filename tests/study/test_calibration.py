@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
 from steelyard.study.calibration import lay_out, parse_weight
 from steelyard.study.read import read_study
 from steelyard.study.study import Study

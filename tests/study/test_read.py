@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import StudyError
+from steelyard.model.errors import StudyError
 from steelyard.study.read import builtin_studies, read_study, write_study
 
 MINIMAL = """

@@ -1,4 +1,4 @@
-"""Documents keep up: every file has its sentence, every command its page, every link its end."""
+"""Documents keep up: rooms are named, commands have a page, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -11,42 +11,34 @@ from typing import Any
 import pytest
 
 ARCHITECTURE = "ARCHITECTURE.md"
-DESCRIBED = tuple(
-    f"python/*.{end}" for end in ("py", "pyi", "sql", "toml", "j2", "css", "js", "html")
-)
-DESCRIBED += ("crates/*.rs", "benches/*.py", "fuzz/*.rs", "validation/*.py", "Makefile", ".ci/*")
-_HEADING = re.compile(r"#+ .*?`([^`]+/)`")
-_ITEM = re.compile(r"\s*[-*] ((?:`[^`]+`(?:, )?)+):? *(.*)")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
-SENTENCE_WORDS = 3
+MOST_LINES = 250
+ROOMS = ("python/steelyard/*/", "crates/*/", "tests/*/")
+_PATH = re.compile(r"`((?:python|crates|tests|docs|validation|benches|fuzz|\.ci)/[^`\s]*)`")
 
 
-def described(text: str) -> Iterator[tuple[str, str]]:
-    """(path or pattern, sentence) of every list item, under the folder its heading names."""
-    folder = ""
-    for line in text.splitlines():
-        if line.startswith("#"):
-            heading = _HEADING.match(line)
-            folder = heading[1] if heading else ""
-        elif item := _ITEM.match(line):
-            for name in re.findall(r"`([^`]+)`", item[1]):
-                yield folder + name, item[2]
-
-
-def undescribed(paths: Collection[str], text: str) -> list[str]:
-    """Files that no item names with a sentence, and items that name no file."""
-    items = dict(described(text))
-    found = [
-        f"{ARCHITECTURE}: {path} has no sentence; use a list item `name` and what it is"
+def rooms_not_named(paths: Collection[str], text: str) -> list[str]:
+    """Folders of the package, of the crates and of the tests that the page does not name."""
+    rooms = {
+        "/".join(path.split("/")[: pattern.count("/")]) + "/"
         for path in paths
-        if not any(fnmatch(path, name) and _enough(items[name]) for name in items)
+        for pattern in ROOMS
+        if fnmatch(path, pattern + "*")
+    }
+    return [
+        f"{ARCHITECTURE}: {room} is not named; use a line on what it is for"
+        for room in sorted(rooms)
+        if f"`{room}`" not in text and f"`{room.split('/')[-2]}/`" not in text
     ]
-    gone = [name for name in items if not any(fnmatch(path, name) for path in paths)]
-    return found + [f"{ARCHITECTURE}: {name} is no file; use the name of one" for name in gone]
 
 
-def _enough(sentence: str) -> bool:
-    return len(sentence.split()) >= SENTENCE_WORDS
+def paths_that_are_gone(paths: Collection[str], text: str) -> list[str]:
+    """Paths in backquotes, `*` and NAME standing for anything, that no file or folder has."""
+    return [
+        f"{ARCHITECTURE}: {name} is no file; use the name of one"
+        for name in _PATH.findall(text)
+        if not any(fnmatch(path, name.replace("NAME", "*").rstrip("/") + "*") for path in paths)
+    ]
 
 
 def broken_links(path: str, text: str, root: Path) -> Iterator[str]:
@@ -78,28 +70,13 @@ def undocumented(commands: Collection[str], documents: str) -> list[str]:
     ]
 
 
-def _to_describe(tree: Any) -> list[str]:
-    """Sources one by one, root documents, and folders of tests (which mirror the package).
-
-    Package initialisers that only hold a docstring are spoken for by their folder's heading.
-    """
-    sources = {p for p in tree.paths if any(fnmatch(p, pattern) for pattern in DESCRIBED)}
-    documents = {p for p in tree.paths if p.endswith(".md") and "/" not in p}
-    tests = {
-        "/".join(p.split("/")[:2]) + "/"
-        for p in tree.paths
-        if p.startswith("tests/") and p.count("/") > 1
-    }
-    return sorted({p for p in sources if not _only_a_docstring(tree, p)} | documents | tests)
-
-
-def _only_a_docstring(tree: Any, path: str) -> bool:
-    return path.endswith("__init__.py") and "import" not in tree.text(path)
-
-
-def test_every_file_has_its_sentence_in_the_architecture(tree: Any) -> None:
-    found = undescribed(_to_describe(tree), tree.text(ARCHITECTURE))
+def test_the_architecture_is_short_and_names_every_room_and_no_file_that_is_gone(
+    tree: Any,
+) -> None:
+    text = tree.text(ARCHITECTURE)
+    found = [*rooms_not_named(tree.paths, text), *paths_that_are_gone(tree.paths, text)]
     assert not found, "\n" + "\n".join(found)
+    assert text.count("\n") <= MOST_LINES
 
 
 def test_every_link_in_a_document_leads_somewhere(tree: Any) -> None:
@@ -121,25 +98,13 @@ def test_every_command_is_documented(tree: Any) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
-TEXT = """# Files
-
-## `a/`
-- `one.py`: Does the first thing.
-- `two.py`, `two_pg*.sql`: Does the other thing.
-- `mute.py`:
-## Elsewhere
-- `Makefile`: Says what to do.
-"""
-
-
-def test_the_rule_sees_files_without_a_sentence_and_sentences_without_a_file() -> None:
-    present = ["a/one.py", "a/two.py", "a/two_pg14.sql", "a/mute.py", "Makefile"]
-    (mute,) = undescribed(present, TEXT)
-    assert "a/mute.py has no sentence; use" in mute
-    missing = undescribed([*present, "a/three.py"], TEXT)
-    assert any("a/three.py" in message for message in missing)
-    gone = undescribed([p for p in present if p != "Makefile"], TEXT)
-    assert any("Makefile is no file" in message for message in gone)
+def test_the_rule_sees_rooms_that_are_not_named_and_files_that_are_gone() -> None:
+    paths = ["python/steelyard/study/read.py", "crates/wire/src/lib.rs", "tests/study/test_read.py"]
+    text = "- `study/`: what is asked\n- `crates/wire/`: bytes\n"
+    assert rooms_not_named(paths, text) == []
+    assert len(rooms_not_named([*paths, "crates/pages/src/lib.rs"], text)) == 1
+    assert paths_that_are_gone(paths, "`python/steelyard/study/NAME.py` and `crates/wire/`") == []
+    assert len(paths_that_are_gone(paths, "`python/steelyard/study/gone.py`")) == 1
 
 
 @pytest.mark.parametrize(

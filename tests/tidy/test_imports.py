@@ -1,20 +1,20 @@
-"""A stage imports only earlier stages, nothing by star, and swallows or prints nothing."""
+"""A stage imports what the graph allows, nothing by star, and swallows or prints nothing."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-STAGES = [
-    *("study", "arms", "engines", "workloads", "driver"),
-    *("telemetry", "readings", "analysis", "verdict", "report", "integrity"),
-]
-TELLERS = {"weigh", "weighing", "cli", "__main__"}
-"""The story, its own parts and the command line name every stage; no stage names them."""
-EVERYONES = {"errors", "units", "_core", "__version__"}
+GRAPH = tomllib.loads((Path(__file__).parent / "import_graph.toml").read_text(encoding="utf-8"))
+STAGES: dict[str, list[str]] = GRAPH["stages"]
+EVERYTHING = set(GRAPH["everything"])
+EXTENSION = {"_core", "__version__"}
 PACKAGE = "python/steelyard/"
 
 
@@ -41,16 +41,27 @@ def imported_parts(path: str, text: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name.split(".")[1]
 
 
-def imports_backwards(path: str, text: str) -> Iterator[str]:
+def imports_against_the_graph(path: str, text: str) -> Iterator[str]:
     own = part_of(path)
-    if own in TELLERS:
+    if own in EVERYTHING:
         return
-    rank = STAGES.index(own) if own in STAGES else -1
+    allowed = STAGES.get(own, [])
     for line, part in imported_parts(path, text):
-        if part in EVERYONES or part == own or (part in STAGES and STAGES.index(part) < rank):
+        if part in EXTENSION or part == own or part in allowed:
             continue
-        earlier = ", ".join(STAGES[: max(rank, 0)]) or "errors and units only"
-        yield f'{path}:{line}: "{part}" is not used in "{own}"; use earlier stages: {earlier}'
+        yield (
+            f'{path}:{line}: "{part}" is not used in "{own}"; '
+            f"use {', '.join(allowed) or 'nothing of the package'}"
+        )
+
+
+def circle_of(stages: Mapping[str, Sequence[str]]) -> list[str]:
+    """Stages that import each other in a circle, in order; empty where there is none."""
+    try:
+        list(TopologicalSorter(stages).static_order())
+    except CycleError as found:
+        return list(found.args[1])
+    return []
 
 
 def forbidden_constructs(path: str, text: str) -> Iterator[str]:
@@ -84,9 +95,21 @@ def _package(tree: Any) -> Iterator[tuple[str, str]]:
     return ((p, t) for p, t in tree.ending(".py") if p.startswith(PACKAGE))
 
 
-def test_a_stage_imports_only_earlier_stages(tree: Any) -> None:
-    found = [m for p, t in _package(tree) for m in imports_backwards(p, t)]
+def test_a_stage_imports_what_the_graph_allows(tree: Any) -> None:
+    found = [m for p, t in _package(tree) for m in imports_against_the_graph(p, t)]
     assert not found, "\n" + "\n".join(found)
+
+
+def test_the_graph_has_no_circle_and_one_leaf_and_names_every_stage(tree: Any) -> None:
+    assert circle_of(STAGES) == []
+    assert [stage for stage, uses in STAGES.items() if not uses] == ["model"]
+    present = {part_of(path) for path, _ in _package(tree)} - EXTENSION - {"__init__", "_core.pyi"}
+    assert present - EVERYTHING == {*STAGES}
+
+
+def test_the_rule_sees_a_circle() -> None:
+    assert circle_of({"a": ["b"], "b": ["a"]}) != []
+    assert circle_of({"a": ["b"], "b": []}) == []
 
 
 def test_nothing_is_imported_by_star_and_no_exception_is_swallowed(tree: Any) -> None:
@@ -102,20 +125,21 @@ def test_only_the_command_line_prints(tree: Any) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "expected"),
     [
-        ("arms/a.py", "from steelyard.engines.engine import Slot", 1),
-        ("arms/a.py", "def f():\n    import steelyard.report.page", 1),
-        ("telemetry/a.py", "from steelyard import verdict", 1),
-        ("verdict/a.py", "from steelyard.weigh import weigh", 1),
-        ("units.py", "from steelyard.study.study import Study", 1),
-        ("verdict/a.py", "from .. import cli", 1),
-        ("verdict/a.py", "from steelyard.analysis.looks import Looks", 0),
-        ("verdict/a.py", "from steelyard import __version__, _core\nfrom . import rule", 0),
+        ("study/a.py", "from steelyard.engines.engine import Slot", 1),
+        ("study/a.py", "def f():\n    import steelyard.report.page", 1),
+        ("telemetry/a.py", "from steelyard import evaluation", 1),
+        ("evaluation/a.py", "from steelyard.weigh import weigh", 1),
+        ("evaluation/a.py", "from steelyard.running.epoch import RanEpoch", 1),
+        ("model/units.py", "from steelyard.study.study import Study", 1),
+        ("evaluation/a.py", "from .. import cli", 1),
+        ("evaluation/a.py", "from steelyard.analysis.decision.looks import Looks", 0),
+        ("evaluation/a.py", "from steelyard import __version__, _core\nfrom . import rule", 0),
         ("weigh.py", "from steelyard.report.page import write", 0),
         ("cli/app.py", "import steelyard.weigh", 0),
     ],
 )
-def test_the_rule_sees_imports_of_later_stages(path: str, text: str, expected: int) -> None:
-    found = list(imports_backwards(PACKAGE + path, text))
+def test_the_rule_sees_imports_against_the_graph(path: str, text: str, expected: int) -> None:
+    found = list(imports_against_the_graph(PACKAGE + path, text))
     assert len(found) == expected
     assert all("is not used in" in message and "; use " in message for message in found)
 

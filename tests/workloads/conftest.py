@@ -15,13 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address, Slot
-from steelyard.engines.find import find_postgres
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run
 from steelyard.engines.registry import open_run
-from steelyard.workloads.template import template
-from steelyard.workloads.workload import Workload, find_workload
+from steelyard.workloads.loading.template import template
+from steelyard.workloads.reading.workload import Workload, find_workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 Call = Callable[..., str]

@@ -14,10 +14,10 @@ from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address, Slot
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import open_run
-from steelyard.errors import SteelyardError
-from steelyard.workloads.checks import count_work
-from steelyard.workloads.load import LoadReport, load
-from steelyard.workloads.workload import Workload, find_workload
+from steelyard.model.errors import SteelyardError
+from steelyard.workloads.checking.checks import count_work
+from steelyard.workloads.loading.load import LoadReport, load
+from steelyard.workloads.reading.workload import Workload, find_workload
 
 Load = Callable[[Workload], LoadReport]
 
@@ -134,7 +134,7 @@ def test_other_rows_inserted_last_than_were_said_are_an_error(
 
 def test_what_is_ignored_in_closing_a_connection_is_no_message() -> None:
     script = (
-        "import logging, steelyard.workloads.database; "
+        "import logging, steelyard.workloads.loading.database; "
         "logging.getLogger('psycopg').warning('error ignored')"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

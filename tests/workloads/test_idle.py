@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
-from steelyard.workloads.choice import completed
-from steelyard.workloads.filling import rows_of
-from steelyard.workloads.idle import driven
-from steelyard.workloads.option import Option, OptionValue
-from steelyard.workloads.workload import (
+from steelyard.workloads.loading.filling import rows_of
+from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.reading.option import Option, OptionValue
+from steelyard.workloads.reading.unused_options import driven
+from steelyard.workloads.reading.workload import (
     LOADING_FILES,
     Workload,
     find_workload,

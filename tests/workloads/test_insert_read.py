@@ -11,14 +11,14 @@ import pytest
 from driven import drive
 
 from steelyard.engines.engine import Address
-from steelyard.engines.find import find_postgres
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.workloads.database import connected
-from steelyard.workloads.load import before_clients
-from steelyard.workloads.probes import explain_probes
-from steelyard.workloads.template import template
-from steelyard.workloads.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.checking.probes import explain_probes
+from steelyard.workloads.loading.database import connected
+from steelyard.workloads.loading.load import before_clients
+from steelyard.workloads.loading.template import template
+from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 Probes = dict[str, dict[str, int]]

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.engine import Address
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.errors import EngineError, ServerError, UsageError
-from steelyard.workloads.checks import check
-from steelyard.workloads.database import connected
-from steelyard.workloads.load import load
-from steelyard.workloads.scripts import resolve_scripts
-from steelyard.workloads.workload import DATABASE, Workload
+from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.workloads.checking.checks import check
+from steelyard.workloads.loading.database import connected
+from steelyard.workloads.loading.load import load
+from steelyard.workloads.reading.scripts import resolve_scripts
+from steelyard.workloads.reading.workload import DATABASE, Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 Call = Callable[..., str]
@@ -100,7 +100,7 @@ def test_a_scale_that_does_not_exist_is_refused(pgbench: Workload) -> None:
 def test_checks_pass_after_honest_work_and_find_what_was_not_done(
     script: str, engine18: Postgres, place: Path, serve: Serve, pgbench: Workload, call: Call
 ) -> None:
-    from steelyard.workloads.template import template
+    from steelyard.workloads.loading.template import template
 
     scripts = resolve_scripts(pgbench, {script: 1}, 1)
     with serve(engine18.open(template(engine18, pgbench, 1)).clone(place / "clone")) as address:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.errors import StudyError, UsageError
+from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study, write_study
-from steelyard.workloads.choice import completed
-from steelyard.workloads.scripts import resolve_scripts
-from steelyard.workloads.workload import find_workload
+from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.reading.scripts import resolve_scripts
+from steelyard.workloads.reading.workload import find_workload
 
 
 def test_options_have_defaults_and_choose_the_mix() -> None:

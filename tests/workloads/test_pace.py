@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.workloads.pace import Pace
+from steelyard.workloads.loading.pace import Pace
 
 
 def test_rows_rate_and_time_left_are_told_every_half_second() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.units import NS_PER_MS, NS_PER_S
-from steelyard.workloads.pauses import longest_pause_ns
-from steelyard.workloads.scripts import Script, resolve_scripts
-from steelyard.workloads.workload import find_workload
+from steelyard.model.units import NS_PER_MS, NS_PER_S
+from steelyard.workloads.reading.pauses import longest_pause_ns
+from steelyard.workloads.reading.scripts import Script, resolve_scripts
+from steelyard.workloads.reading.workload import find_workload
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from steelyard.engines.engine import Address
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.errors import ServerError
-from steelyard.workloads.database import value
-from steelyard.workloads.side_by_side import Halt, side_by_side
+from steelyard.model.errors import ServerError
+from steelyard.workloads.loading.database import value
+from steelyard.workloads.loading.side_by_side import Halt, side_by_side
 
 if TYPE_CHECKING:
     import psycopg

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from folders import write_folder
 
-import steelyard.workloads.template as template_module
+import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address
 from steelyard.engines.noop import NOOP_IDENTITY
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.errors import EngineError, ServerError, UsageError
-from steelyard.workloads import room
-from steelyard.workloads.database import connected, value
-from steelyard.workloads.load import LoadReport
-from steelyard.workloads.template import template, template_key, trusted
-from steelyard.workloads.workload import Workload, find_workload
+from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.workloads.loading import room
+from steelyard.workloads.loading.database import connected, value
+from steelyard.workloads.loading.load import LoadReport
+from steelyard.workloads.loading.template import template, template_key, trusted
+from steelyard.workloads.reading.workload import Workload, find_workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 
@@ -136,7 +136,7 @@ def test_an_interrupted_load_leaves_no_template_and_no_server(
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("steelyard.workloads.pace._EVERY_S", 0.0)
+        patch.setattr("steelyard.workloads.loading.pace._EVERY_S", 0.0)
         with pytest.raises(KeyboardInterrupt):
             template(engine18, pgbench, 7, interrupted)
     cache = open_cache()

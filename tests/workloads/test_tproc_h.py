@@ -19,20 +19,20 @@ import pytest
 from driven import drive, plan_of
 
 from steelyard._core import script_statements
-from steelyard.analysis.epoch_reading import epoch_log_ratio
+from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Address
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.readings.totals import epoch_totals
+from steelyard.evaluation.achievements import query_rows
+from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
-from steelyard.weighing.achievements import query_rows
-from steelyard.workloads.checks import check
-from steelyard.workloads.choice import completed
-from steelyard.workloads.database import connected
-from steelyard.workloads.template import template
-from steelyard.workloads.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.checking.checks import check
+from steelyard.workloads.loading.database import connected
+from steelyard.workloads.loading.template import template
+from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 

@@ -11,11 +11,11 @@ import pytest
 from driven import drive
 
 from steelyard.engines.engine import Address
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.workloads.checks import check, count_work
-from steelyard.workloads.template import template
-from steelyard.workloads.workload import find_workload
+from steelyard.workloads.checking.checks import check, count_work
+from steelyard.workloads.loading.template import template
+from steelyard.workloads.reading.workload import find_workload
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "own-workload.md"
 FILES = ("workload.toml", "schema.sql", "load.sql", "keys.sql", "scripts/turn.sql", "checks.sql")

@@ -10,12 +10,12 @@ from driven import drive
 
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address, Slot
-from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.workloads.checks import check
-from steelyard.workloads.database import connected
-from steelyard.workloads.template import template
-from steelyard.workloads.workload import DATABASE, find_workload
+from steelyard.workloads.checking.checks import check
+from steelyard.workloads.loading.database import connected
+from steelyard.workloads.loading.template import template
+from steelyard.workloads.reading.workload import DATABASE, find_workload
 
 pytestmark = pytest.mark.postgres
 

@@ -15,14 +15,14 @@ from driven import drive
 
 from steelyard._core import histogram_quantiles
 from steelyard.engines.engine import Address
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.telemetry.server import wait_until_flushed
-from steelyard.workloads.checks import check
-from steelyard.workloads.database import connected
-from steelyard.workloads.scripts import resolve_scripts
-from steelyard.workloads.template import description, template
-from steelyard.workloads.workload import DATABASE, Workload, find_workload
+from steelyard.engines.postgres.sql.counters import wait_until_flushed
+from steelyard.workloads.checking.checks import check
+from steelyard.workloads.loading.database import connected
+from steelyard.workloads.loading.template import description, template
+from steelyard.workloads.reading.scripts import resolve_scripts
+from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 

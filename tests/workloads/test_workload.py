@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from folders import DESCRIPTION, write_folder
 
-from steelyard.errors import StudyError, UsageError
-from steelyard.workloads.scripts import resolve_scripts
-from steelyard.workloads.workload import Workload, find_workload, known_workloads
+from steelyard.model.errors import StudyError, UsageError
+from steelyard.workloads.reading.scripts import resolve_scripts
+from steelyard.workloads.reading.workload import Workload, find_workload, known_workloads
 
 
 @pytest.fixture

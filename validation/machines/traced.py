@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.analysis.epoch_reading import epoch_log_ratio
-from steelyard.readings.reading import EpochTotals
+from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
+from steelyard.model.readings import EpochTotals
 from validation.traces import traces
 from validation.worlds.world import Floats, draw_slots
 

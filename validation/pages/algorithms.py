@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.cli.drilled import speed_words, undetected
+from steelyard.cli.views.drilled import speed_words, undetected
 from validation.pages.machines import machine_words
 from validation.pages.table import paragraph, table
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.cli.drilled import WHY, undetected
+from steelyard.cli.views.drilled import WHY, undetected
 from steelyard.integrity.drill.matrix import PLANTED, planted_less
 from steelyard.integrity.drill.rate import Rate
 from steelyard.report.drilled import table as summed

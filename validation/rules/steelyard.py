@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.verdict.rule import VerdictKind
+from steelyard.evaluation.rule import VerdictKind
 from validation.machines.machine import Machine
 from validation.rules.rule import Rule, Says
 from validation.virtual import Question, VirtualWeighing, planned

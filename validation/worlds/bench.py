@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.epoch_reading import epoch_log_ratio
-from steelyard.readings.reading import ArmTotals, EpochTotals
+from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
+from steelyard.model.readings import ArmTotals, EpochTotals
 from validation.worlds.world import Bools, Floats
 
 Ints = NDArray[np.int64]

@@ -18,7 +18,7 @@ from typing import NoReturn
 import typer
 
 from steelyard import __version__
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.model.errors import SteelyardError, UsageError
 
 INTERRUPTED = 130
 
@@ -73,7 +73,7 @@ def _wanted(arguments: list[str]) -> tuple[str, ...]:
 
 
 for _name in _wanted(sys.argv):
-    importlib.import_module(f"steelyard.cli.{_name}").register(app)
+    importlib.import_module(f"steelyard.cli.commands.{_name}").register(app)
 
 
 def main() -> None:

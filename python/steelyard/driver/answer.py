@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard import _core
-from steelyard.units import NS_PER_S, NS_PER_US
+from steelyard.model.units import NS_PER_S, NS_PER_US
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 

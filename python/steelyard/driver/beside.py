@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from steelyard.driver.target import Target
 from steelyard.engines.account import Account
-from steelyard.engines.postgres.placement import pin
-from steelyard.errors import DriverError
+from steelyard.engines.postgres.processes.placement import pin
+from steelyard.model.errors import DriverError
 
 
 def allowed_processors() -> tuple[int, ...]:

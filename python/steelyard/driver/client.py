@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
-from steelyard.engines.undisturbed import undisturbed
-from steelyard.errors import DriverError
+from steelyard.engines.defer_signals import undisturbed
+from steelyard.model.errors import DriverError
 
 _GOODBYE_SECONDS = 10.0
 _CANCEL_SECONDS = 3.0

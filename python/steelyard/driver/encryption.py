@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
 
 VERSIONS = ("TLSv1.2", "TLSv1.3")
 _OLD_VERSIONS = ("TLSv1", "TLSv1.1")

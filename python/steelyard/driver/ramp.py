@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.driver.answer import summarize
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
 
 STEPS = 10
 MOST_STEPS = 1000

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from steelyard.driver.encryption import Tls, read_tls
 from steelyard.driver.plan import DriveArm
-from steelyard.errors import DriverError, UsageError
-from steelyard.units import NS_PER_S
+from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.units import NS_PER_S
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn

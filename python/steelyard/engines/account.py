@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import EngineError
+from steelyard.model.errors import EngineError
 
 PREFERRED = ("postgres", "nobody")
 

@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.errors import EngineError
+from steelyard.model.errors import EngineError
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from steelyard.engines.engine import (
     Slot,
     TreeUse,
 )
-from steelyard.errors import EngineError, ServerError, SteelyardError
+from steelyard.model.errors import EngineError, ServerError, SteelyardError
 
 NOOP_IDENTITY = Identity(
     kind="noop",

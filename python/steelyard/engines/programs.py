@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from steelyard.engines.account import Account
-from steelyard.errors import EngineError
+from steelyard.model.errors import EngineError
 
 CLEAN_ENVIRONMENT: Mapping[str, str] = {
     # No PG* variable, no locale and no time zone of the caller may reach a cluster: initdb would

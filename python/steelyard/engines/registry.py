@@ -24,10 +24,10 @@ from typing import IO, Self
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, entries
+from steelyard.engines.defer_signals import undisturbed
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.remains import remove_servers
-from steelyard.engines.undisturbed import undisturbed
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.processes.remains import remove_servers
+from steelyard.model.errors import EngineError
 
 OWNER_FILE = "owner.json"
 

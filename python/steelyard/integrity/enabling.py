@@ -13,11 +13,11 @@ from typing import Any
 
 from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
-from steelyard.engines.postgres.control import CONTROL_FILE
-from steelyard.errors import UsageError
-from steelyard.integrity.cluster_state import ClusterState, look_at
+from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity.drill.cost import Cost, last_cost
-from steelyard.integrity.scrub import Asked, scan_asked
+from steelyard.integrity.scrub.cluster_state import ClusterState, look_at
+from steelyard.integrity.scrub.scrub import Asked, scan_asked
+from steelyard.model.errors import UsageError
 
 SAMPLE_BYTES = 1 << 30
 WRITTEN_BYTES = 128 << 20

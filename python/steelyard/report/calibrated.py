@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.model.units import NS_PER_S, format_duration, format_percent
 from steelyard.report.words import digits_for, estimate, finite, interval, ordinal
 from steelyard.study.study import Study, Weight
-from steelyard.units import NS_PER_S, format_duration, format_percent
 
 Facts = Mapping[str, Any]
 _MATTERS = 0.05

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import RecordError
+from steelyard.model.errors import RecordError
 from steelyard.report.grid import Grid, consequence_grids, recovery_grid
 
 Facts = Mapping[str, Any]

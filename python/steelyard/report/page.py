@@ -11,8 +11,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from steelyard.errors import StudyError
-from steelyard.readings.record import Record
+from steelyard.model.errors import StudyError
+from steelyard.record.record import Record
 from steelyard.report import builds, surroundings, tables, words
 from steelyard.report.calibrated import calibration
 from steelyard.report.charts.drawing import HALF, NARROW, WIDE

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup, escape
 
-from steelyard.analysis.change_points import Segment
-from steelyard.errors import RecordError
+from steelyard.analysis.two_samples.change_points import Segment
+from steelyard.foreign.judgement.judgement import Judgement
+from steelyard.foreign.judgement.level_steps import steps_of
+from steelyard.model.errors import RecordError
 from steelyard.report.charts.rows import HEIGHT, Level, draw_rows
 from steelyard.report.charts.strip import draw_strip
-from steelyard.verdict.judgement import Judgement
-from steelyard.verdict.level_steps import steps_of
 
 WIDTH = 920
 STRIP_HEIGHT = 150

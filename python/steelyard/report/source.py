@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import RecordError
-from steelyard.readings.record import Record
-from steelyard.readings.totals import slice_busy_ns
+from steelyard.model.errors import RecordError
+from steelyard.record.record import Record
+from steelyard.record.totals import slice_busy_ns
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.model.units import format_bytes, format_duration
 from steelyard.report.words import finite
-from steelyard.units import format_bytes, format_duration
 
 Facts = Mapping[str, Any]
 Rows = list[tuple[str, str]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from steelyard.model.units import NS_PER_US, format_duration, format_percent, percent_of_log
 from steelyard.report.charts.effect import quantile_name
 from steelyard.report.source import shown_epoch
 from steelyard.report.words import finite, interval, reading
-from steelyard.units import NS_PER_US, format_duration, format_percent, percent_of_log
 
 Facts = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.units import format_percent
+from steelyard.model.units import format_percent
 
 Facts = Mapping[str, Any]
 

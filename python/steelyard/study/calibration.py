@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard.errors import UsageError
+from steelyard.model.errors import UsageError
+from steelyard.model.units import NS_PER_MS, parse_percent
 from steelyard.study.study import Arm, Study, Weight
-from steelyard.units import NS_PER_MS, parse_percent
 
 LIGHTEST, HEAVIEST = 0.005, 0.5
 STALL_NS = 10 * NS_PER_MS

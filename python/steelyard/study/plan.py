@@ -10,8 +10,8 @@ import math
 import random
 from dataclasses import dataclass
 
+from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.study.study import Study
-from steelyard.units import NS_PER_MS, NS_PER_S
 
 FEWEST_EPOCHS = 10
 MOST_EPOCHS = 40

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from steelyard.errors import StudyError
+from steelyard.model.errors import StudyError
 from steelyard.study.study import Study
 
 Table = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from steelyard.units import format_duration, parse_duration, parse_percent
+from steelyard.model.units import format_duration, parse_duration, parse_percent
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.units import NS_PER_US
+from steelyard.model.units import NS_PER_US
 
 ROOT = Path("/")
 _UNLIMITED_BYTES = 1 << 60  # v1 prints the largest page-aligned number for "no limit"

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
 from steelyard.telemetry.disk import space
-from steelyard.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Identity, Instance, Nature, Settings, Slot
-from steelyard.engines.postgres.build import Build
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.engines.postgres.initdb import make_cluster
-from steelyard.engines.postgres.nature import examine
-from steelyard.engines.postgres.server import serving_pid
-from steelyard.engines.postgres.settings import refuse_settings
-from steelyard.errors import EngineError
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.build_defaults import examine
+from steelyard.engines.postgres.builds.settings_check import refuse_settings
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.initdb import make_cluster
+from steelyard.engines.postgres.life.server import serving_pid
+from steelyard.model.errors import EngineError
 
 
 class Postgres:

@@ -9,7 +9,6 @@ from pathlib import Path
 from steelyard._core import judge_page, page_checksum
 from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Spot, changed_blocks, plant
-from steelyard.integrity.drill.ground import Ground, require_ours
 from steelyard.integrity.drill.matrix import (
     ARMS,
     HANGS,
@@ -24,7 +23,8 @@ from steelyard.integrity.drill.matrix import (
 )
 from steelyard.integrity.drill.questions import WAYS, Answers, ask_all
 from steelyard.integrity.drill.rate import Rate
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.integrity.drill.test_cluster import Ground, require_ours
+from steelyard.integrity.scrub.scrub import Asked, scrub
 
 Say = Callable[[str], None]
 MOST_DRAWS = 200

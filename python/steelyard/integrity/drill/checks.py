@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard.engines.postgres.cluster import Cluster
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.programs import run
-from steelyard.errors import EngineError, ServerError
-from steelyard.integrity.drill.ground import Ground
 from steelyard.integrity.drill.questions import asked, statements
-from steelyard.integrity.scrub import Asked, scrub
+from steelyard.integrity.drill.test_cluster import Ground
+from steelyard.integrity.scrub.scrub import Asked, scrub
+from steelyard.model.errors import EngineError, ServerError
 
 _WRONG_BLOCK = re.compile(r'in file "([^"]*)", block \d+')
 """Of pg_checksums and of pg_basebackup alike."""

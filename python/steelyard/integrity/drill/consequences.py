@@ -14,13 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from steelyard.engines.engine import Settings
-from steelyard.engines.postgres.cluster import Cluster
-from steelyard.integrity.drill.faults import PAGE, PAGE_FAULTS, Spot, changed_blocks
-from steelyard.integrity.drill.ground import Ground, require_ours, rows_of
-from steelyard.integrity.drill.matrix import ARMS, settings_of
-from steelyard.integrity.drill.questions import statements
-from steelyard.integrity.drill.rate import Rate
-from steelyard.integrity.drill.witnesses import (
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.integrity.drill.damage_readers import (
     DONE,
     ERROR,
     NOTICING,
@@ -37,6 +32,11 @@ from steelyard.integrity.drill.witnesses import (
     read_standby,
     update_row,
 )
+from steelyard.integrity.drill.faults import PAGE, PAGE_FAULTS, Spot, changed_blocks
+from steelyard.integrity.drill.matrix import ARMS, settings_of
+from steelyard.integrity.drill.questions import statements
+from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.test_cluster import Ground, require_ours, rows_of
 
 Say = Callable[[str], None]
 FEARED = ("one bit in a row", "zeroed page", "torn page, 4 kB", "damaged header", "lost write")

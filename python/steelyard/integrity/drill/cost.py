@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import StudyError
+from steelyard.model.errors import StudyError
 from steelyard.study.read import read_study
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from steelyard._core import drill_names, fault_trials, kernels, scheme_cost, scheme_trials
 from steelyard.integrity.drill.faults import PAGE
-from steelyard.integrity.drill.ground import Ground
 from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.test_cluster import Ground
 from steelyard.integrity.enabling import SHIPPED_KERNEL
 
 Say = Callable[[str], None]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.engines.engine import Address
-from steelyard.errors import ServerError
+from steelyard.model.errors import ServerError
 
 WAYS = {
     "table": ("SET enable_indexscan = off; SET enable_bitmapscan = off; "

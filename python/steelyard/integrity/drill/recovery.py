@@ -12,11 +12,9 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings
-from steelyard.engines.postgres.control import CONTROL_FILE
-from steelyard.errors import ServerError
+from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.faults import PAGE, SECTOR, TORN, torn_between
-from steelyard.integrity.drill.ground import QUIET, Ground
 from steelyard.integrity.drill.matrix import (
     ARMS,
     HANGS,
@@ -31,7 +29,9 @@ from steelyard.integrity.drill.matrix import (
 )
 from steelyard.integrity.drill.questions import Answers, ask, ask_all, statements
 from steelyard.integrity.drill.rate import Rate
-from steelyard.integrity.wal import segment_begin
+from steelyard.integrity.drill.test_cluster import QUIET, Ground
+from steelyard.integrity.scrub.wal import segment_begin
+from steelyard.model.errors import ServerError
 
 Say = Callable[[str], None]
 XACT_FAULTS = ("one bit", "run of bits", "zeroed sector", "zeroed page", "lost write")

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.find import find_postgres
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import open_run
-from steelyard.errors import EngineError, SteelyardError, UsageError
 from steelyard.integrity.drill.cases import drill_files
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences, rates
 from steelyard.integrity.drill.cost import Cost, last_cost
 from steelyard.integrity.drill.faults import FAULTS
-from steelyard.integrity.drill.ground import PLACES, make_ground
 from steelyard.integrity.drill.matrix import Matrix
 from steelyard.integrity.drill.memory import (
     Verification,
@@ -26,6 +24,8 @@ from steelyard.integrity.drill.memory import (
 )
 from steelyard.integrity.drill.rate import Rate
 from steelyard.integrity.drill.recovery import drill_recovery
+from steelyard.integrity.drill.test_cluster import PLACES, make_ground
+from steelyard.model.errors import EngineError, SteelyardError, UsageError
 
 Say = Callable[[str], None]
 PARTS = ("memory", "consequences", "recovery", "files")

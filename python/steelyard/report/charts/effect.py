@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from steelyard.model.units import NS_PER_US, format_duration, format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.words import finite, reading
-from steelyard.units import NS_PER_US, format_duration, format_percent
 
 _ROW = 46
 _TOP = 20

@@ -7,12 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from steelyard.model.units import percent_of_log
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis, epoch_ticks
 from steelyard.report.source import shown_epoch
 from steelyard.report.words import finite, reading
-from steelyard.units import percent_of_log
 
 _HEIGHT = 290
 _FOOT = 40

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
+from steelyard.model.units import format_duration
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, Log
-from steelyard.units import format_duration
 
 _HEIGHT = 270
 _TOP = 22

@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from steelyard.model.units import format_percent, percent_of_log
 from steelyard.report.charts.drawing import Drawing, number
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.words import finite
-from steelyard.units import format_percent, percent_of_log
 
 PERCENT_LEFT = 58
 """Room for the labels of a percent axis."""

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from markupsafe import Markup
 
+from steelyard.model.units import format_duration
 from steelyard.report.charts.drawing import Drawing, number
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.source import SliceDot
-from steelyard.units import format_duration
 
 MOST_DOTS = 5_000
 _KEPT_ENDS = 40

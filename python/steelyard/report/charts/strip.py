@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
 from steelyard.report.words import better_side, finite, reading, sentence
-from steelyard.units import format_percent
 
 _HEIGHT = 132
 _WIDE_CHARACTER = 8.4

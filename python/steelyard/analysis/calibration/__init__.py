@@ -1,0 +1,1 @@
+"""Known weights, and the evidence against the balance."""

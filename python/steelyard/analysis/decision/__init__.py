@@ -1,0 +1,1 @@
+"""The exact test, its looks and its sets."""

@@ -1,0 +1,184 @@
+"""Reads an epoch: one log ratio of an arm against the control, from totals over its slices.
+
+d = ln(ΣN₁/ΣT₁) − ln(ΣN₀/ΣT₀). Totals, because they are the ratio of the work done: with stalls in
+5 % of one arm's slices (truth −4.08 %) a 10 % trimmed mean of block ratios reads −1.25, the mean of
+block logs −8.13, totals −4.16. Errors, timeouts, retries and stalls stay in as time without work.
+The trimmed reading stands beside as the "typical slice": a gap between the two is a finding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from steelyard.analysis.checks.autocorrelation import lag_one
+from steelyard.analysis.checks.carry_over import carry_over
+from steelyard.analysis.checks.littles_law import busy_share, uncharged_share
+from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
+
+TRIMMED_SHARE = 0.10
+"""Cut from either end of the sorted block log ratios for the typical slice."""
+COMPLETE = "complete"
+GEOMETRIC_MEAN = "geometric_mean"
+BLAMING = ("crashed: ", "could not start: ")
+"""Outcomes of an epoch that name arms, separated by commas, which could not start or survive."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReading:
+    """One replicate: the log ratio of one arm to the control in one epoch, and its company.
+
+    Every mapping goes from arm name to that arm's number, for the two arms of the contrast.
+    """
+
+    epoch: int
+    slots: Mapping[str, int]
+    start_order: tuple[str, ...]
+    d: float
+    """ln(arm ÷ control) of the metric; ±∞ where one arm did no work, NaN where neither did."""
+    typical_d: float = math.nan
+    throughput: Mapping[str, float] = field(default_factory=dict)
+    """Transactions per second of loaded time."""
+    blocks: int = 0
+    carry_over: float = math.nan
+    """How much more the arm than the control changes (log) when it follows another arm."""
+    block_autocorrelation: float = math.nan
+    busy_share: Mapping[str, float] = field(default_factory=dict)
+    """Σ latency ÷ Σ time under load: Little's law, near 1 in a closed loop."""
+    uncharged_share: Mapping[str, float] = field(default_factory=dict)
+    """Time after the bell that no client was charged with, ÷ time of the slices: near 0."""
+    attempted: Mapping[str, int] = field(default_factory=dict)
+    """Transactions completed, failed and retried."""
+    failed: Mapping[str, int] = field(default_factory=dict)
+    """Transactions failed or retried."""
+    capped: Mapping[str, int] = field(default_factory=dict)
+    """Clients that were not back at the border's cap."""
+    clients: Mapping[str, int] = field(default_factory=dict)
+    """Clients of an arm."""
+    slices: Mapping[str, int] = field(default_factory=dict)
+    """Slices kept."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Slices dropped for an arm-blind cause seen between slices."""
+    outcome: str = COMPLETE
+
+
+def read_epoch(
+    totals: EpochTotals,
+    arm: str,
+    control: str,
+    metric: str,
+) -> EpochReading:
+    """The reading of one epoch for one contrast.
+
+    `metric` is "throughput", "latency_mean" or "geometric_mean".
+    """
+    both = {name: totals.arms[name] for name in (control, arm)}
+    ratios = block_log_ratios(both[arm], both[control], metric)
+    return EpochReading(
+        epoch=totals.epoch,
+        slots=dict(totals.slots),
+        start_order=tuple(totals.start_order),
+        d=epoch_log_ratio(totals, arm, control, metric),
+        typical_d=typical(ratios),
+        throughput={name: one.throughput for name, one in both.items()},
+        blocks=len(ratios),
+        carry_over=carry_over(totals.arms, arm, control),
+        block_autocorrelation=lag_one(ratios),
+        busy_share={name: busy_share(one) for name, one in both.items()},
+        uncharged_share={name: uncharged_share(one) for name, one in both.items()},
+        attempted={k: v.transactions + v.failed + v.retries for k, v in both.items()},
+        failed={k: v.failed + v.retries for k, v in both.items()},
+        capped={k: v.capped for k, v in both.items()},
+        clients={k: v.clients for k, v in both.items()},
+        slices={k: len(v.slices) for k, v in both.items()},
+        dropped={k: v.dropped for k, v in both.items()},
+        outcome=totals.outcome,
+    )
+
+
+def blamed(outcome: str) -> frozenset[str]:
+    """The arms that an outcome says could not start or survive; empty for any other outcome, and
+    for one that names no arm: `crashed: on, off` and `could not start: off` do."""
+    for words in BLAMING:
+        if outcome.startswith(words):
+            names = [name.strip() for name in outcome.removeprefix(words).split(",")]
+            return frozenset(names if not any(" " in name for name in names) else ())
+    return frozenset()
+
+
+def epoch_log_ratio(totals: EpochTotals, arm: str, control: str, metric: str) -> float:
+    """ln(arm ÷ control) of the metric. An arm that could not start or survive did no work, however
+    much it did before; an epoch that failed for another reason, or of which no slice of an arm was
+    kept, has no ratio (NaN)."""
+    guilty = blamed(totals.outcome)
+    if totals.outcome != COMPLETE and not guilty & {arm, control}:
+        return math.nan
+    if any(totals.arms[name].dropped and not totals.arms[name].slices for name in (arm, control)):
+        return math.nan
+    works = [name not in guilty and totals.arms[name].transactions > 0 for name in (arm, control)]
+    return _log_ratio(totals.arms[arm], totals.arms[control], works, metric)
+
+
+def _log_ratio(arm: ArmTotals, control: ArmTotals, works: list[bool], metric: str) -> float:
+    """An arm without work has throughput 0 and infinite latency; without both, no ratio."""
+    if works == [False, False]:
+        return math.nan
+    if metric == GEOMETRIC_MEAN:
+        return _geometric_log_ratio(arm, control)
+    if works == [True, True]:
+        if metric == "throughput":
+            return math.log(arm.throughput) - math.log(control.throughput)
+        return math.log(arm.latency_mean_ns) - math.log(control.latency_mean_ns)
+    control_works = works[1]
+    return -math.inf if control_works == (metric == "throughput") else math.inf
+
+
+def _geometric_log_ratio(arm: ArmTotals, control: ArmTotals) -> float:
+    """ln of the ratio of geometric means: the mean of the log ratios of the times of the blocks,
+    and of a query that has several blocks first their mean, so that each query weighs the same.
+
+    A query that failed or was given up counts with the time that it took until then: a timeout
+    counts as its limit and is never dropped. NaN where no block has both arms.
+    """
+    of_control = {one.block: one for one in control.slices}
+    ratios: dict[str | int, list[float]] = {}
+    for one in arm.slices:
+        if one.block in of_control and not one.aside:
+            both = (max(one.busy_ns, 1), max(of_control[one.block].busy_ns, 1))
+            own = ratios.setdefault(one.script or one.block, [])
+            own.append(math.log(both[0]) - math.log(both[1]))
+    return float(np.mean([np.mean(own) for own in ratios.values()])) if ratios else math.nan
+
+
+def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[float]:
+    """Log ratio of each block in which both arms completed something, in order. For pictures, the
+    typical slice and the pilot only: blocks are not replicates and carry no interval."""
+    of_control = {one.block: one for one in control.slices if one.transactions > 0}
+    return [
+        log_metric(one, arm.clients, metric)
+        - log_metric(of_control[one.block], control.clients, metric)
+        for one in arm.slices
+        if one.transactions > 0
+        and one.block in of_control
+        and not (one.aside and metric == GEOMETRIC_MEAN)
+    ]
+
+
+def log_metric(one: SliceTotals, clients: int, metric: str) -> float:
+    """ln of a slice's throughput (transactions per ns) or mean latency (ns); it completed some."""
+    if metric == GEOMETRIC_MEAN:
+        return math.log(max(one.busy_ns, 1))
+    if metric == "throughput":
+        return math.log(clients * one.transactions / max(one.busy_ns, 1))
+    return math.log(max(one.latency_sum_ns, 1) / one.transactions)
+
+
+def typical(block_ratios: list[float]) -> float:
+    """Mean of the block log ratios without the largest and smallest tenth; NaN without blocks."""
+    if not block_ratios:
+        return math.nan
+    cut = int(TRIMMED_SHARE * len(block_ratios))
+    return float(np.mean(sorted(block_ratios)[cut : len(block_ratios) - cut]))

@@ -1,0 +1,111 @@
+"""Chooses which confidence sets a weighing is judged by at the point of its plan where it stands.
+
+At the first look: plain sign flips at .01. At N: at .04, balanced where the plan's slots were, with
+as many epochs either way. Interrupted: plain, at .04. Open-ended: the e-process at .01 after every
+epoch, and from N on also the sign-flip set at .04 of the first N epochs; a θ outside either is out.
+Below 8 epochs the t interval is shown for the eye.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.decision.e_process import e_process
+from steelyard.analysis.decision.equivalence import equivalence_set, equivalence_set_open
+from steelyard.analysis.decision.looks import CONFIDENCE, Stage, Terms
+from steelyard.analysis.decision.sign_flip import Floats, confidence_set
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.estimate import UNBOUNDED, Interval
+
+Assignment = tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingSets:
+    """The two sets that decide, on the log scale, and how they came about."""
+
+    stage: Stage
+    main: Interval
+    """Decides slower and faster; the one that is printed."""
+    equivalence: Interval
+    """Decides equivalence: must lie inside the margin."""
+    method: str
+    """"sign flips", "balanced sign flips", "e-process", "e-process and sign flips", "t"."""
+    level: float
+    """Confidence of `main` by itself; the nominal confidence of the whole plan is .95."""
+    k: int = 0
+    group: int = 0
+
+
+def judging_sets(
+    d: Floats, terms: Terms, stage: Stage, assignment: Assignment | None = None
+) -> JudgingSets:
+    """The sets for the log ratios of the usable epochs, shape (n,), no NaN.
+
+    `assignment[i]`: in which of two slots the arm stood; None with other numbers of slots.
+    """
+    if stage is Stage.TOO_FEW:
+        return JudgingSets(stage, t_interval(d, CONFIDENCE), UNBOUNDED, "t", CONFIDENCE)
+    if terms.open_ended:
+        return _open_sets(d, terms, stage, assignment)
+    alpha = terms.alphas[0] if stage is Stage.FIRST else terms.alphas[1]
+    return _flip_sets(d, alpha, stage, assignment if stage is Stage.LAST else None)
+
+
+def _flip_sets(d: Floats, alpha: float, stage: Stage, assignment: Assignment | None) -> JudgingSets:
+    main = confidence_set(d, alpha, assignment)
+    return JudgingSets(
+        stage=stage,
+        main=main.interval,
+        equivalence=equivalence_set(d, alpha, assignment).interval,
+        method="balanced sign flips" if main.balanced else "sign flips",
+        level=1 - alpha,
+        k=main.k,
+        group=main.group,
+    )
+
+
+def _open_sets(d: Floats, terms: Terms, stage: Stage, assignment: Assignment | None) -> JudgingSets:
+    first, last = terms.alphas
+    process = e_process(d, terms.s0)
+    main, inner = process.confidence_set(first), equivalence_set_open(process, first)
+    if len(d) < terms.epochs:
+        return JudgingSets(stage, main, inner, "e-process", 1 - first)
+    planned = assignment[: terms.epochs] if assignment is not None else None
+    flips = _flip_sets(d[: terms.epochs], last, stage, planned)
+    return JudgingSets(
+        stage=stage,
+        main=_both(main, flips.main),
+        # Each rule for equivalence keeps its own level, so either may speak: the narrower one.
+        equivalence=min(inner, flips.equivalence, key=lambda one: one.width),
+        method="e-process and sign flips",
+        level=1 - first - last,
+        k=flips.k,
+        group=flips.group,
+    )
+
+
+def _both(one: Interval, other: Interval) -> Interval:
+    """The intersection; where there is none (an event of probability ≤ α), the hull."""
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    if low <= high:
+        return Interval(low, high)
+    return Interval(min(one.low, other.low), max(one.high, other.high))
+
+
+def centre(d: Floats, main: Interval) -> float:
+    """The estimate: the mean of d.
+
+    Where an arm did no work in an epoch that mean is infinite, or none; then the mean of the epochs
+    in which both worked stands in, drawn into the set, which does count the others.
+    """
+    finite = d[np.isfinite(d)]
+    if len(finite) == 0:
+        return float(d[0])
+    return (
+        min(max(float(np.mean(finite)), main.low), main.high)
+        if len(finite) < len(d)
+        else float(np.mean(d))
+    )

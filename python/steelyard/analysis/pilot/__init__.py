@@ -1,0 +1,1 @@
+"""How slice length, warm-up and placement are chosen."""

@@ -1,0 +1,127 @@
+"""Finds level steps in a series: where it went over to another level, and came back.
+
+Segments of constant mean that minimise Σ(x − level)² + penalty × steps, found exactly by PELT
+(Killick, Fearnhead & Eckley, JASA 107 (2012) 1590) in the library `ruptures` (Truong, Oudre &
+Vayatis, Signal Processing 167 (2020) 107299). The noise is taken from the differences of
+neighbours, which steps and storms do not swell. Whether there is a step at all is asked of the
+series with its peaks cut to 3 sd, or rare spikes would count as steps; where the steps are is then
+read from the series itself, and a segment must differ from its neighbours in its median too.
+
+Long series are thinned to the means of 2,000 batches, so that 10⁶ rows take a second. A segment has
+at least 4 rows: what is shorter is an outlier. The penalty is set by simulation: of independent
+rows 1–3 % show a step that is not there. Rows that depend on each other do wander, and from 200
+rows on the noise is raised accordingly; with fewer that cannot be told from steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.analysis.decision.sign_flip import Floats
+
+MOST_POINTS = 2_000
+SHORTEST = 4
+FEWEST_ROWS = 3 * SHORTEST
+PENALTY = 4.0
+"""In units of noise variance × ln(number of points)."""
+CUT = 3.0
+LEAST_STRENGTH = 2.0
+LONG = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows first … last, counted from 0, on one level."""
+
+    first: int
+    last: int
+    level: float
+    """Mean of the series there (a natural log where the series is one)."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.last - self.first + 1
+
+
+def segments_of(series: Floats) -> tuple[Segment, ...]:
+    """The segments of a series in its order, shape (n,), finite; one segment where there is no
+    step, or with fewer than 12 rows."""
+    rows = len(series)
+    edges = _edges(rows, MOST_POINTS)
+    borders = _borders(thinned(series)) if rows >= FEWEST_ROWS else []
+    rims = [0, *(int(edges[border]) for border in borders), rows]
+    return tuple(
+        Segment(low, high - 1, float(np.mean(series[low:high]))) for low, high in pairwise(rims)
+    )
+
+
+def thinned(series: Floats, most: int = MOST_POINTS) -> Floats:
+    """The series, or the means of `most` batches of consecutive rows where it is longer."""
+    edges = _edges(len(series), most)
+    means: Floats = np.add.reduceat(series, edges[:-1]) / np.diff(edges)
+    return means
+
+
+def _edges(rows: int, most: int) -> NDArray[np.int64]:
+    count = min(rows, most)
+    return np.array([rows * i // count for i in range(count + 1)], dtype=np.int64)
+
+
+def _borders(points: Floats) -> list[int]:
+    """The points at which another level begins; empty where there is no step."""
+    noise = _noise(points)
+    if noise == 0:
+        return []
+    middle = float(np.median(points))
+    cut = np.clip(points, middle - CUT * noise, middle + CUT * noise)
+    sturdy = _pelt(cut / noise)
+    return (_confirmed(points, _pelt(points / noise), noise) or sturdy) if sturdy else []
+
+
+def _pelt(points: Floats) -> list[int]:
+    """Where segments begin in points of unit noise, but the first."""
+    from ruptures import KernelCPD  # type: ignore[import-untyped]
+
+    search = KernelCPD(kernel="linear", min_size=SHORTEST).fit(points.reshape(-1, 1))
+    return [int(end) for end in search.predict(pen=PENALTY * math.log(len(points)))[:-1]]
+
+
+def _confirmed(points: Floats, borders: list[int], noise: float) -> list[int]:
+    """The borders without those, weakest first, across which the medians hardly differ."""
+    left = list(borders)
+    while left:
+        rims = [0, *left, len(points)]
+        parts = [points[low:high] for low, high in pairwise(rims)]
+        strengths = [_strength(one, other) / noise for one, other in pairwise(parts)]
+        weakest = int(np.argmin(strengths))
+        if strengths[weakest] >= LEAST_STRENGTH:
+            break
+        del left[weakest]
+    return left
+
+
+def _strength(one: Floats, other: Floats) -> float:
+    """Difference of two medians in units of its standard error for noise of 1 (Gaussian)."""
+    error = math.sqrt(math.pi / 2 * (1 / len(one) + 1 / len(other)))
+    return abs(float(np.median(one)) - float(np.median(other))) / error
+
+
+def _noise(points: Floats) -> float:
+    """Standard deviation between steps; in long series raised where neighbours are alike."""
+    noise = _spread(points[1:] - points[:-1])
+    if len(points) < LONG or noise == 0:
+        return noise
+    # AR(1): var(x_t − x_{t−2}) ÷ var(x_t − x_{t−1}) = 1 + φ; white noise has 1.
+    phi = min(max((_spread(points[2:] - points[:-2]) / noise) ** 2 - 1, 0.0), 0.9)
+    return noise / math.sqrt(1 - phi) * math.sqrt((1 + phi) / (1 - phi))
+
+
+def _spread(differences: Floats) -> float:
+    """Standard deviation of the values whose differences these are, from their median size."""
+    return float(np.median(np.abs(differences))) / 0.6745 / math.sqrt(2)

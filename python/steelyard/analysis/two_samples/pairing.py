@@ -1,0 +1,68 @@
+"""Asks whether rows of two arms belong together: their rank correlation, and if they are sorted.
+
+Pairing removes what both arms of a row suffered together. Where they share nothing it costs half
+the degrees of freedom, and that is little: an interval is 8 % wider with 10 rows, 2 % with 30. Not
+pairing rows that do share something costs far more, and rows that oppose each other make an
+unpaired interval too narrow. So rows that stand beside each other are paired, whatever their
+correlation: the choice needs no look at the numbers, and the correlation says what it gained.
+
+Spearman, American Journal of Psychology 15 (1904) 72; its interval: Bonett & Wright, Psychometrika
+65 (2000) 23.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import Floats
+
+FEWEST_ROWS = 5
+"""With fewer rows no correlation can be told from none."""
+_Z95 = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """A correlation of rows with its 95 % interval; NaN where there are too few or no spread."""
+
+    value: float
+    low: float
+    high: float
+    rows: int
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one at all."""
+        return not math.isnan(self.value)
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is told from zero."""
+        return self.known and (self.low > 0 or self.high < 0)
+
+
+def rank_correlation(one: Floats, other: Floats) -> Correlation:
+    """Spearman's correlation of rows, shapes (n,)."""
+    n = len(one)
+    if n < FEWEST_ROWS or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return Correlation(math.nan, math.nan, math.nan, n)
+    from scipy.stats import rankdata
+
+    value = float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
+    value = min(max(value, -1.0), 1.0)
+    bounded = min(max(value, -0.9999), 0.9999)
+    half = _Z95 * math.sqrt((1 + bounded**2 / 2) / (n - 3))
+    centre = math.atanh(bounded)
+    return Correlation(value, math.tanh(centre - half), math.tanh(centre + half), n)
+
+
+def is_sorted(values: Floats) -> bool:
+    """Whether values rise or fall throughout: then their order is not that of measuring.
+
+    Five independent values are sorted by chance in 2 of 120 cases, eight in 2 of 40,320.
+    """
+    steps = np.diff(values)
+    return len(values) >= FEWEST_ROWS and bool((steps >= 0).all() or (steps <= 0).all())

@@ -1,0 +1,47 @@
+"""Measures a straight drift over the order of the rows, robust to storms.
+
+The median of the slopes between all pairs of replicates (Theil 1950), with its rank interval (Sen,
+JASA 63 (1968) 1379), widened where what is left after the line still depends on its neighbours. A
+drift counts where the 99 % interval does not hold zero and it is larger than what is asked about.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.two_samples.replicates import batch_means, likely_stretch
+
+CONFIDENCE = 0.99
+FEWEST_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The change over all rows on the straight line, from first to last, with its interval."""
+
+    change: float
+    low: float
+    high: float
+
+    def beyond(self, margin: float) -> bool:
+        """Whether it is told from zero and larger than `margin` (same unit)."""
+        return not self.low <= 0 <= self.high and abs(self.change) > margin
+
+
+def trend_of(series: Floats) -> Trend:
+    """The drift of a series in its order, shape (n,), finite; NaN with fewer than 8 rows."""
+    if len(series) < FEWEST_ROWS:
+        return Trend(math.nan, -math.inf, math.inf)
+    from scipy.stats import theilslopes
+
+    means = batch_means(series)
+    at = np.arange(len(means), dtype=np.float64)
+    slope, intercept, low, high = (float(x) for x in theilslopes(means, at, CONFIDENCE))
+    stretch = likely_stretch(means - intercept - slope * at)
+    reach = len(means) - 1
+    ends = (slope - stretch * (slope - low), slope + stretch * (high - slope))
+    return Trend(slope * reach, ends[0] * reach, ends[1] * reach)

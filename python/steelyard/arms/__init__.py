@@ -1,1 +1,0 @@
-"""The treatments, and the proof that they differ only where declared."""

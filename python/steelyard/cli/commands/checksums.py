@@ -1,0 +1,93 @@
+"""`steelyard checksums`: says what turning checksums on takes on a cluster, and then costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from steelyard.integrity.enabling import Enabling
+
+Cluster = Annotated[Path, typer.Argument(metavar="PGDATA", help="A data directory.")]
+Place = Annotated[
+    Path | None,
+    typer.Option(
+        "--measure-in", metavar="DIR", help="Write 128 MB here for the rate; the cache without."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("checksums")(checksums)
+
+
+def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False) -> None:
+    """Say how long `pg_checksums --enable` would take, how to avoid that, and what they cost.
+
+    Nothing is changed: it prints. Exit status 3: files could not be read, and it takes longer.
+    """
+    from steelyard.integrity.enabling import enabling
+
+    found = enabling(pgdata, place=measure_in)
+    typer.echo(json.dumps(found.to_json()) if as_json else render(found))
+    if found.exit_status:
+        raise SystemExit(found.exit_status)
+
+
+def render(found: Enabling) -> str:
+    """The whole advice, ready to print."""
+    from steelyard.cli.views.scrubbed import not_read
+    from steelyard.integrity.drill.cost import cost_words
+    from steelyard.integrity.scrub.cluster_state import Life
+    from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+
+    layout, life = found.state.layout, found.state.life
+    least_of = "at least " if found.denied else ""
+    lines = [
+        f"{found.path}: PostgreSQL {layout.major}, {life.value}, "
+        f"{least_of}{format_bytes(found.bytes)} of pages in {found.files} files"
+    ]
+    lines += not_read(found.denied)
+    if found.denied:
+        lines.append("  what follows leaves it out: run as the cluster's account, or as root")
+    if layout.checksums:
+        lines.append("checksums are on already; `steelyard scrub` verifies them")
+    else:
+        least, most = (format_duration(s * NS_PER_S) for s in found.seconds)
+        lines += [
+            f"pg_checksums --enable: about {least} to {most} of downtime, and the stop and start",
+            f"  measured: one thread reads and sums {format_bytes(found.read_bytes_per_s)}/s, "
+            f"the disk takes {format_bytes(found.write_bytes_per_s)}/s synced",
+            "  no bounds: it reads 8 kB at a time, and what is cached now was measured cached",
+        ]
+        if not found.same_disk:
+            lines.append("  writing was measured on another disk: --measure-in DIR names one on it")
+        if life in (Life.RUNNING, Life.POSSIBLY, Life.CRASHED):
+            lines.append("  the server must be shut down cleanly first")
+        lines += [
+            "without that downtime, by a standby:",
+            "  1. make a standby (pg_basebackup -R), let it catch up, and stop it",
+            "  2. pg_checksums --enable -D STANDBY; keep the primary's log that long "
+            "(a replication slot, or wal_keep_size)",
+            "  3. start it, let it catch up, and switch over: seconds",
+            "  4. make the old primary a standby anew from it, not by pg_rewind",
+        ]
+    if found.hints_logged:
+        lines.append("write-ahead log: no growth; wal_log_hints is on, so hint bits are logged now")
+    else:
+        lines += [
+            "write-ahead log: a page whose hint bits are set first after a checkpoint is logged "
+            "whole, once until the next;",
+            f"  at most {format_bytes(found.bytes)} between two checkpoints, if every page was "
+            "written and then first read;",
+            "  wal_log_hints = on causes the same growth without checksums, to try it out",
+        ]
+    lines.append(f"afterwards: {cost_words(found.cost)}")
+    if found.cost is not None:
+        lines.append(f"  by {found.cost.record}, verdict {found.cost.verdict}")
+    return "\n".join(lines)

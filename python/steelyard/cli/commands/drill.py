@@ -1,0 +1,122 @@
+"""`steelyard drill`: plants faults in clusters of its own, and shows which check notices them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.model.errors import UsageError
+
+Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
+AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
+Copies = Annotated[
+    int, typer.Option(min=1, max=200, help="Times that a fault is planted on a whole server.")
+]
+Trials = Annotated[int, typer.Option(min=1, help="Times that a fault is planted in memory.")]
+Faults = Annotated[
+    list[str] | None, typer.Option("--fault", metavar="NAME", help="Only these; all without.")
+]
+Places = Annotated[
+    list[str] | None,
+    typer.Option("--place", metavar="NAME", help="heap, index, TOAST, FSM, VM; all without."),
+]
+Recovery = Annotated[
+    int, typer.Option(min=0, help="Times for each fault of a crash, pg_xact or the log.")
+]
+Consequences = Annotated[
+    int, typer.Option(min=0, help="Times for each fault on a standby, in a backup, in a dump.")
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--part", metavar="NAME", help="memory, consequences, recovery, files; all without."
+    ),
+]
+Algorithms = Annotated[
+    bool, typer.Option("--algorithms", help="Compare ways to verify a page: speed and misses.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed plants the same faults.")]
+PageFile = Annotated[
+    Path | None, typer.Option("-o", "--page", metavar="FILE.html", help="Write it as one page.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("drill")(drill)
+
+
+def drill(
+    version: Version = "18",
+    account: AsUser = None,
+    copies: Copies = 20,
+    trials: Trials = 1_000_000,
+    fault: Faults = None,
+    place: Places = None,
+    part: Parts = None,
+    recovery: Recovery = 20,
+    consequences: Consequences = 3,
+    algorithms: Algorithms = False,
+    seed: Seed = 1,
+    page: PageFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what checksums catch and what they miss, on clusters that are made for it and removed.
+
+    Takes half an hour and more; fewer --copies, --recovery and --trials, or one --part, take less.
+    Ctrl-C and SIGTERM end it with what was seen by then.
+    """
+    from steelyard.cli.views.drilled import render, render_algorithms
+    from steelyard.integrity.drill import story
+    from steelyard.integrity.drill.faults import FAULTS
+    from steelyard.integrity.drill.rate import interval
+    from steelyard.integrity.drill.test_cluster import PLACES
+    from steelyard.record.environment import machine
+    from steelyard.report.drilled import write_page
+
+    if page is not None:
+        _require_writable(page)
+    asked = story.Asked(
+        version=version,
+        account=account,
+        copies=copies,
+        trials=trials,
+        faults=fault or FAULTS,
+        places=place or PLACES,
+        recovery=recovery,
+        consequences=consequences,
+        parts=part or story.PARTS,
+        seed=seed,
+    )
+    ended_by = None
+    if algorithms:
+        ways = story.algorithms(asked, _say)
+        compared = [way.to_json() for way in ways]
+        facts = {"seed": seed, "machine": machine(), "algorithms": compared}
+        words = render_algorithms(facts)
+    else:
+        seen = story.drill(asked, _say)
+        facts, ended_by = seen.to_json(), seen.ended_by
+        words = render(facts)
+    typer.echo(json.dumps(facts) if as_json else words)
+    if page is not None:
+        write_page(words, facts, page, interval)
+    if ended_by is not None:
+        raise ended_by
+
+
+def _require_writable(page: Path) -> None:
+    """Said now and not after half an hour. UsageError: the page could not be written."""
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise UsageError(
+            f'could not write "{page}"', hint="Name a file in a directory that can be written to."
+        )
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,204 @@
+"""`steelyard judge`: says what numbers that came from elsewhere support."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from steelyard.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.foreign.comparison import NamedSheet
+    from steelyard.foreign.recorded import Recorded
+    from steelyard.foreign.source import Source
+
+ORDERS = ("random", "alternating", "sequential", "unknown")
+STANDARD_INPUT = "-"
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ARM=]FILE...",
+        help="One file with all arms, or a file an arm; several of one arm are repetitions. "
+        "-: standard input.",
+    ),
+]
+Control = Annotated[
+    str | None, typer.Option(help="The arm to compare with; the first one without.")
+]
+MetricName = Annotated[
+    str | None, typer.Option(help="Which metric, or what the numbers are: tps, latency, ...")
+]
+Unit = Annotated[str | None, typer.Option(help="Of the numbers: s, ms, tps, NOPM, ...")]
+Direction = Annotated[
+    bool | None,
+    typer.Option(
+        "--higher-is-better/--lower-is-better",
+        help="Where neither metric nor unit tell.",
+        show_default=False,
+    ),
+]
+Paired = Annotated[
+    bool | None,
+    typer.Option(
+        "--paired/--unpaired",
+        help="Compare row by row, or not; found out without.",
+        show_default=False,
+    ),
+]
+Ordered = Annotated[str | None, typer.Option(help=f"How arms were measured: {', '.join(ORDERS)}.")]
+Margin = Annotated[str, typer.Option(help="A smaller change does not matter.")]
+Clients = Annotated[
+    float | None, typer.Option(min=1, help="Clients of a closed loop, for Little's law.")
+]
+ColumnRoles = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ROLE=NAME", help="arm, value, order, block or clients of a table."),
+]
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="csv, json, hyperfine, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
+        "hammerdb; found by content without.",
+    ),
+]
+Picture = Annotated[
+    Path | None, typer.Option("-o", "--picture", metavar="FILE.svg", help="Draw it as SVG.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("judge")(judge)
+
+
+def judge(
+    files: Files,
+    control: Control = None,
+    metric: MetricName = None,
+    unit: Unit = None,
+    higher_is_better: Direction = None,
+    paired: Paired = None,
+    order: Ordered = None,
+    margin: Margin = "1%",
+    clients: Clients = None,
+    column: ColumnRoles = None,
+    form: Form = None,
+    picture: Picture = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge numbers from elsewhere: what they support, by the rules of a weighing.
+
+    CSV (a column an arm, or a column that names it), JSON, output and logs of pgbench, results of
+    HammerDB, exports of hyperfine. A record of Steelyard's own is shown as its plan judged it.
+    """
+    from steelyard.foreign.comparison import Asked, compare
+    from steelyard.foreign.formats import recorded_of
+    from steelyard.foreign.judgement.judge_numbers import judge_numbers
+    from steelyard.foreign.series import Order
+
+    if order is not None and order not in ORDERS:
+        raise UsageError(f'unrecognized order: "{order}"', hint=f"Accepted: {', '.join(ORDERS)}.")
+    delta = _margin(margin)
+    sources = _sources(files)
+    if len(sources) == 1 and (recorded := recorded_of(sources[0][1], form)) is not None:
+        given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
+        _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)
+        return
+    asked = Asked(control, metric, unit, higher_is_better, Order(order) if order else None, clients)
+    sheets = _sheets(sources, form, column or [])
+    judgement = judge_numbers(compare(sheets, asked), delta, paired)
+    if picture is not None:
+        from steelyard.report.picture import write_picture
+
+        write_picture(judgement, picture)
+    facts = judgement.to_json()
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    from steelyard.cli.commands.asking import terminal_width
+    from steelyard.cli.views.judged import render_judgement
+
+    sentences = [contrast.sentence() for contrast in judgement.contrasts]
+    rows = {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms}
+    typer.echo(render_judgement(facts, sentences, rows, terminal_width()))
+    if picture is not None:
+        typer.echo(f"\npicture  {picture}")
+
+
+def _margin(text: str) -> float:
+    from steelyard.model.units import parse_percent
+
+    try:
+        margin = parse_percent(text)
+    except ValueError:
+        margin = 0.0
+    if not 0 < margin < 1:
+        raise UsageError(f'invalid margin: "{text}"', hint="Accepted: 1%, 0.5%.")
+    return margin
+
+
+def _show_recorded(recorded: Recorded, asked: bool, as_json: bool) -> None:
+    """What the record says; UsageError where something else is asked of it."""
+    if asked:
+        raise UsageError(
+            f'"{recorded.source}" is a verdict of Steelyard: it is shown, not judged again',
+            detail="The plan of its weighing fixed metric, margin and looks beforehand.",
+            hint="Leave out all options but --json; `steelyard report RECORD` draws it.",
+        )
+    if as_json:
+        typer.echo(json.dumps(recorded.to_json()))
+        return
+    from steelyard.cli.commands.asking import terminal_width
+    from steelyard.cli.views.recorded import render_recorded
+
+    typer.echo(render_recorded(recorded, terminal_width()))
+
+
+def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:
+    """Each file's arm, where it is named, and its text."""
+    named = [_named(text) for text in files]
+    return [(arm, _source(path)) for arm, path in named]
+
+
+def _sheets(
+    sources: Sequence[tuple[str | None, Source]], form: str | None, columns: Sequence[str]
+) -> list[NamedSheet]:
+    from steelyard.foreign.formats import read_sheet
+
+    roles = {}
+    for text in columns:
+        role, found, name = text.partition("=")
+        if not found:
+            raise UsageError(f'invalid column: "{text}"', hint="Write --column ROLE=NAME.")
+        roles[role.strip()] = name
+    return [(arm, read_sheet(source, form, roles)) for arm, source in sources]
+
+
+def _named(text: str) -> tuple[str | None, str]:
+    """`arm=path`, unless a file is called so as a whole."""
+    arm, found, path = text.partition("=")
+    if not found or Path(text).exists():
+        return None, text
+    if not arm or not path:
+        raise UsageError(f'invalid file of an arm: "{text}"', hint="Write ARM=FILE.")
+    return arm, path
+
+
+def _source(path: str) -> Source:
+    from steelyard.foreign.source import MOST_BYTES, open_source, source_of
+
+    if path == STANDARD_INPUT:
+        return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
+    found = Path(path)
+    # A record is shown by its verdict.
+    verdict = found / "verdict.json"
+    return open_source(verdict if verdict.is_file() else found)

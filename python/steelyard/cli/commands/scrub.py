@@ -1,0 +1,109 @@
+"""`steelyard scrub`: reads every page of a cluster, and says which are damaged."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.model.errors import UsageError
+
+Cluster = Annotated[
+    Path, typer.Argument(metavar="PGDATA", help="A data directory, or a base backup.")
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, max=256, help="1 beside a running server, else up to 8.")
+]
+MaxRate = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RATE", help="A second, such as 200MB; 0: none. 100MB on a running server."
+    ),
+]
+BaseBackup = Annotated[
+    bool, typer.Option("--base-backup", help="It is a base backup: a directory, base.tar, .tar.gz.")
+]
+Crashed = Annotated[
+    bool, typer.Option("--crashed", help="No server runs there, although it looks like it.")
+]
+CatalogueFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--catalogue", metavar="FILE", help="Keep every block's LSN here; find lost writes by it."
+    ),
+]
+StateFile = Annotated[
+    Path | None,
+    typer.Option("--state", metavar="FILE", help="Remember what was read, to go on after an end."),
+]
+Server = Annotated[
+    str | None,
+    typer.Option(metavar="CONNINFO", help="Whom to ask for the names of damaged relations."),
+]
+Kernel = Annotated[
+    str | None, typer.Option(metavar="NAME", help="scalar, SSE2, AVX2, ...; the widest without.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("scrub")(scrub)
+
+
+def scrub(
+    pgdata: Cluster,
+    threads: Threads = None,
+    max_rate: MaxRate = None,
+    base_backup: BaseBackup = False,
+    crashed: Crashed = False,
+    catalogue: CatalogueFile = None,
+    state: StateFile = None,
+    server: Server = None,
+    kernel: Kernel = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read every page of a PostgreSQL 12 to 18 cluster, stopped or running, and find the damaged.
+
+    Nothing of the cluster is written. Exit status 1: damage was found; 3: files could not be read.
+    """
+    from steelyard._core import kernels
+    from steelyard.cli.views.scrubbed import Watching, render
+    from steelyard.integrity.scrub.scrub import Asked
+    from steelyard.integrity.scrub.scrub import scrub as do_scrub
+
+    if kernel is not None and kernel not in kernels():
+        raise UsageError(f'no kernel "{kernel}" here', hint=f"There are {', '.join(kernels())}.")
+    asked = Asked(
+        path=pgdata,
+        threads=threads,
+        max_rate=_rate(max_rate),
+        backup=base_backup,
+        crashed=crashed,
+        catalogue=catalogue,
+        state=state,
+        server=server,
+        kernel=kernel,
+    )
+    with Watching(sys.stderr) as watching:
+        outcome = do_scrub(asked, watching)
+    if as_json:
+        typer.echo(json.dumps(outcome.to_json()))
+    else:
+        typer.echo(render(outcome))
+    if outcome.exit_status:
+        raise SystemExit(outcome.exit_status)
+
+
+def _rate(text: str | None) -> float | None:
+    from steelyard.model.units import parse_bytes
+
+    if text is None:
+        return None
+    try:
+        return float(parse_bytes(text.removesuffix("/s")))
+    except ValueError as error:
+        raise UsageError(f"invalid rate: {error}") from None

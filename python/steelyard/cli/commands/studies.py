@@ -1,0 +1,42 @@
+"""`steelyard studies`: lists the built-in studies, or prints one to copy."""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+import typer
+
+from steelyard.model.errors import StudyError
+from steelyard.study.read import builtin_studies, read_study
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("studies")(studies)
+
+
+def studies(
+    name: str | None = typer.Argument(None, help="Print this study's TOML, to copy and change."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object on standard output."),
+) -> None:
+    """List the built-in studies, or print one to copy."""
+    known = builtin_studies()
+    if name is not None:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise StudyError(
+                f'unrecognized study: "{name}"',
+                detail=f"The built-in studies are {', '.join(known)}.",
+                hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            )
+        typer.echo(known[name].read_text(encoding="utf-8"), nl=False)
+        return
+    read = [read_study(each) for each in known]
+    if as_json:
+        facts = [{"name": s.name, "title": s.title, "question": s.question} for s in read]
+        typer.echo(json.dumps({"studies": facts}))
+        return
+    width = max(len(each) for each in known)
+    for study in read:
+        typer.echo(f"{study.name:<{width}}  {study.title}")

@@ -1,0 +1,151 @@
+"""Says what a scrub found: a line that grows on a terminal, then a list for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self, TextIO
+
+from steelyard.integrity.scrub.cluster_state import Life, format_lsn
+from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+
+MOST_SHOWN = 20
+NO_GUESSES = ("more than one bit", "cannot tell")
+"""What is known of a page, in place of what probably happened to it."""
+_EVERY_S = 0.2
+
+
+class Watching:
+    """One line on a terminal that says how far a scrub is; silent where there is none."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = stream.isatty()
+        self._began = self._last = time.monotonic()
+        self._width = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
+
+    def __call__(self, read: int, total: int, wrong: int, again: int) -> None:
+        """Show how far it is, some times a second."""
+        now = time.monotonic()
+        if not self._shown or now - self._last < _EVERY_S:
+            return
+        self._last = now
+        line = progress_line(read, total, wrong, again, now - self._began)
+        self._stream.write("\r" + line.ljust(self._width))
+        self._stream.flush()
+        self._width = max(self._width, len(line))
+
+
+def progress_line(read: int, total: int, wrong: int, again: int, seconds: float) -> str:
+    """`"1200 MB of 4096 MB, 29 %, 512 MB/s, 5.6 s left, 2 suspects"`."""
+    if again:
+        return f"looking again at {again} suspects, over 8 s and more"
+    rate = read / seconds if seconds > 0 else 0.0
+    parts = [f"{format_bytes(read)} of {format_bytes(total)}"]
+    parts.append(f"{100 * read / total:.0f} %" if total else "100 %")
+    parts.append(f"{format_bytes(rate)}/s")
+    if rate > 0 and total > read:
+        parts.append(f"{format_duration(round((total - read) / rate * NS_PER_S))} left")
+    if wrong:
+        parts.append(f"{wrong} suspects")
+    return ", ".join(parts)
+
+
+def render(outcome: Outcome) -> str:
+    """The whole answer, ready to print."""
+    layout = outcome.layout
+    rate = outcome.bytes / outcome.seconds if outcome.seconds else 0.0
+    lines = [
+        f"{outcome.path}: PostgreSQL {layout.major}, {outcome.life.value}, "
+        f"checksums {'on' if layout.checksums else 'off'}",
+        f"{outcome.blocks} blocks in {outcome.files} files, {format_bytes(outcome.bytes)} in "
+        f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
+    ]
+    lines += [f"note: {note}" for note in outcome.notes]
+    if outcome.transient:
+        lines.append(f"{outcome.transient} blocks were just being written: sound at a later look")
+    if outcome.vanished:
+        lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
+    lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MOST_SHOWN]]
+    lines += not_read(outcome.denied)
+    lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
+    if outcome.needs_replay:
+        what = {Life.CRASHED: "Starting it", Life.BACKUP: "Restoring it"}
+        lines.append(
+            f"  {what.get(outcome.life, 'Recovery')} replays the log, which writes these pages "
+            "anew; scrub it afterwards."
+        )
+    lines += _listed("damaged", outcome.bad, outcome.bad_blocks)
+    if not outcome.bad_blocks:
+        lines.append(
+            "no damage found" if not outcome.denied else "no damage found in what was read"
+        )
+    return "\n".join(lines)
+
+
+def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
+    """What could not be read and why; of many the first."""
+    lines = [f"not read: {path}: {reason}" for path, reason in denied[:MOST_SHOWN]]
+    if len(denied) > MOST_SHOWN:
+        lines.append(f"... and {len(denied) - MOST_SHOWN} more not read; --json lists them")
+    return lines
+
+
+def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
+    if not count:
+        return []
+    lines = ["", f"{title}: {count} block{'s' if count > 1 else ''}"]
+    for finding in findings[:MOST_SHOWN]:
+        lines += ["", *_told(finding)]
+    if count > MOST_SHOWN:
+        lines += ["", f"... and {count - min(MOST_SHOWN, len(findings))} more; --json lists them"]
+    return lines
+
+
+def _told(finding: Finding) -> list[str]:
+    from steelyard.integrity.scrub.advice import advice, look_sql
+
+    where = f"block {finding.block} of {finding.path}"
+    if finding.owner is not None:
+        owner = finding.owner
+        of = f" of {owner.of}" if owner.of else ""
+        where += f", {owner.relation}{of}"
+        where += f" in database {owner.database}" if owner.database else ""
+    lines = [f"  {where}: {reason_words(finding)}"]
+    if finding.guess:
+        guess = finding.guess if finding.guess in NO_GUESSES else f"probably {finding.guess}"
+        lines.append(f"    {guess}: {finding.guess_detail}")
+    lines.append(f"    LSN {format_lsn(finding.lsn)}, byte {finding.offset} of the file")
+    lines.append(f"    look: {look_sql(finding)}")
+    lines.append(f"    do: {advice(finding)}")
+    return lines
+
+
+def reason_words(finding: Finding) -> str:
+    """What is wrong, in words."""
+    return {
+        "checksum": f"checksum {finding.found} is stored, {finding.expected} is right for what is "
+        "there",
+        "header": "the server would refuse its header",
+        "not empty": "its header says that it is empty, and it is not",
+        "short": "the file ends within the page, or before it",
+        "unreadable": "the operating system could not read it",
+        "backwards": f"its LSN {format_lsn(finding.lsn)} is older than at an earlier scrub",
+        "missing segment": "blocks from here on are cut off from those behind them",
+    }[finding.reason]

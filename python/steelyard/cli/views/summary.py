@@ -1,0 +1,165 @@
+"""The verdict as a terminal shows it at the end: sentence, beam, cause, doubts, where to look."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.cli.views.beam import beam_lines
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.report.builds import default_lines, loads_line
+from steelyard.report.tables import amount, cause_rows
+from steelyard.report.words import MARKS, course, finite, reading, sentence, told, truth_words
+
+Facts = Mapping[str, Any]
+_INDENT = "  "
+_MOST_BEAM = 76
+_LEAST = 50
+_TIED = "\N{NO-BREAK SPACE}"
+
+
+def render_verdict(verdict: Facts, width: int) -> str:
+    """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
+    width = max(width, _LEAST)
+    blocks: list[list[str]] = []
+    contrasts = verdict.get("contrasts", [])
+    blocks += [ruling_lines(contrast, width) for contrast in contrasts]
+    blocks.append(_causes(verdict, width))
+    blocks.append(_builds(verdict, width))
+    blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
+    blocks.append(whereabouts(verdict))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def ruling_lines(contrast: Facts, width: int) -> list[str]:
+    """The verdict of one contrast, its own sentence, and the interval on the beam."""
+    said = str(contrast.get("sentence") or sentence(contrast))
+    word = str(contrast.get("verdict", "inconclusive"))
+    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *wrapped(told(contrast, said), width, "")]
+    margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
+    truth = truth_words(contrast)
+    lines += wrapped(f"It {truth}.", width, "") if truth else []
+    beam = beam_lines(contrast, margin, min(width - len(_INDENT), _MOST_BEAM))
+    return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in beam)]
+
+
+def _causes(verdict: Facts, width: int) -> list[str]:
+    causes = list(verdict.get("causes") or [])
+    contrasts = verdict.get("contrasts") or [{}]
+    lines: list[str] = []
+    for arm in dict.fromkeys(str(c.get("arm") or contrasts[0].get("arm")) for c in causes):
+        about = [c for c in causes if str(c.get("arm") or contrasts[0].get("arm")) == arm]
+        lines += _cause_table(str(contrasts[0].get("control")), arm, cause_rows(about), width)
+    return (
+        lines
+        + _queries(verdict, width)
+        + _work(verdict, width)
+        + _pages(verdict.get("pages"), width)
+    )
+
+
+def _queries(verdict: Facts, width: int) -> list[str]:
+    """A row a query, where each was a slice of its own."""
+    told: list[str] = []
+    for row in verdict.get("queries") or []:
+        values = [amount(row.get(f"{who}_ms"), "ms") for who in ("control", "arm")]
+        lost = sum(int(row.get(f"{who}_unfinished") or 0) for who in ("control", "arm"))
+        more = f" ({lost} not finished: counted with their time until then)" if lost else ""
+        more += " (not in the mean)" if row.get("aside") else ""
+        told.append(f"{row.get('query')}  {values[0]:>10}  {values[1]:>10}  {reading(row)}{more}")
+    return [line for one in told for line in wrapped(one, width, "")]
+
+
+def _work(verdict: Facts, width: int) -> list[str]:
+    """What the workload counts of its own work, as NOPM is."""
+    lines: list[str] = []
+    for row in verdict.get("work") or []:
+        name = str(row.get("metric", "")).removesuffix("_per_minute").replace("_", " ")
+        values = [f"{amount(row.get(f'{who}_value'))} {row.get(who)}" for who in ("control", "arm")]
+        lines += wrapped(f"{name} a minute: {', '.join(values)}; {reading(row)}", width, "")
+    return lines
+
+
+def _cause_table(
+    control: str, arm: str, rows: Sequence[Mapping[str, str]], width: int
+) -> list[str]:
+    head = {"metric": "cause, per transaction", "control": control, "arm": arm, "reading": "change"}
+    wide = {key: max(len(row[key]) for row in [head, *rows]) for key in head}
+    lines = []
+    for row in [head, *rows]:
+        first = f"{row['metric']:<{wide['metric']}}"
+        values = f"{row['control']:>{wide['control']}}  {row['arm']:>{wide['arm']}}"
+        line = f"{first}  {values}  {row['reading']}"
+        # On a narrow terminal the values go and the contrast, which is the finding, stays.
+        lines.append(line if sum(wide.values()) + 6 <= width else f"{first}  {row['reading']}")
+    return lines
+
+
+def _builds(verdict: Facts, width: int) -> list[str]:
+    """What the builds of the arms assume differently, and how often data was loaded."""
+    said = [*default_lines(verdict), loads_line(verdict.get("loads"))]
+    return [line for text in said if text for line in wrapped(text, width, "")]
+
+
+def _pages(pages: Facts | None, width: int) -> list[str]:
+    if not pages or finite(pages.get("verified_per_transaction")) is None:
+        return []
+    said = f"pages verified per transaction: {amount(pages['verified_per_transaction'])}"
+    if finite(pages.get("low")) is not None and finite(pages.get("high")) is not None:
+        said += (
+            f"; {amount(pages.get('nanoseconds_per_page'), 'ns')} a page"
+            f" [{amount(pages['low'])}, {amount(pages['high'])}]"
+        )
+        said += ", not told apart from zero" if pages["low"] <= 0 <= pages["high"] else ""
+    return wrapped(said, width, "")
+
+
+def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
+    """Every threat once, those that invalidate first, with cause and advice."""
+    threats = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("threats", [])}
+    went = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("withdrawn", [])}
+    if not threats and not went:
+        return ["doubts: none of the known threats was seen"]
+    lines = ["doubts"]
+    for threat in sorted(threats.values(), key=lambda t: not t.get("invalidates")):
+        fatal = " (makes the verdict invalid)" if threat.get("invalidates") else ""
+        lines += wrapped(f"- {threat.get('name')}{fatal}: {threat.get('seen')}", width, _INDENT)
+        lines += wrapped(f"  cause: {threat.get('cause')}", width, _INDENT)
+        lines += wrapped(f"  advice: {threat.get('advice')}", width, _INDENT)
+    for threat in went.values():
+        lines += wrapped(f"- withdrawn: {threat.get('name')}: {threat.get('seen')}", width, _INDENT)
+        lines += wrapped(f"  {threat.get('why')}", width, _INDENT)
+    return lines
+
+
+def whereabouts(verdict: Facts) -> list[str]:
+    """Paths and the command stay on one line each, however long: they are there to be copied."""
+    record = verdict.get("record")
+    seconds = finite(verdict.get("whole_seconds")) or finite(verdict.get("seconds"))
+    study, seed = verdict.get("study"), verdict.get("seed")
+    command = verdict.get("command") or f"steelyard weigh {study} --seed {seed}"
+    lines = [f"record  {record}", f"report  {record}/report.html", f"repeat  {command}"]
+    if seconds is not None:
+        measured = finite(verdict.get("measured_seconds"))
+        took = f"took    {format_duration(round(seconds) * NS_PER_S)}"
+        if measured is not None:
+            took += f", {format_duration(round(measured) * NS_PER_S)} of it under load"
+        lines.append(took)
+    return lines
+
+
+def wrapped(text: str, width: int, indent: str) -> list[str]:
+    """Lines no wider than `width`; an item ("- …") and what belongs to it hang by two columns."""
+    hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
+    # What belongs together stays on one line: a number and its %, the ends of an interval.
+    kept = re.sub(r"\[[^\]]*\]| %", lambda found: found[0].replace(" ", _TIED), text.strip())
+    wrapped = textwrap.wrap(
+        kept,
+        width,
+        initial_indent=indent if text.startswith("- ") else hanging,
+        subsequent_indent=hanging,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_TIED, " ") for line in wrapped]

@@ -1,0 +1,186 @@
+"""Proves that two arms differ only where the study declares it: settings and builds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.model.errors import WeighingError
+from steelyard.study.declared import Build
+
+Difference = tuple[str, str, str]
+"""(name of the setting, value of the control, value of the arm)."""
+
+_OPTION = re.compile(r"'[^']*'|\S+")
+_PLACE = re.compile(r"'--(prefix|[a-z]*dir)=")
+_LISTS = ("configure", "cflags")
+"""Fields of a build that are lists of options."""
+
+ABSENT = "(absent)"
+"""The value of a setting that one of the two servers does not know."""
+
+SLOT_SETTINGS = frozenset(
+    {
+        "cluster_name",
+        "config_file",
+        "data_directory",
+        "external_pid_file",
+        "hba_file",
+        "ident_file",
+        "log_directory",
+        "log_filename",
+        "port",
+        "unix_socket_directories",
+    }
+)
+"""Belong to the slot, which arms exchange every epoch."""
+
+_ANY: frozenset[str] = frozenset()
+DERIVED_SETTINGS: Mapping[str, frozenset[str]] = {
+    "commit_timestamp_buffers": frozenset({"shared_buffers"}),
+    "huge_pages_status": frozenset({"huge_pages", "shared_buffers"}),
+    "io_max_concurrency": frozenset({"shared_buffers", "max_connections"}),
+    "num_os_semaphores": _ANY,
+    "shared_memory_size": _ANY,
+    "shared_memory_size_in_huge_pages": _ANY,
+    "subtransaction_buffers": frozenset({"shared_buffers"}),
+    "transaction_buffers": frozenset({"shared_buffers"}),
+    "wal_buffers": frozenset({"shared_buffers"}),
+}
+"""Computed by the server from others (an empty set: from any), unless they are set themselves.
+
+Seen by starting 16.14 and 18.4 with another shared_buffers and max_connections; the formulas are
+in src/backend/utils/misc/guc_tables.c and the *_shmem_buffers functions of the SLRUs.
+"""
+
+PRELOADING = frozenset(
+    {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}
+)
+"""Bring the settings of what they load, which are named MODULE.SETTING."""
+
+VERSION = "version"
+
+PLACES = frozenset({"dynamic_library_path", "extension_control_path", "krb_server_keyfile"})
+"""Say where a build's files are."""
+
+COMPILED = frozenset(
+    {
+        "block_size",
+        "debug_assertions",
+        "integer_datetimes",
+        "max_function_args",
+        "max_identifier_length",
+        "max_index_keys",
+        "segment_size",
+        "server_version",
+        "server_version_num",
+        "ssl_library",
+        "wal_block_size",
+    }
+)
+"""Were decided when the server was compiled."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Where the settings of an arm are not those of the control, slot settings left out."""
+
+    declared: list[Difference] = field(default_factory=list)
+    undeclared: list[Difference] = field(default_factory=list)
+    derived: list[Difference] = field(default_factory=list)  # follow from declared ones
+
+    def refuse_undeclared(self, control: str, arm: str) -> None:
+        """WeighingError naming every undeclared difference, if there is one."""
+        if not self.undeclared:
+            return
+        seen = "; ".join(
+            f'"{name}" is {ours} and {theirs}' for name, ours, theirs in self.undeclared
+        )
+        raise WeighingError(
+            f'cannot weigh arm "{arm}" against "{control}": they differ where the study'
+            " does not declare it",
+            detail=f"{seen}.",
+            hint="Give both arms the same value under [settings], or declare the difference"
+            " in the arm's own settings.",
+        )
+
+
+def compare(
+    control: Mapping[str, str], arm: Mapping[str, str], declared: Collection[str]
+) -> Differences:
+    """Sort the differences between two servers' settings into declared, derived and not declared.
+
+    With `"version"` among the declared, what only one build knows, what was compiled into it and
+    where its files are is derived from it; a shared setting whose value differs is not.
+    """
+    found = Differences()
+    for name in sorted({*control, *arm} - SLOT_SETTINGS):
+        ours, theirs = control.get(name, ABSENT), arm.get(name, ABSENT)
+        if ours == theirs:
+            continue
+        difference = (name, ours, theirs)
+        if name in declared:
+            found.declared.append(difference)
+        elif _follows(difference, declared):
+            found.derived.append(difference)
+        else:
+            found.undeclared.append(difference)
+    return found
+
+
+def builds_differ(control: Build, arm: Build) -> list[Difference]:
+    """(field, control's, arm's) where two builds are not from one builder in one way.
+
+    The same 18.4 from two builders differed by 14 % in throughput: compiler, flags, assertions
+    and origin each confound whatever else is compared. The version itself is a setting.
+    """
+    compared = (
+        ("builder", control.builder, arm.builder),
+        ("configure", _without_prefix(control.configure), _without_prefix(arm.configure)),
+        ("cflags", _without_warnings(control.cflags), _without_warnings(arm.cflags)),
+        ("origin", control.origin, arm.origin),
+        ("assertions", str(control.assertions), str(arm.assertions)),
+    )
+    return [difference for difference in compared if difference[1] != difference[2]]
+
+
+def told(differences: Sequence[Difference]) -> str:
+    """`builds_differ` in words: of long lists of options only those that one build alone has."""
+    said = []
+    for what, ours, theirs in differences:
+        apart = _apart(ours, theirs) if what in _LISTS else (ours or "unknown", theirs or "unknown")
+        said.append(f"{what}: {apart[0]} and {apart[1]}")
+    return "; ".join(said)
+
+
+def _apart(ours: str, theirs: str) -> tuple[str, str]:
+    if not ours or not theirs:
+        return ours or "unknown", theirs or "unknown"
+    mine, others = (_OPTION.findall(text) for text in (ours, theirs))
+    return (
+        " ".join(word for word in mine if word not in others) or "nothing more",
+        " ".join(word for word in others if word not in mine) or "nothing more",
+    )
+
+
+def _follows(difference: Difference, declared: Collection[str]) -> bool:
+    name, ours, theirs = difference
+    if VERSION in declared and (ABSENT in (ours, theirs) or name in COMPILED | PLACES):
+        return True
+    if "." in name and ABSENT in (ours, theirs) and not PRELOADING.isdisjoint(declared):
+        return True
+    causes = DERIVED_SETTINGS.get(name)
+    if causes is None:
+        return False
+    return bool(declared) if not causes else not causes.isdisjoint(declared)
+
+
+def _without_prefix(configure: str) -> str:
+    """Options of configure without the places it installs to, which are in no instruction."""
+    return " ".join(word for word in _OPTION.findall(configure) if not _PLACE.match(word))
+
+
+def _without_warnings(cflags: str) -> str:
+    """Flags without warnings: 18 asks for one more than 16, and they change no code."""
+    return " ".join(word for word in cflags.split() if not word.startswith("-W"))

@@ -1,0 +1,1 @@
+"""Builds of PostgreSQL: found, added, identified."""

@@ -1,0 +1,187 @@
+"""A build of PostgreSQL on disk: where its programs are, and its identity in its own words."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Identity
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError
+
+NEEDED = ("postgres", "initdb")
+
+# PG_VERSION_STR of src/include/pg_config.h, a constant of the server binary since 9.x:
+# "PostgreSQL 18.4 on x86_64-pc-linux-gnu, compiled by gcc (GCC) 14.2.1 ..., 64-bit".
+_VERSION_STRING = re.compile(
+    rb"PostgreSQL ([0-9][0-9a-z.]*)[^\0\n]{0,120} (?:on|compiled by) [^\0\n]{1,200}-bit"
+)
+_BUILDER = re.compile(r"compiled by (.*), \d+-bit$")
+
+
+@dataclass(frozen=True)
+class Build:
+    """Programs of one PostgreSQL build in one directory."""
+
+    bindir: Path
+    origin: str  # "bundle", "system", "npm", "bindir"
+    library_path: Path | None = None  # set for copies whose absolute RPATH leads nowhere
+    settings: tuple[tuple[str, str], ...] = ()
+    """What its servers are started with so that they find contrib that is not their own."""
+    package: str = ""
+    """The npm package that it came in."""
+    contrib: str = ""
+    """The npm package that lends it contrib."""
+
+    def program(self, name: str) -> str:
+        """The path of one of its programs."""
+        return str(self.bindir / name)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its programs need in their environment."""
+        return {"LD_LIBRARY_PATH": str(self.library_path)} if self.library_path else {}
+
+    def require_programs(self) -> None:
+        """EngineError unless it has what is needed to make and start a cluster."""
+        missing = [name for name in NEEDED if not (self.bindir / name).is_file()]
+        if missing:
+            raise EngineError(
+                f'no PostgreSQL in directory "{self.bindir}": "{missing[0]}" is missing',
+                hint="Name the directory that holds the server's programs, such as "
+                "/usr/lib/postgresql/18/bin.",
+            )
+
+
+def programs_in(directory: Path) -> Path:
+    """The directory of programs: the one named, or `bin` below it. EngineError: none there."""
+    named = Path(os.path.abspath(directory.expanduser()))
+    below = named / "bin"
+    bindir = below if (below / "postgres").is_file() else named
+    Build(bindir, "bindir").require_programs()
+    return bindir
+
+
+def version_number(version: str) -> int:
+    """`server_version_num` of a version: 180004 of "18.4", 190000 of "19beta1", 90603 of "9.6.3".
+
+    Source: src/tools and configure.ac of PostgreSQL (PG_VERSION_NUM).
+    """
+    numbers = [int(n) for n in re.findall(r"\d+", re.split(r"[a-z]", version)[0])]
+    major, minor, patch = [*numbers, 0, 0][:3]
+    return major * 10000 + (minor if major >= 10 else minor * 100 + patch)
+
+
+def identify(build: Build, account: Account) -> Identity:
+    """Which build it is. EngineError when its programs are missing or cannot be run.
+
+    The compiler is read from the server binary, which always carries it; `pg_config` may be
+    missing, or may belong to another build.
+    """
+    build.require_programs()
+    status = Path(build.program("postgres")).stat()
+    return _identify(build, account, (status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity:
+    """`mark` tells a build from one that was made in its place."""
+    version, builder = _version_and_builder(build, account)
+    configured = _configured(build, account, version)
+    return Identity(
+        kind="postgres",
+        version=version,
+        version_number=version_number(version),
+        builder=builder,
+        configure=configured.get("CONFIGURE", ""),
+        cflags=configured.get("CFLAGS", ""),
+        origin=build.origin,
+        bindir=str(build.bindir),
+        assertions=_assertions(build, account),
+        package=build.package,
+        contrib=build.contrib,
+    )
+
+
+def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
+    match = _search(Path(build.program("postgres")), _VERSION_STRING)
+    if match is not None:
+        builder = _BUILDER.search(match[0].decode(errors="replace"))
+        return match[1].decode(), builder[1] if builder else ""
+    # The constant may be spelled otherwise one day; the program itself always answers.
+    status, words = run(account, [build.program("postgres"), "--version"],
+                        environment=build.environment)  # fmt: skip
+    answer = re.search(r"\(PostgreSQL\) ([0-9][0-9a-z.]*)", words)
+    if status != 0 or answer is None:
+        raise EngineError(
+            f'could not identify server "{build.program("postgres")}"', detail=words.strip()
+        )
+    return answer[1], ""
+
+
+def _search(binary: Path, wanted: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    with binary.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return None
+        # The match refers to the mapping: search in a copy of the interesting part only.
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            found = wanted.search(mapped)
+            return wanted.fullmatch(bytes(found[0])) if found else None
+
+
+def _configured(build: Build, account: Account, version: str) -> dict[str, str]:
+    if not (build.bindir / "pg_config").is_file():
+        return _without_pg_config(build, version)
+    status, words = run(account, [build.program("pg_config")], environment=build.environment)
+    if status != 0:
+        return {}
+    answers = dict(line.split(" = ", 1) for line in words.splitlines() if " = " in line)
+    # Debian's /usr/bin/pg_config can be of another major version than the server beside it.
+    if not answers.get("VERSION", "").startswith(f"PostgreSQL {version}"):
+        return {}
+    return {name: " ".join(value.split()) for name, value in answers.items()}
+
+
+_MAKEFILES = ("postgresql", "pgsql", "")
+"""Directories below lib that an installation may keep its modules in."""
+
+# CONFIGURE_ARGS of src/common/config_info.c, the constant behind pg_config --configure.
+_CONFIGURE = re.compile(rb"\0 ?('(?:--|[A-Z_]+=)[^\0]{2,8000}')\0")
+
+
+def _without_pg_config(build: Build, version: str) -> dict[str, str]:
+    """What a build without that program tells: configure's options in the server itself, compiler
+    flags in the makefile that is installed for the builders of extensions."""
+    found = _search(Path(build.program("postgres")), _CONFIGURE)
+    facts = {"CONFIGURE": found[1].decode(errors="replace")} if found else {}
+    library = build.bindir.parent / "lib"
+    places = [library / name / "pgxs/src/Makefile.global" for name in _MAKEFILES]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        return facts
+    told: dict[str, str] = {}
+    for line in file.read_text(errors="replace").splitlines():
+        name, equals, value = line.partition(" = ")
+        if equals:
+            told.setdefault(name, " ".join(value.split()))
+    if told.get("VERSION") == version:
+        facts["CFLAGS"] = told.get("CFLAGS", "")
+    return facts
+
+
+def _assertions(build: Build, account: Account) -> bool:
+    # `postgres -C` prints a setting without a data directory when every file is named.
+    files = [f"--{name}=/dev/null" for name in ("config_file", "hba_file", "ident_file")]
+    command = [build.program("postgres"), "-C", "debug_assertions", *files, "--data_directory=/"]
+    status, words = run(account, command, environment=build.environment)
+    if status != 0:
+        raise EngineError(
+            f'could not run server "{build.program("postgres")}" as account "{account.name}"',
+            detail=words.strip(),
+        )
+    return "on" in words.split()

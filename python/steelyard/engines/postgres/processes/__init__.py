@@ -1,0 +1,1 @@
+"""The processes of a PostgreSQL server as the operating system shows them."""

@@ -1,0 +1,72 @@
+"""Holds the background processes of an idle arm still, so that its debt is not paid meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from steelyard.engines.postgres.processes.processes import CLIENT, UNKNOWN, kind_of, sample, tree
+from steelyard.engines.postgres.processes.stragglers import kill
+from steelyard.model.errors import ServerError
+
+# Who works for a client that waits for it: holding it would hold the client, too.
+FOREGROUND = frozenset({CLIENT, "parallel worker", "walsender", "startup"})
+_TIMEOUT_S = 2.0
+_POLL_S = 0.001
+
+
+def freeze(postmaster: int) -> list[int]:
+    """SIGSTOP every background process and wait until all stand still; their process ids."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    stopped: list[int] = []
+    try:
+        while True:
+            found, unsettled = _background(postmaster)
+            for pid in found:
+                kill(pid, signal.SIGSTOP)
+            stopped = sorted({*stopped, *found})
+            if not unsettled and all(_still(pid, deadline) for pid in stopped):
+                return stopped
+            _pause(deadline, stopped)
+    except ServerError:
+        thaw(stopped)
+        raise
+
+
+def _background(postmaster: int) -> tuple[list[int], bool]:
+    """Background processes; whether a process was so young that it had no title yet."""
+    found = []
+    unsettled = False
+    for member in tree(postmaster)[1:]:
+        if member.state == "Z" or member.parent != postmaster:
+            continue
+        kind = kind_of(member.pid)
+        if kind == UNKNOWN:
+            unsettled = True
+        elif kind not in FOREGROUND:
+            found.append(member.pid)
+    return found, unsettled
+
+
+def _still(pid: int, deadline: float) -> bool:
+    """Wait until a process stands still (or has ended)."""
+    while (now := sample(pid)) is not None and now.state not in "TtZX":
+        _pause(deadline, [pid])
+    return True
+
+
+def _pause(deadline: float, pids: list[int]) -> None:
+    if time.monotonic() > deadline:
+        raise ServerError(
+            "could not freeze the background processes of a server",
+            detail=f"After {_TIMEOUT_S:.0f} s not all of processes {pids} stood still.",
+        )
+    time.sleep(_POLL_S)
+
+
+def thaw(pids: list[int]) -> None:
+    """SIGCONT the processes that `freeze` stopped; those that have gone are no error."""
+    for pid in pids:
+        now = sample(pid)
+        if now is not None and now.state in "Tt":
+            kill(pid, signal.SIGCONT)

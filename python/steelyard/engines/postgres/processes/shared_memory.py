@@ -1,0 +1,101 @@
+"""Removes what a killed server leaves in shared memory: it cannot do so itself any more.
+
+A server that stops cleanly removes its System V segment (the guard of its data directory) and its
+POSIX segments (/dev/shm/PostgreSQL.NUMBER). After SIGKILL both stay, until the next start on the
+same data directory; a throw-away data directory has no next start.
+
+The way is the one a restarting server goes: postmaster.pid names the System V segment, its header
+(PGShmemHeader, src/include/storage/pg_shmem.h) the control segment of dynamic shared memory, and
+that one (dsm_control_header, src/backend/storage/ipc/dsm.c) all the others. The numbers are random
+32-bit words and name existing files, so that they are recognised without knowing the layout of
+each version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.postgres.life.pidfile import read_pid_file
+
+_IPC_RMID = 0  # bits/ipc.h
+_SHM_RDONLY = 0o10000  # bits/shm.h
+_HEADER_BYTES = 56  # sizeof(PGShmemHeader); the whole segment is this small as a rule
+_CONTROL_MAGIC = 0x9A503D32  # PG_DYNSHMEM_CONTROL_MAGIC
+
+
+def segments_of(directory: Path, account: Account) -> list[str]:
+    """POSIX segments of the server of a data directory, living or dead, as paths."""
+    lock = read_pid_file(directory)
+    if lock is None or lock.shared_memory_id is None:
+        return []
+    segment = lock.shared_memory_id
+    found: list[str] = account.call(lambda: list(_posix_segments(segment, account.uid)))
+    return found
+
+
+def remove_segments(directory: Path, account: Account) -> None:
+    """Remove the segments of the dead server of a data directory; nothing of a living one."""
+    lock = read_pid_file(directory)
+    if lock is None or lock.shared_memory_id is None:
+        return
+    segment = lock.shared_memory_id
+
+    def remove() -> None:
+        if not _abandoned(segment, account.uid):
+            return
+        for path in _posix_segments(segment, account.uid):
+            Path(path).unlink(missing_ok=True)
+        ctypes.CDLL(None).shmctl(segment, _IPC_RMID, None)
+
+    # By the account: root in a container may lack CAP_IPC_OWNER.
+    account.call(remove)
+
+
+def _posix_segments(segment: int, uid: int) -> Iterator[str]:
+    for control in _named_by(_system_v_header(segment), uid):
+        words = Path(control).read_bytes()
+        if words[:4] == struct.pack("=I", _CONTROL_MAGIC):
+            yield from _named_by(words, uid)
+            yield control
+
+
+def _named_by(words: bytes, uid: int) -> Iterator[str]:
+    """The account's segments whose numbers stand among these words."""
+    whole = len(words) // 4 * 4
+    for number in sorted(set(struct.unpack(f"={whole // 4}I", words[:whole]))):
+        path = Path(f"/dev/shm/PostgreSQL.{number}")
+        if number and path.exists() and path.stat().st_uid == uid:
+            yield str(path)
+
+
+def _system_v_header(segment: int) -> bytes:
+    """The first bytes of a System V segment; empty when it cannot be attached."""
+    libc = ctypes.CDLL(None)
+    libc.shmat.restype = ctypes.c_void_p
+    libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+    libc.shmdt.argtypes = [ctypes.c_void_p]
+    address = libc.shmat(segment, None, _SHM_RDONLY)
+    if address in (None, ctypes.c_void_p(-1).value):
+        return b""
+    try:
+        return ctypes.string_at(address, _HEADER_BYTES)
+    finally:
+        libc.shmdt(address)
+
+
+def _abandoned(segment: int, uid: int) -> bool:
+    """Whether a System V segment exists, belongs to the account, and nobody is attached."""
+    try:
+        lines = Path("/proc/sysvipc/shm").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    names = lines[0].split()
+    for line in lines[1:]:
+        values = dict(zip(names, line.split(), strict=False))
+        if values["shmid"] == str(segment):
+            return values["nattch"] == "0" and values["uid"] == str(uid)
+    return False

@@ -1,0 +1,1 @@
+"""What a running PostgreSQL server says about itself."""

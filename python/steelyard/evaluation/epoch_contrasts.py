@@ -1,0 +1,44 @@
+"""Contrasts what every epoch tells of two arms, by name: causes, rates, times of statements.
+
+A name that some epoch does not tell, in one arm or the other, has no contrast. The intervals of
+those that are told hold jointly (analysis/decision/secondary.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_contrasts
+from steelyard.evaluation.judge_epochs import percent_ends
+from steelyard.model.readings import EpochTotals
+
+Json = dict[str, Any]
+Read = Callable[[EpochTotals, str], float]
+"""What an epoch tells of an arm; NaN where it does not tell."""
+
+
+def contrasts(
+    epochs: Sequence[EpochTotals], control: str, arm: str, reads: Mapping[str, Read]
+) -> tuple[SecondaryContrast, ...]:
+    """The contrasts of an arm with the control, of what every epoch tells, in the order given."""
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    for name, read in reads.items():
+        of_control = [read(epoch, control) for epoch in epochs]
+        of_arm = [read(epoch, arm) for epoch in epochs]
+        if epochs and all(map(math.isfinite, [*of_control, *of_arm])):
+            columns[name] = (of_control, of_arm)
+    return secondary_contrasts(columns)
+
+
+def contrast_row(found: SecondaryContrast, control: str, arm: str, unit: str = "value") -> Json:
+    """A contrast as verdict.json keeps it; what is contrasted is named by whoever asks."""
+    return {
+        "arm": arm,
+        "control": control,
+        f"control_{unit}": found.control_value,
+        f"arm_{unit}": found.arm_value,
+        **percent_ends(found.estimate),
+        "confidence": found.estimate.confidence,
+    }

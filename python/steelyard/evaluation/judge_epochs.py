@@ -1,0 +1,126 @@
+"""Judges the epochs of one contrast: the single entry from readings to a verdict.
+
+Pure: the same readings and terms give the same contrast, in the weighing after every epoch, from a
+record on another machine, or in simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.decision.epoch_reading import EpochReading
+from steelyard.analysis.decision.forecast import forecast
+from steelyard.analysis.decision.looks import CONFIDENCE, Terms
+from steelyard.analysis.decision.sets import Assignment, JudgingSets, centre, judging_sets
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.details import details_of
+from steelyard.evaluation.epoch_threats import doubts_of
+from steelyard.evaluation.rule import decide
+from steelyard.model.estimate import LOG_RATIO, UNBOUNDED, Estimate
+from steelyard.model.threat import Threat
+
+_MOST_POINTS = 60
+
+
+def contrast_of(
+    epochs: Sequence[EpochReading],
+    terms: Terms,
+    arm: str,
+    control: str,
+    threats: Sequence[Threat] = (),
+    ended: bool = False,
+) -> Contrast:
+    """The contrast after `epochs`, in the order they were measured.
+
+    `threats`: those seen elsewhere (host, driver, engines); the epochs' own are added.
+    `ended`: the clock or the user ended the weighing before its plan did.
+    `verdict.ends` says that the plan ends here: at a look that may, or at N.
+    """
+    usable = [one for one in epochs if not math.isnan(one.d)]
+    sets = _sets_after(epochs, terms, arm, control, ended)
+    every = (*threats, *doubts_of(epochs, arm, control, terms, ended))
+    d = log_ratios(usable)
+    estimate = _estimate(d, sets)
+    return Contrast(
+        arm=arm,
+        control=control,
+        terms=terms,
+        estimate=estimate,
+        verdict=decide(sets.stage, sets.main, sets.equivalence, terms, every),
+        epochs=len(usable),
+        blocks=sum(one.blocks for one in usable),
+        forecast=forecast(d, terms.margins, terms.alphas[1]),
+        threats=every,
+        details=details_of(epochs, terms, sets, arm, control)
+        | {"settling": settling_of(epochs, terms, arm, control, ended)},
+    )
+
+
+def log_ratios(usable: Sequence[EpochReading]) -> Floats:
+    """The log ratios of epochs that have one, shape (n,)."""
+    return np.array([one.d for one in usable], dtype=float)
+
+
+def slot_assignment(usable: Sequence[EpochReading], arm: str, control: str) -> Assignment | None:
+    """Whether the arm stood in the lower of its two slots, by epoch; None unless the two arms
+    shared exactly two slots throughout (with more arms the draw is another one)."""
+    pairs = {(one.slots.get(arm), one.slots.get(control)) for one in usable}
+    if len(pairs) != 2 or any(len(one.slots) != 2 for one in usable):
+        return None
+    one, other = pairs
+    if one != other[::-1] or None in one:
+        return None
+    lower = min(one, other, key=repr)
+    return tuple((e.slots[arm], e.slots[control]) == lower for e in usable)
+
+
+def _sets_after(
+    epochs: Sequence[EpochReading], terms: Terms, arm: str, control: str, ended: bool
+) -> JudgingSets:
+    usable = [one for one in epochs if not math.isnan(one.d)]
+    stage = terms.stage(len(epochs), len(usable), ended)
+    return judging_sets(log_ratios(usable), terms, stage, slot_assignment(usable, arm, control))
+
+
+def _estimate(d: Floats, sets: JudgingSets) -> Estimate:
+    if len(d) == 0:
+        return Estimate(math.nan, *_ends(UNBOUNDED), 0, LOG_RATIO, CONFIDENCE)
+    return Estimate(centre(d, sets.main), *_ends(sets.main), len(d), LOG_RATIO, CONFIDENCE)
+
+
+def _ends(interval: Any) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
+def settling_of(
+    epochs: Sequence[EpochReading], terms: Terms, arm: str, control: str, ended: bool = False
+) -> list[dict[str, Any]]:
+    """Estimate and interval after each epoch (at most 60 points), as they would have been shown:
+    {"epochs", "estimate_percent", "low_percent", "high_percent"}; None where unbounded."""
+    counts = range(1, len(epochs) + 1)
+    step = math.ceil(len(epochs) / _MOST_POINTS) or 1
+    shown = [n for n in counts if n % step == 0 or n == len(epochs)]
+    points = []
+    for n in shown:
+        some = epochs[:n]
+        sets = _sets_after(some, terms, arm, control, ended and n == len(epochs))
+        estimate = _estimate(log_ratios([one for one in some if not math.isnan(one.d)]), sets)
+        points.append({"epochs": n} | percent_ends(estimate))
+    return points
+
+
+def percent_ends(estimate: Estimate) -> dict[str, float | None]:
+    """An estimate in percent as JSON keeps it: None where it is unbounded or there is none."""
+    percent = estimate.in_percent()
+    logs = (estimate.value, estimate.low, estimate.high)
+    values = (percent.value, percent.low, percent.high)
+    names = ("estimate_percent", "low_percent", "high_percent")
+    return {
+        name: value if math.isfinite(log) and math.isfinite(value) else None
+        for name, log, value in zip(names, logs, values, strict=True)
+    }

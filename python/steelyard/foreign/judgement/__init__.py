@@ -1,0 +1,1 @@
+"""Judges numbers from elsewhere."""

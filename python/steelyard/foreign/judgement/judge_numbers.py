@@ -1,0 +1,181 @@
+"""Judges numbers from elsewhere: the single entry from a comparison to a judgement.
+
+Pure: the same numbers give the same judgement. The rule is that of a weighing (`rule.py`), with one
+look at 5 %; several arms share it equally (Bonferroni), so that asking about more arms does not
+raise the chance that some arm is said to differ. What the numbers cannot carry is withheld: fewer
+than 8 repetitions, parts of a single run, rows that hang together or may do so, rows in no order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
+from steelyard.analysis.two_samples.centres import centres_of
+from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
+from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.details import ends_or_none, percent_or_none
+from steelyard.evaluation.rule import decide
+from steelyard.foreign.comparison import Comparison, total_of
+from steelyard.foreign.judgement.judgement import Finding, Judgement
+from steelyard.foreign.judgement.number_findings import (
+    contrast_findings,
+    number_findings,
+    to_measure,
+)
+from steelyard.foreign.judgement.number_sets import (
+    ALPHA,
+    NumberSets,
+    RowOrder,
+    paired_sets,
+    unpaired_sets,
+)
+from steelyard.foreign.judgement.number_threats import centres_doubt, number_doubts
+from steelyard.foreign.judgement.number_view import NumberView, view_of
+from steelyard.foreign.judgement.pairs import Pairing, pairing_of
+from steelyard.foreign.series import Grain, Series
+from steelyard.model.estimate import LOG_RATIO, Estimate
+
+NO_SPREAD = "cannot judge: one value per arm has no spread"
+
+
+def judge_numbers(
+    comparison: Comparison, margin: float = 0.01, paired: bool | None = None
+) -> Judgement:
+    """The judgement; `margin`: δ as a fraction; `paired`: what the user said, None: to be found.
+
+    UsageError where the user asked for pairs that there are not.
+    """
+    view = view_of(comparison)
+    terms = _terms(comparison, margin)
+    contrasts, findings = [], list(number_findings(view))
+    for arm in comparison.arms[1:]:
+        contrast, found = _contrast(view, arm, terms, pairing_of(comparison, arm, paired))
+        contrasts.append(contrast)
+        findings += found
+    alone = [c for c in contrasts if c.details["no_spread"]]
+    if alone:
+        clients = next((load.clients for load in comparison.loads.values()), None)
+        findings.append(to_measure(alone[0].estimate.value, margin, clients))
+    cannot = NO_SPREAD if len(alone) == len(contrasts) else ""
+    return Judgement(comparison, view, tuple(contrasts), tuple(findings), cannot)
+
+
+def _terms(comparison: Comparison, margin: float) -> Terms:
+    alpha = ALPHA / (len(comparison.arms) - 1)
+    return Terms(
+        epochs=max(len(arm.values) for arm in comparison.arms),
+        margin=margin,
+        metric=comparison.metric.name,
+        alphas=(alpha, alpha),
+        more_is_better=comparison.metric.higher_is_better,
+    )
+
+
+def _contrast(
+    view: NumberView, arm: Series, terms: Terms, pairing: Pairing
+) -> tuple[Contrast, list[Finding]]:
+    control = view.comparison.control
+    judged = paired_sets if pairing.paired else unpaired_sets
+    sets = judged(control, arm, terms, view.row_order)
+    unquiet = any(
+        profile.steps or bool(profile.outliers)
+        for profile in (view.profiles[control.arm], view.profiles[arm.arm])
+    )
+    centres = centres_of(control.values, arm.values, pairing.paired)
+    threats = (
+        *number_doubts(view, arm, pairing, sets, terms),
+        *centres_doubt(arm.arm, centres, sets, terms, unquiet),
+    )
+    main = sets.sets.main
+    contrast = Contrast(
+        arm=arm.arm,
+        control=control.arm,
+        terms=terms,
+        estimate=Estimate(
+            _value(control, arm, sets), main.low, main.high, sets.count, LOG_RATIO, 1 - ALPHA
+        ),
+        verdict=decide(sets.sets.stage, main, sets.sets.equivalence, terms, threats),
+        epochs=sets.count,
+        blocks=len(arm.values),
+        forecast=sets.forecast,
+        threats=threats,
+        details=_details(view, arm, pairing, sets, terms),
+    )
+    if contrast.details["no_spread"]:
+        return contrast, []
+    return contrast, list(contrast_findings(arm, pairing, sets, centres))
+
+
+def _value(control: Series, arm: Series, sets: NumberSets) -> float:
+    """The mean of log ratios; of parts of a run the ratio of totals, drawn into the interval."""
+    if Grain.SLICE not in (control.grain, arm.grain):
+        return sets.value
+    totals = math.log(total_of(arm)) - math.log(total_of(control))
+    return min(max(totals, sets.sets.main.low), sets.sets.main.high)
+
+
+def _details(
+    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
+) -> dict[str, Any]:
+    comparison = view.comparison
+    no_spread = min(len(comparison.control.values), len(arm.values)) == 1
+    details: dict[str, Any] = {
+        "paired": pairing.paired,
+        "method": sets.sets.method,
+        "look": sets.sets.stage.value,
+        "level": sets.sets.level,
+        "k": sets.sets.k,
+        "subsets": sets.sets.group,
+        "t_interval_percent": ends_or_none(sets.by_t),
+        "equivalence_interval_percent": ends_or_none(sets.sets.equivalence),
+        "equivalence_level_one_sided": terms.alphas[1],
+        "smallest_visible_percent": percent_or_none(sets.visible),
+        "margin_percent": 100 * terms.margin,
+        "no_spread": no_spread,
+        "replicate": _noun(pairing, sets),
+        "basis": _basis(comparison, pairing, sets),
+        "d": [float(x) for x in sets.parts[0].values] if pairing.paired else None,
+    }
+    instead = NO_SPREAD if no_spread else _instead(view, arm, sets)
+    return details | ({"instead": instead} if instead else {})
+
+
+def _noun(pairing: Pairing, sets: NumberSets) -> str:
+    noun = "batches of rows" if any(part.batched for part in sets.parts) else "rows"
+    return noun if pairing.paired else f"{noun} of either arm"
+
+
+def _basis(comparison: Comparison, pairing: Pairing, sets: NumberSets) -> str:
+    counts = [part.count for part in sets.parts]
+    noun = "batches of rows" if any(part.batched for part in sets.parts) else "rows"
+    noun = "row" if counts[-1] == 1 else noun
+    number = str(counts[0]) if len(set(counts)) == 1 else " and ".join(map(str, counts))
+    each = " each" if not pairing.paired and len(set(counts)) == 1 else ""
+    if any(part.stretch > 1 for part in sets.parts):
+        each += f" counted as {sets.counted_as}"
+    joint = f", jointly for {len(comparison.arms) - 1} arms" if len(comparison.arms) > 2 else ""
+    return f"{number} {noun}{each}{joint}"
+
+
+def _instead(view: NumberView, arm: Series, sets: NumberSets) -> str:
+    """What is said in place of a forecast, where more rows of this kind would settle nothing."""
+    if Grain.SLICE in (view.comparison.control.grain, arm.grain):
+        return "one run of each arm carries no verdict, however long: repeat the runs"
+    if not sets.enough:
+        return "the rows depend on each other too much for an interval"
+    if sets.count < FEWEST_FOR_VERDICT:
+        return ""
+    if view.row_order is RowOrder.LOST:
+        return (
+            "without the order in time what the rows share cannot be looked for: a verdict needs "
+            "that order, or one that chance drew (--order random)"
+        )
+    if sets.too_dependent:
+        return (
+            "if neighbours share as much as these rows leave likely, they tell as much as "
+            f"{sets.worth:.0f} independent ones; a verdict needs {FEWEST_EFFECTIVE:.0f}, or an "
+            "order that chance drew (--order random)"
+        )
+    return ""

@@ -1,0 +1,247 @@
+"""Raises the threats that numbers from elsewhere show: order, dependence, levels, lone rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.checks.drops import unequal
+from steelyard.analysis.checks.littles_law import busy_clients, disagree
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.two_samples.centres import Centred
+from steelyard.analysis.two_samples.outliers import outlying
+from steelyard.analysis.two_samples.profile import Profile, profile_of
+from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
+from steelyard.foreign.comparison import Comparison
+from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
+from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
+from steelyard.foreign.judgement.number_view import NumberView
+from steelyard.foreign.judgement.pairs import Pairing
+from steelyard.foreign.series import Grain, Order, Series
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import format_percent, log_of_percent, percent_of_log
+
+DRIFT_TOLERANCE = np.log1p(0.05)
+"""A drift smaller than this over all rows is not worth a word."""
+_ORDERS = {
+    Order.UNKNOWN: "nothing says in which order the arms were measured",
+    Order.ALTERNATING: "the arms took turns, but nothing says that chance drew the order",
+}
+
+
+def number_doubts(
+    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
+) -> tuple[Threat, ...]:
+    """Every threat to the contrast of one arm with the control."""
+    return (
+        *_errors(view.comparison, arm),
+        *_load(view.comparison, arm),
+        *_order(view, arm, sets),
+        *_amount(view.comparison, arm, sets),
+        *_dependence(view.comparison, arm, pairing, sets),
+        *_levels(view, arm, pairing),
+        *_lone_rows(view, arm, pairing, sets),
+    )
+
+
+def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
+    """Transactions that did not simply succeed: in one arm more than in the other."""
+    names = arm.arm, comparison.control.arm
+    known = [comparison.outcomes[name] for name in names if name in comparison.outcomes]
+    for name, outcome in zip(names, known, strict=False) if len(known) == 2 else ():
+        if outcome.wrong:
+            yield raise_threat(
+                ThreatKind.WRONG_ANSWER,
+                f"{outcome.wrong} of {outcome.tried} transactions of {name} returned other rows "
+                "than they should",
+            )
+    if len(known) < 2 or not all(outcome.tried for outcome in known):
+        return
+    here, there = known
+    if unequal(here.troubled, there.troubled, here.tried, there.tried):
+        yield raise_threat(
+            ThreatKind.ERRORS_DIFFER,
+            f"{here.troubled} of {here.tried} transactions of {names[0]} failed, were retried or "
+            f"skipped, and {there.troubled} of {there.tried} of {names[1]}",
+        )
+
+
+def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:
+    for series in (comparison.control, arm):
+        load = comparison.loads.get(series.arm)
+        if load is None or not disagree(load.clients, load.throughput, load.latency_s):
+            continue
+        busy = busy_clients(load.throughput, load.latency_s)
+        implied_ms = 1e3 * load.clients / load.throughput
+        threat = raise_threat(
+            ThreatKind.LITTLES_LAW,
+            f"{series.arm}: {load.throughput:.6g} transactions/s × {1e3 * load.latency_s:.5g} ms "
+            f"keep {busy:.4g} clients busy, and there were {load.clients:g}; that throughput of so "
+            f"many means {implied_ms:.4g} ms",
+        )
+        yield replace(
+            threat,
+            cause="clients waited outside the transactions that were timed (connecting, a rate "
+            "limit, a busy driver), or the two figures are not of the same time"
+            if busy < load.clients
+            else "more is busy than there is: the two figures are not of the same time or load",
+            advice="ask how both were measured, and trust neither until they agree",
+        )
+
+
+def _order(view: NumberView, arm: Series, sets: NumberSets) -> Iterator[Threat]:
+    order = view.comparison.order
+    if order in _ORDERS:
+        yield raise_threat(ThreatKind.OBSERVATIONAL, _ORDERS[order])
+    if order is not Order.SEQUENTIAL:
+        return
+    control = view.comparison.control
+    moved = [
+        f"{name} moved by {format_percent(percent_of_log(size), 1)} while it was measured"
+        for name in (control.arm, arm.arm)
+        if (size := _movement(view.profiles[name], view.logs[name])) >= abs(sets.value) / 2 > 0
+    ]
+    if moved and min(len(control.values), len(arm.values)) >= FEWEST_FOR_VERDICT:
+        yield raise_threat(ThreatKind.DRIFT_OR_ARM, "; ".join(moved))
+    yield raise_threat(
+        ThreatKind.ONE_AFTER_OTHER,
+        f"all of {control.arm} was measured, and all of {arm.arm} at another time",
+    )
+
+
+def _movement(profile: Profile, logs: Floats) -> float:
+    """How far the level of an arm moved by clear steps or drift (log); 0 where it stood."""
+    steps = [log_of_percent(s.percent) for s in steps_of(profile, logs)]
+    drift = abs(profile.trend.change) if profile.trend.beyond(0.0) else 0.0
+    return max([abs(step) for step in steps] + [drift])
+
+
+def _amount(comparison: Comparison, arm: Series, sets: NumberSets) -> Iterator[Threat]:
+    pair = comparison.control, arm
+    single = [f"one of {one.arm}" for one in pair if len(one.values) == 1]
+    if single:
+        yield raise_threat(ThreatKind.NO_SPREAD, f"values there are {' and '.join(single)}")
+        return
+    slices = [one.arm for one in pair if one.grain is Grain.SLICE]
+    if slices:
+        yield raise_threat(
+            ThreatKind.ONE_RUN,
+            f"the rows of {' and of '.join(slices)} are parts of one run; how runs differ is not "
+            "seen",
+        )
+    if sets.count < FEWEST_FOR_VERDICT:
+        yield raise_threat(
+            ThreatKind.TOO_FEW_ROWS,
+            f"there are {sets.count} to go by; a verdict needs {FEWEST_FOR_VERDICT}",
+        )
+
+
+def _dependence(
+    comparison: Comparison, arm: Series, pairing: Pairing, sets: NumberSets
+) -> Iterator[Threat]:
+    """Rows that are seen to depend on their neighbours, and rows too few to rule it out."""
+    names = ["the difference"] if pairing.paired else [comparison.control.arm, arm.arm]
+    for name, part in zip(names, sets.parts, strict=True):
+        withheld = part.count >= FEWEST_FOR_VERDICT and part.effective < FEWEST_EFFECTIVE
+        if not part.dependent and not withheld:
+            continue
+        what = "batches of rows" if part.batched else "rows"
+        worth = max(1, round(part.effective))
+        said = (
+            f"neighbouring {what} of {name} correlate by {_figure(part.lag_one)}, and up to "
+            f"{_figure(part.lag_one_limit)} is likely: {part.count} of them tell as much as "
+            f"{worth} independent one{'s' if worth > 1 else ''}"
+        )
+        said += ", and the interval was widened" if part.enough else ", too few for an interval"
+        yield raise_threat(ThreatKind.ROWS_DEPEND, said)
+
+
+def _figure(correlation: float) -> str:
+    return f"{correlation:.2f}".replace("-", "−")
+
+
+def _levels(view: NumberView, arm: Series, pairing: Pairing) -> Iterator[Threat]:
+    if not view.in_time:
+        known = view.comparison.no_order
+        if not known or view.row_order is RowOrder.LOST:
+            yield raise_threat(
+                ThreatKind.ORDER_LOST, known or "the values of every arm rise or fall throughout"
+            )
+        return
+    control = view.comparison.control
+    if view.common is not None and view.common_logs is not None:
+        seen = _moved(view.common, view.common_logs)
+        if seen:
+            yield raise_threat(ThreatKind.LEVEL_MOVED, f"all arms together: {seen}")
+    else:
+        for name in (control.arm, arm.arm):
+            seen = _moved(view.profiles[name], view.logs[name])
+            if seen:
+                yield raise_threat(ThreatKind.LEVEL_MOVED, f"{name}: {seen}")
+    if pairing.paired:
+        d = view.logs[arm.arm] - view.logs[control.arm]
+        seen = _moved(profile_of(d), d)
+        if seen:
+            yield raise_threat(
+                ThreatKind.LEVEL_MOVED, f"the difference of {arm.arm} itself: {seen}"
+            )
+
+
+def _moved(profile: Profile, logs: Floats) -> str:
+    steps = steps_of(profile, logs)
+    if steps:
+        return step_words(steps)
+    return trend_words(profile) if profile.trend.beyond(DRIFT_TOLERANCE) else ""
+
+
+def _lone_rows(
+    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets
+) -> Iterator[Threat]:
+    """Rows far out that carry more than an eighth of the interval's width, before stretching."""
+    control = view.comparison.control
+    if pairing.paired:
+        d = view.logs[arm.arm] - view.logs[control.arm]
+        far = {"": outlying(d)}
+        size = float(np.delete(d, far[""]).mean())
+    else:
+        far = {name: np.array(view.profiles[name].outliers) for name in (control.arm, arm.arm)}
+        kept = [np.delete(view.logs[name], rows.astype(int)) for name, rows in far.items()]
+        size = float(kept[1].mean() - kept[0].mean())
+    said = " and ".join(rows_lie(rows.tolist(), name) for name, rows in far.items() if len(rows))
+    width = sets.width_as_read
+    if said and np.isfinite(width) and abs(size - sets.value) > width / 8:
+        yield raise_threat(
+            ThreatKind.FEW_ROWS_DECIDE,
+            f"{said}; the estimate of {arm.arm} would move from "
+            f"{format_percent(percent_of_log(sets.value), 1)} to "
+            f"{format_percent(percent_of_log(size), 1)} without them",
+        )
+
+
+def centres_doubt(
+    arm: str, centres: tuple[Centred, ...], sets: NumberSets, terms: Terms, unquiet: bool
+) -> Iterator[Threat]:
+    """Mean and median disagree: by more than δ, and than half of the interval's half-width (before
+    stretching) in rows with steps or outliers (`unquiet`), than the whole of it in quiet ones."""
+    named = {centre.name: centre for centre in centres}
+    if not named or not np.isfinite(sets.sets.main.width):
+        return
+    mean, median = named["mean"], named["median"]
+    half = sets.width_as_read / 2
+    gap = abs(mean.value - median.value)
+    if gap > terms.margin and gap > (half / 2 if unquiet else half):
+        yield raise_threat(
+            ThreatKind.CENTRES_DISAGREE,
+            f"{arm} by the means {_with_ends(mean)}, by the medians {_with_ends(median)}",
+        )
+
+
+def _with_ends(centre: Centred) -> str:
+    low, high = (
+        format_percent(percent_of_log(end), 1).removesuffix(" %")
+        for end in (centre.low, centre.high)
+    )
+    return f"{format_percent(percent_of_log(centre.value), 1)} [{low}, {high}]"

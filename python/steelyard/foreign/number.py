@@ -1,0 +1,147 @@
+"""Numbers in text: turned into floats, with their unit where it is written behind them.
+
+Refused with their place: words, mixed units, thousands separators, NaN, infinity, zero and
+negative numbers (a ratio of logs has no place for them), a decimal comma that could be another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from steelyard.foreign.metric import unit_of
+from steelyard.foreign.series import Floats
+from steelyard.foreign.source import Place, Source, quoted
+
+_NUMBER = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?|[+-]?[.,][0-9]+)\s*(.*)")
+_UNIT = re.compile(r"[A-Za-zµμ%][A-Za-zµμ%/²]*")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_MISSING = {"", "na", "n/a", "null", "none", "-", "nan", ".", "?", "missing"}
+
+Spot = Callable[[int], Place]
+"""Where the n-th text of a column stands."""
+
+
+def floats_of(
+    texts: Sequence[str],
+    source: Source,
+    spot: Spot,
+    *,
+    positive: bool = True,
+    decimal_comma: str = "",
+) -> tuple[Floats, str]:
+    """The numbers of a column, shape (n,), and the unit behind them ("" where there is none).
+
+    `decimal_comma`: a cell of the same table whose comma is surely a decimal one, if there is any.
+    """
+    unit = ""
+    values = _plain(texts) if not decimal_comma else None
+    if values is None:
+        values, unit = _careful(texts, source, spot, decimal_comma)
+    bad = ~np.isfinite(values) | ((values <= 0) if positive else False)
+    if bad.any():
+        index = int(np.argmax(bad))
+        raise _refused(texts[index], float(values[index]), source, spot(index))
+    return values, unit
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether a text is a number whose comma can be no separator of thousands: `0,981`, `98,14`."""
+    if "," not in text or not is_number(text):
+        return False
+    match = _NUMBER.fullmatch(text.strip())
+    return match is not None and "," in match[1] and not _THOUSANDS.fullmatch(match[1])
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no value."""
+    return text.strip().lower() in _MISSING
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, perhaps with a unit behind it."""
+    match = _NUMBER.fullmatch(text.strip())
+    return match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
+
+
+def _plain(texts: Sequence[str]) -> Floats | None:
+    """The fast way: only what is a number in the C locale, and nothing else."""
+    try:
+        values = np.array([float(text) for text in texts], dtype=np.float64)
+    except ValueError:
+        return None
+    # Python reads 1_000 and Arabic digits as numbers; a file of measurements does not mean them.
+    joined = "".join(texts)
+    return values if joined.isascii() and "_" not in joined else None
+
+
+def _careful(
+    texts: Sequence[str], source: Source, spot: Spot, decimal_comma: str
+) -> tuple[Floats, str]:
+    """One by one, with units and decimal commas, or the error that names the first bad one."""
+    parts = [_parts(text, source, spot, index) for index, text in enumerate(texts)]
+    units = [unit_of(unit) or unit for _, unit in parts]
+    for index, unit in enumerate(units):
+        if unit != units[0]:
+            raise source.error(
+                f"mixed units: {quoted(texts[index].strip())} after {quoted(texts[0].strip())}",
+                spot(index),
+                hint="Write all numbers of a column in one unit.",
+            )
+    numbers = [number for number, _ in parts]
+    _refuse_doubtful_commas(numbers, source, spot, decimal_comma)
+    values = [float(number.replace(",", ".")) for number in numbers]
+    return np.array(values, dtype=np.float64), units[0] if units else ""
+
+
+def _parts(text: str, source: Source, spot: Spot, index: int) -> tuple[str, str]:
+    """The number and the unit behind it."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is not None and (not match[2] or _UNIT.fullmatch(match[2])):
+        return match[1], match[2]
+    shown = quoted(text.strip())
+    if is_missing(text) and text.strip().lower() != "nan":
+        raise source.error("a number is missing", spot(index), hint=_HOLE)
+    if text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        raise source.error(f"{shown} is not a finite number", spot(index), hint=_HOLE)
+    hint = None
+    if re.fullmatch(r"[+-]?[0-9]{1,3}([ ,.'’_][0-9]{3})+([.,][0-9]+)?", text.strip()):
+        hint = "Write numbers without separators of thousands."
+    raise source.error(f"{shown} is not a number", spot(index), hint=hint)
+
+
+_HOLE = "Leave the whole row out, or judge with --unpaired from a file without it."
+
+
+def _refuse_doubtful_commas(
+    numbers: Sequence[str], source: Source, spot: Spot, decimal_comma: str
+) -> None:
+    commas = [index for index, number in enumerate(numbers) if "," in number]
+    points = [index for index, number in enumerate(numbers) if "." in number]
+    if points and (commas or decimal_comma):
+        comma = numbers[commas[0]] if commas else decimal_comma.strip()
+        raise source.error(
+            f"{quoted(comma)} has a decimal comma, {quoted(numbers[points[0]])} a decimal point",
+            spot(commas[0] if commas else points[0]),
+            hint="Write all numbers with a decimal point.",
+        )
+    if decimal_comma or not commas:
+        return
+    if all(_THOUSANDS.fullmatch(numbers[index]) for index in commas):
+        raise source.error(
+            f"{quoted(numbers[commas[0]])} could be a decimal comma or a separator of thousands",
+            spot(commas[0]),
+            hint="Write numbers with a decimal point and without separators of thousands.",
+        )
+
+
+def _refused(text: str, value: float, source: Source, place: Place) -> Exception:
+    shown = quoted(text.strip())
+    if not np.isfinite(value):
+        return source.error(f"{shown} is not a finite number", place, hint=_HOLE)
+    what = "zero" if value == 0 else "negative"
+    return source.error(
+        f"{shown} is {what}: arms are compared by ratios, which need positive numbers", place
+    )

@@ -1,0 +1,92 @@
+"""A series: the numbers of one arm as a file holds them, and what the file says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.outcome import Outcome
+from steelyard.foreign.source import Place
+
+Floats = NDArray[np.float64]
+
+
+class Grain(StrEnum):
+    """What one number stands for."""
+
+    REPETITION = "repetition"
+    """A measurement from its beginning to its end."""
+    SLICE = "slice"
+    """A part of one measurement that went on: a second of a log, a transaction."""
+
+
+class Order(StrEnum):
+    """In which order the arms were measured."""
+
+    UNKNOWN = "unknown"
+    RANDOM = "random"
+    """Drawn at random: only who measured can know that."""
+    ALTERNATING = "alternating"
+    """The arms took turns; whether by chance is not known."""
+    SEQUENTIAL = "sequential"
+    """All of one arm, then all of another."""
+
+
+class Rows(StrEnum):
+    """Whether number k of one arm stands beside number k of another."""
+
+    APART = "apart"
+    """They stand in different lists that nothing connects."""
+    BESIDE = "beside"
+    """In one row of a table, or at one place of two lists of a file."""
+    BLOCKS = "blocks"
+    """The file says that they belong together: a block, an epoch, a query."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The numbers of one arm in the order of the file, shape (n,)."""
+
+    arm: str
+    values: Floats
+    grain: Grain = Grain.REPETITION
+    weights: Floats | None = None
+    """Of slices of a mean: how many transactions each is the mean of, shape (n,)."""
+    moments: Floats | None = None
+    """When each was measured, on a scale that all arms share; None where nobody says."""
+    until: float | None = None
+    """When the last of it was measured, where that is known better than by the last moment."""
+    spot: Callable[[int], Place] | None = None
+    """Where each stands in the file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What one file holds: one or more metrics, each with its arms."""
+
+    source: str
+    form: str
+    """The name of its format."""
+    metrics: tuple[tuple[Metric, tuple[Series, ...]], ...]
+    """The first is taken where none is asked for."""
+    order: Order = Order.UNKNOWN
+    rows: Rows = Rows.APART
+    clients: Mapping[str, float] = field(default_factory=dict)
+    """How many clients each arm had, where the file says so."""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """What became of each arm's transactions, where the file says so."""
+    connecting: bool | None = None
+    """Whether throughput counts the time to connect; None where the file does not say."""
+    lines: tuple[int, ...] = ()
+    """The line of each row, where rows have lines; to be named in findings."""
+    row_names: tuple[str, ...] = ()
+    """What each row is called (a block, a query); empty where rows are only counted."""
+    ordered: bool = True
+    """Whether the order of the rows is that of time, as far as the file can tell."""
+    notes: tuple[str, ...] = ()
+    """What was left out or taken for granted, in words."""

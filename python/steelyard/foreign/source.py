@@ -1,0 +1,142 @@
+"""A source: the text of one file of numbers, and how a place in it is named in an error.
+
+What is refused here, whatever the format: files that are not text, lines and files beyond the
+limits below. A byte order mark, UTF-16 and the line ends of other systems are read.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.model.errors import NumbersError
+
+MOST_BYTES = 512 * 1024 * 1024
+LONGEST_LINE = 1_000_000
+"""Characters; JSON may stand on one line and is not held to it."""
+MOST_ROWS = 10_000_000
+_SHOWN = 40
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line and a column, both counted from 1, the column in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of one file, lines ended by \\n, and the name it is called by."""
+
+    name: str
+    text: str
+
+    def error(
+        self,
+        reason: str,
+        place: Place | None = None,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> NumbersError:
+        """An error that names the file and, where there is one, the line and the column."""
+        at = f" line {place.line}, column {place.column}" if place else ""
+        return NumbersError(f'"{self.name}"{at}: {reason}', detail=detail, hint=hint)
+
+    def place_of(self, offset: int) -> Place:
+        """The place of a character, counted from 0."""
+        before = self.text.count("\n", 0, offset)
+        return Place(before + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1)
+
+    @property
+    def looks_like_json(self) -> bool:
+        """Whether it begins as a JSON object or list does."""
+        return self.text.lstrip()[:1] in ("{", "[")
+
+
+def open_source(path: Path, name: str | None = None) -> Source:
+    """The source of a file; NumbersError where it cannot be read or is not text."""
+    called = name or str(path)
+    try:
+        if path.is_dir():
+            raise NumbersError(
+                f'could not read "{called}": it is a directory',
+                hint="Name a file, or the verdict.json of a record.",
+            )
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise _too_large(called)
+        with path.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise NumbersError(f'could not read "{called}": {said.lower()}') from None
+    return source_of(content, called)
+
+
+def source_of(content: bytes, name: str) -> Source:
+    """The source of these bytes; NumbersError where they are not text within the limits."""
+    if len(content) > MOST_BYTES:
+        raise _too_large(name)
+    text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
+    source = Source(name, text)
+    if not text.strip():
+        raise source.error("the file is empty", hint="It should hold numbers: see `judge -h`.")
+    if "\0" in text:
+        place = source.place_of(text.index("\0"))
+        raise source.error("a zero byte: this is not a text file", place)
+    if not source.looks_like_json:
+        _refuse_long_lines(source)
+    return source
+
+
+def quoted(text: str) -> str:
+    """A piece of a file as an error shows it: quoted, cut short, nothing unprintable."""
+    cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut) + '"'
+
+
+def _too_large(name: str) -> NumbersError:
+    return NumbersError(
+        f'"{name}" is larger than {MOST_BYTES // 1024**2} MB, the limit',
+        hint="Judge a part of it, or the totals of intervals.",
+    )
+
+
+def _decoded(content: bytes, name: str) -> str:
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        raise Source(name, "").error(
+            f"byte 0x{content[error.start]:02x} is not {encoding.removesuffix('-sig').upper()}",
+            Place(line, column),
+            hint="This is not a text file, or it was saved in an old encoding: save it as UTF-8.",
+        ) from None
+
+
+def _refuse_long_lines(source: Source) -> None:
+    start, line = 0, 1
+    while (end := source.text.find("\n", start)) >= 0:
+        if end - start > LONGEST_LINE:
+            break
+        start, line = end + 1, line + 1
+        if line > MOST_ROWS:
+            many = f"{MOST_ROWS:,}".replace(",", " ")
+            raise source.error(f"more than {many} lines, the limit", Place(line, 1))
+    else:
+        end = len(source.text)
+    if end - start > LONGEST_LINE:
+        raise source.error(
+            f"a line of more than {LONGEST_LINE:,} characters".replace(",", " "), Place(line, 1)
+        )

@@ -1,0 +1,1 @@
+"""Reads every page of a cluster and says which are damaged."""

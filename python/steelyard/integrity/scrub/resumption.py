@@ -1,0 +1,95 @@
+"""Remembers which files a scrub has read to the end, so that one that was ended can go on."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from steelyard._core import Segment
+from steelyard.engines.postgres.life.regular import read_regular
+from steelyard.model.errors import UsageError
+
+FORMAT = 1
+_TIME = "%Y-%m-%d %H:%M:%S UTC"
+
+
+class Resumption:
+    """A file with a line for every file that was read and found sound.
+
+    What was wrong is not in it: it is read and told again.
+    """
+
+    def __init__(self, path: Path, system_identifier: int) -> None:
+        """UsageError: it is of another cluster, or something else, or cannot be written."""
+        self.path = path
+        self.done: dict[str, int] = {}  # label → bytes
+        self._identity = {"format": FORMAT, "scrub_of": system_identifier}
+        self.began = time.strftime(_TIME, time.gmtime())
+        """When the first of these files was read."""
+        self.unwritten = ""
+        """Why no more could be written; the scrub goes on without."""
+        try:
+            if path.exists():
+                self._recall()
+            self._stream = path.open("ab", buffering=0)
+            if self._stream.tell() == 0:
+                self._write({**self._identity, "began": self.began})
+        except OSError as error:
+            raise UsageError(
+                f'could not write state file "{path}": {error.strerror or error}'
+            ) from error
+
+    def _recall(self) -> None:
+        lines = read_regular(self.path).splitlines()
+        try:
+            first = json.loads(lines[0]) if lines else dict(self._identity)
+        except ValueError:
+            first = None
+        if isinstance(first, dict):
+            self.began = first.pop("began", "an unknown time")
+        if first != self._identity:
+            raise UsageError(
+                f'cannot go on with "{self.path}": it is not of a scrub of this cluster',
+                hint="Name another file, or remove it to begin anew.",
+            )
+        for line in lines[1:]:
+            try:
+                label, size = json.loads(line)
+            except (ValueError, TypeError):
+                continue  # the last line of a scrub that was killed, or for which there was no room
+            self.done[label] = size
+
+    def left(self, segments: Iterable[Segment]) -> list[Segment]:
+        """The segments that were not read yet, or have changed their size since."""
+        return [s for s in segments if self.done.get(s.label) != s.bytes]
+
+    def add(self, segments: Iterable[Segment]) -> None:
+        """Remember that these were read and are sound, as long as it can be written."""
+        try:
+            for segment in segments:
+                if not self.unwritten:
+                    self._write([segment.label, segment.bytes])
+        except OSError as error:
+            self.unwritten = error.strerror or str(error)
+
+    def finish(self) -> str:
+        """All is read: nothing is left to go on with. Why the file could not be removed, or ""."""
+        self._stream.close()
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
+    def close(self) -> None:
+        """Keep it for another time."""
+        self._stream.close()
+
+    def _write(self, line: object) -> None:
+        content = (json.dumps(line) + "\n").encode()
+        if self._stream.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

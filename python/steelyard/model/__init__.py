@@ -1,0 +1,1 @@
+"""Nouns that every stage may use."""

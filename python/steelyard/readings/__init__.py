@@ -1,1 +1,0 @@
-"""Numbers with their units, and the record they are kept in."""

@@ -1,0 +1,1 @@
+"""Everything that is kept about a weighing, and how it is written and read back."""

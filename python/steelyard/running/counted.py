@@ -1,0 +1,145 @@
+"""Cuts epochs by executions, for work that can be done once: what a slice used up is gone.
+
+The pilot of such a weighing has nothing to choose: neither how long a slice is nor how long to warm
+up. It looks what a slice takes, and how the backends wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.analysis.decision.looks import DEFAULT_S0
+from steelyard.analysis.pilot.placement import choose_placement
+from steelyard.model.errors import StudyError
+from steelyard.record.totals import slice_busy_ns
+from steelyard.running.choices import Choices
+from steelyard.running.first_errors import require_answers, require_work
+from steelyard.running.load import Visit, lay_out
+from steelyard.running.progress import Progress
+from steelyard.running.setup import Setup
+from steelyard.running.stalls import find_stalls
+from steelyard.study.plan import Design
+from steelyard.study.study import Counted, Study
+
+Json = dict[str, Any]
+PILOT = -2
+
+
+def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit], list[Visit]]:
+    """The warm-up and the measured visits of an epoch, in blocks of every arm once.
+
+    Where one client takes scripts in turn, one a visit, a visit knows its script.
+    """
+    counted = study.budget.counted
+    assert counted is not None  # whoever asks has seen it
+    warmup, blocks = counted_blocks(study, counted)
+    return lay_out(
+        design,
+        epoch,
+        warmup,
+        blocks,
+        each=counted.each,
+        scripts=_one_by_one(study, counted),
+        aside=study.workload.aside,
+    )
+
+
+def counted_blocks(study: Study, counted: Counted) -> tuple[int, int]:
+    """Warm-up and measured blocks of an epoch. Where scripts are taken one by one the study counts
+    queries: every pass through the stream has a block more for each script that stands aside."""
+    stream = _one_by_one(study, counted)
+    if not stream:
+        return counted.warmup, counted.blocks
+    queries = _queries(stream, study)
+    return counted.warmup // queries * len(stream), counted.blocks // queries * len(stream)
+
+
+def require_whole_passes(study: Study) -> None:
+    """StudyError where an epoch would end within a stream: some queries would weigh more."""
+    counted = study.budget.counted
+    stream = _one_by_one(study, counted) if counted is not None else ()
+    if counted is None or not stream:
+        return
+    queries = _queries(stream, study)
+    if not queries:
+        raise StudyError("workload.aside: no script of the stream is left to be weighed")
+    for key, blocks in (("warmup", counted.warmup), ("blocks", counted.blocks)):
+        if blocks % queries:
+            raise StudyError(
+                f"budget.counted.{key}: {blocks} blocks end within a stream of {queries} queries",
+                detail="Some queries would then be done more often than others.",
+                hint=f"--set budget.counted.{key}={-(-blocks // queries) * queries}",
+            )
+
+
+def _one_by_one(study: Study, counted: Counted) -> tuple[str, ...]:
+    """The scripts that the only client takes in turn, where each is a slice; else none."""
+    streams = study.workload.streams
+    alone = bool(streams) and study.workload.clients == 1 and counted.each == 1
+    return streams[0] if alone else ()
+
+
+def _queries(stream: Sequence[str], study: Study) -> int:
+    return sum(script not in study.workload.aside for script in stream)
+
+
+def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:
+    """What one discarded epoch says; WeighingError: the workload cannot work."""
+    study, design = setup.study, setup.design
+    progress.stage("pilot: look what the work takes")
+    first = "symmetric" if study.placement == "auto" else study.placement
+    with (
+        setup.standing(0, "restore") as standing,
+        setup.connect(standing, first, design.script_seed(PILOT), find_stalls(study, None)) as load,
+    ):
+        watch = setup.laboratory.wal_flush_share(list(standing.values()))
+        try:
+            warm_up, measured = counted_visits(design, PILOT, study)
+            lines = [{**line, "epoch": PILOT, "kind": "pilot"} for line in load.run(warm_up)]
+            lines += [{**line, "epoch": PILOT, "kind": "pilot"} for line in load.run(measured)]
+        finally:
+            share = watch.stop()
+        driver_io = load.io
+    for line in lines:
+        setup.record.append("slices.jsonl", line)
+    require_work(lines)
+    require_answers(lines)
+    done = sum(line["transactions"] for line in lines)
+    placement, placement_why = (
+        choose_placement(share) if study.placement == "auto" else (first, "the study says so")
+    )
+    visit_ns = _mean_visit_ns(lines)
+    control_ns = _per_transaction_ns([x for x in lines if x["arm"] == design.arms[0]])
+    return Choices(
+        cost=setup.cost,
+        cost_why=setup.cost_why,
+        slice_ns=visit_ns,
+        slice_why=f"{counted.each} executions of each client: the study says so",
+        visit_ns=visit_ns,
+        placement=placement,
+        placement_why=placement_why,
+        warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
+        upkeep="restore",
+        upkeep_why="what an epoch used up is put back",
+        s0=DEFAULT_S0,
+        stalls=find_stalls(study, control_ns),
+        pilot={
+            "settled": True,
+            "wal_flush_share": share,
+            "latency_mean_ns": sum(line["latency_sum_ns"] for line in lines) / done,
+            "control_ns": control_ns,
+            "driver_io": driver_io,
+            "trials": [],
+        },
+    )
+
+
+def _mean_visit_ns(lines: Sequence[Json]) -> int:
+    taken = [int(line["end_ns"] - line["start_ns"] + line["debt_ns"]) for line in lines]
+    return max(1, sum(taken) // len(taken))
+
+
+def _per_transaction_ns(lines: Sequence[Json]) -> float:
+    done = sum(line["transactions"] for line in lines)
+    return sum(slice_busy_ns(line) for line in lines) / done if done else 0.0

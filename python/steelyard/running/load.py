@@ -1,0 +1,315 @@
+"""Puts load on the arms that stand: connects the driver, places the backends, runs visits.
+
+A *visit* is one slice of one arm with what belongs to it. With cost "foreground" the driver runs a
+whole list of slices by itself; with cost "whole" every arm's background processes are held still
+outside its own visits, and a visit ends with the arm paying its debt. Where an arm carries a weight
+of background work, its visit ends with that work, and cost "whole" charges it as part of the debt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
+from steelyard.engines.engine import Freezable, Instance, Placeable
+from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.units import format_duration
+from steelyard.running.background_work import BackgroundWork
+from steelyard.running.laboratory import Creditor, Laboratory
+from steelyard.running.stalls import Stall, Stalls
+from steelyard.study.plan import Design
+from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
+
+DRAIN_CAP_NS = 5_000_000_000
+"""Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
+cancelled and charged until then."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One slice that is to be run, and where it stands in the epoch."""
+
+    arm: str
+    length_ns: int | None  # None: by executions
+    kind: str  # "pilot", "warmup", "measured"
+    block: int
+    position: int
+    each: int | None = None  # executions of each client
+    script: str | None = None  # which one, where scripts are taken in turn and each is a visit
+    aside: bool = False  # whether this one is in no geometric mean
+
+
+def lay_out(
+    design: Design,
+    epoch: int,
+    warmup_blocks: int,
+    measured_blocks: int,
+    *,
+    length_ns: int | None = None,
+    each: int | None = None,
+    scripts: Sequence[str] = (),
+    aside: Collection[str] = (),
+) -> tuple[list[Visit], list[Visit]]:
+    """The warm-up and the measured visits of an epoch: in each block every arm once, as drawn.
+
+    Of `scripts` a block takes one, in turn; those `aside` are in no geometric mean.
+    """
+    every = [
+        Visit(
+            arm=design.arms[arm],
+            length_ns=length_ns,
+            kind="warmup" if block < warmup_blocks else "measured",
+            block=block - warmup_blocks,
+            position=position,
+            each=each,
+            script=scripts[block % len(scripts)] if scripts else None,
+            aside=bool(scripts) and scripts[block % len(scripts)] in aside,
+        )
+        for block, order in enumerate(design.blocks(epoch, warmup_blocks + measured_blocks))
+        for position, arm in enumerate(order)
+    ]
+    cut = warmup_blocks * len(design.arms)
+    return every[:cut], every[cut:]
+
+
+def longest_pause_ns(scripts: Iterable[Script]) -> int:
+    """About the longest that a transaction of any of these scripts sleeps by itself."""
+    return max((script.pause_ns for script in scripts), default=0)
+
+
+def require_no_long_pause(study: Study, scripts: Sequence[Script]) -> None:
+    """StudyError where slices are cut by time and transactions sleep for longer than a border may
+    take: the pilot alone has hundreds of borders, and each would wait for the last client."""
+    pause_ns = longest_pause_ns(scripts)
+    if study.budget.counted is not None or pause_ns <= DRAIN_CAP_NS:
+        return
+    slowest = next(script.name for script in scripts if script.pause_ns == pause_ns)
+    raise StudyError(
+        f'cannot cut slices by time: a transaction of script "{slowest}" sleeps for up to about '
+        f"{format_duration(pause_ns)}",
+        detail="At the end of every slice its last client would be waited for.",
+        hint='Cut them by executions, --set "budget.counted={each = 1, blocks = 2, warmup = 0}", '
+        "or put such a load on one server: steelyard drive.",
+    )
+
+
+class Load:
+    """The driver's connections to every arm of one epoch."""
+
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        study: Study,
+        standing: Mapping[str, Instance],
+        *,
+        scripts: Sequence[Script],
+        cost: str,
+        placement: str,
+        seed: int,
+        stalls: Stalls | None = None,
+    ) -> None:
+        self._standing = dict(standing)
+        self._names = list(standing)
+        self._placement = placement
+        self._whole = cost == "whole"
+        self._background = BackgroundWork({a.name: a.weight.background for a in study.every_arm})
+        processors = self._processors = list(laboratory.processors())
+        threads = thread_count(study, processors)
+        plan = DrivePlan(
+            threads=threads,
+            processors=driver_processors(processors, placement),
+            seed=seed,
+            mode=study.workload.mode or "prepared",
+            orders=_orders(study, scripts),
+            drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
+            scripts=tuple(
+                DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
+            ),
+            variables=dict(laboratory.variables(study)),
+            timed=study.workload.timed,
+            arms=tuple(
+                _drive_arm(study, name, standing[name], (stalls or {}).get(name))
+                for name in self._names
+            ),
+        )
+        self._creditors: dict[str, Creditor] = {}
+        self._driver = laboratory.drive(plan)
+        try:
+            for name in self._names:
+                self._place(name, enumerate(self._driver.connected[name]))
+            if self._whole:
+                for name, instance in self._standing.items():
+                    self._creditors[name] = laboratory.creditor(instance)
+                    _freezable(instance).freeze()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def io(self) -> str:
+        """How the driver's bytes come and go."""
+        return self._driver.io
+
+    def close(self) -> None:
+        """Thaw every arm and disconnect; safe to call twice."""
+        for instance in self._standing.values():
+            if isinstance(instance, Freezable):
+                instance.thaw()
+        for creditor in self._creditors.values():
+            creditor.close()
+        self._driver.close()
+
+    def run(self, visits: Sequence[Visit]) -> Iterator[dict[str, Any]]:
+        """Run visits in order; one line a visit as it ends, `debt_ns` among its numbers."""
+        if not self._whole and not self._background:
+            requests = [self._request(visit) for visit in visits]
+            for visit, answer in zip(visits, self._driver.run(requests), strict=True):
+                self._place_again(answer)
+                yield _line(visit, answer, debt_ns=0)
+            return
+        for visit in visits:
+            yield self._visit_whole(visit) if self._whole else self._visit_alone(visit)
+
+    def _visit_whole(self, visit: Visit) -> dict[str, Any]:
+        instance = self._standing[visit.arm]
+        freezable = _freezable(instance)
+        freezable.thaw()
+        try:
+            answer = self._drive(visit)
+            paid_ns = self._creditors[visit.arm].collect() if instance.running else 0
+        finally:
+            if instance.running:
+                freezable.freeze()
+        self._place_again(answer)
+        return _line(visit, answer, debt_ns=answer.get("left_ns", 0) + paid_ns)
+
+    def _visit_alone(self, visit: Visit) -> dict[str, Any]:
+        """With cost "foreground": what an arm leaves to the background is nobody's debt."""
+        answer = self._drive(visit)
+        self._place_again(answer)
+        return _line(visit, answer, debt_ns=0)
+
+    def _drive(self, visit: Visit) -> dict[str, Any]:
+        """The slice of a visit, then what it left to the background."""
+        request = self._request(visit)
+        answer = self._one(request)
+        self._background.work_off(answer, request.arm, self._one)
+        return answer
+
+    def _one(self, request: SliceRequest) -> dict[str, Any]:
+        [answer] = self._driver.run([request])
+        return answer
+
+    def _request(self, visit: Visit) -> SliceRequest:
+        number = self._names.index(visit.arm)
+        return SliceRequest(arm=number, length_ns=visit.length_ns, each=visit.each)
+
+    def _place(self, arm: str, backends: Iterable[tuple[int, int]]) -> None:
+        """Pin backends, each with the number of its client, as the placement says."""
+        wanted = backend_processors(dict(backends), self._processors, self._placement)
+        if not wanted:
+            return
+        instance = self._standing[arm]
+        if not isinstance(instance, Placeable):
+            raise EngineError(f'cannot place the backends of arm "{arm}"')
+        instance.place(wanted)
+
+    def _place_again(self, answer: Mapping[str, Any]) -> None:
+        """A client that was cancelled or thrown out came back with another backend.
+
+        The driver has gone on meanwhile and may have lost that one too: then it is left out, and
+        the line of a later slice tells of the next.
+        """
+        back = answer.get("reconnected", ())
+        if back and self._standing[answer["arm"]].running:
+            self._place(answer["arm"], [(client, pid) for client, pid in back])
+
+
+def thread_count(study: Study, processors: Sequence[int]) -> int:
+    """The driver's threads: the study's number, else one a processor and no more than clients."""
+    return study.workload.threads or min(len(processors), study.workload.clients)
+
+
+def driver_processors(processors: Sequence[int], placement: str) -> tuple[int, ...] | None:
+    """Processors of the driver's threads (thread i on the i-th, in turn); None: left free."""
+    if placement == "symmetric":
+        return tuple(processors)
+    if placement == "partition":
+        return tuple(processors[: max(1, len(processors) // 4)])
+    return None
+
+
+def backend_processors(
+    backends: Mapping[int, int], processors: Sequence[int], placement: str
+) -> dict[int, list[int]]:
+    """Backend process id → its processors, the same for every arm; empty: left free. `backends`:
+    client number → backend process id.
+
+    Symmetric: backend k on the k-th allowed processor in turn, beside the driver's thread that
+    serves client k. Partition: any processor that the driver does not use.
+    """
+    if placement == "symmetric":
+        return {pid: [processors[k % len(processors)]] for k, pid in backends.items()}
+    if placement == "partition":
+        taken = set(driver_processors(processors, placement) or ())
+        rest = [number for number in processors if number not in taken] or list(processors)
+        return dict.fromkeys(backends.values(), rest)
+    return {}
+
+
+def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:
+    weight = next(arm.weight for arm in study.every_arm if arm.name == name)
+    stall = stall or Stall(0.0, 0)
+    address = instance.address
+    return DriveArm(
+        name=name,
+        host=address.host,
+        port=address.port,
+        user=address.user,
+        database="steelyard",
+        clients=study.workload.clients,
+        weight=DriveWeight(weight.twice, stall.probability, stall.length_ns),
+    )
+
+
+def _orders(study: Study, scripts: Sequence[Script]) -> tuple[tuple[int, ...], ...]:
+    """The streams of a study by the numbers of their scripts."""
+    numbers = {script.name: number for number, script in enumerate(scripts)}
+    for name in (name for stream in study.workload.streams for name in stream):
+        if name not in numbers:
+            raise StudyError(f'workload.streams: script "{name}" is not driven')
+    return tuple(tuple(numbers[name] for name in stream) for stream in study.workload.streams)
+
+
+def _freezable(instance: Instance) -> Freezable:
+    if not isinstance(instance, Freezable):
+        raise EngineError(
+            f"engine cannot hold its background work still: {instance.identity.kind}",
+            hint='Weigh with cost = "foreground".',
+        )
+    return instance
+
+
+def _line(visit: Visit, answer: dict[str, Any], *, debt_ns: int) -> dict[str, Any]:
+    placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
+    named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
+    if visit.aside:
+        named["aside"] = True
+    if visit.length_ns is None:
+        named["length_ns"] = None  # it had no bell
+    return {**answer, **placed, **named, "debt_ns": debt_ns}

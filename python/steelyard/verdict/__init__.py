@@ -1,1 +1,0 @@
-"""From estimates and doubts to a verdict."""

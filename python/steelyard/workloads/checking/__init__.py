@@ -1,0 +1,1 @@
+"""Checks that the work of a workload was done."""

@@ -1,0 +1,1 @@
+"""Reads what a workload is: its folder, its options, its scripts."""

@@ -1,0 +1,94 @@
+"""Resolves the scripts a study names: those of its workload, and files of the user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from steelyard._core import script_statements
+from steelyard.model.errors import StudyError
+from steelyard.workloads.reading.pauses import longest_pause_ns
+from steelyard.workloads.reading.workload import Workload
+
+# What a statement can begin its writing with. A function that writes is not seen: a study then
+# says cost = "whole" itself.
+_WRITES = re.compile(
+    r"\b(insert|update|delete|merge|truncate|copy|call|do|create|alter|drop|vacuum|analyze"
+    r"|cluster|reindex|refresh|nextval|setval|into)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script that is ready to be driven."""
+
+    name: str
+    text: str
+    weight: int
+    rows: int | None
+    """Rows each transaction must return in all; None: not known."""
+    writes: bool
+    pause_ns: int = 0
+    """About the longest that one transaction sleeps by itself; 0: none does."""
+
+
+def resolve_scripts(
+    workload: Workload,
+    scripts: Mapping[str, int],
+    scale: int,
+    variables: Mapping[str, str | int | float] | None = None,
+) -> list[Script]:
+    """The scripts by name or path, with their weights, each compiled and evaluated once.
+
+    StudyError: no such script (the near one is suggested), or a script that is wrong, with its
+    file, line and column.
+    """
+    defined = script_variables(workload, scale, variables or {})
+    resolved = []
+    for name, weight in scripts.items():
+        script = _find(workload, name, weight)
+        try:
+            statements = script_statements(name, script.text, defined)
+        except ValueError as error:
+            raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
+        if name not in workload.scripts:
+            writes = any(_WRITES.search(statement) for statement in statements)
+            script = Script(name, script.text, weight, None, writes)
+        pause_ns = longest_pause_ns(name, script.text, defined)
+        resolved.append(replace(script, pause_ns=pause_ns))
+    return resolved
+
+
+def script_variables(
+    workload: Workload, scale: int, variables: Mapping[str, str | int | float]
+) -> dict[str, str]:
+    """Every variable a script may use, automatic ones as the first client sees them."""
+    automatic = {"client_id": 0, "clients": 1, "random_seed": 0, "default_seed": 0}
+    every = {**automatic, **workload.variables(scale), **variables}
+    return {name: str(value) for name, value in every.items()}
+
+
+def _find(workload: Workload, name: str, weight: int) -> Script:
+    facts = workload.scripts.get(name)
+    path = workload.folder / "scripts" / f"{name}.sql" if facts else Path(name).expanduser()
+    if facts is None and "/" not in name and not path.is_file():
+        near = get_close_matches(name, workload.scripts, n=1)
+        raise StudyError(
+            f'unknown script: "{name}"',
+            hint=(f'Did you mean "{near[0]}"? ' if near else "")
+            + f'Scripts of workload "{workload.name}": {", ".join(workload.scripts)}; '
+            "or give the path of a file.",
+        )
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise StudyError(f'could not read script "{path}": {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise StudyError(f'could not read script "{path}": it is not UTF-8 text') from error
+    if facts is None:
+        return Script(name, text, weight, None, writes=True)
+    return Script(name, text, weight, facts.rows, facts.writes)

@@ -1,0 +1,339 @@
+"""Holds a workload: what its folder says, and the folders that come with Steelyard.
+
+A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (rows made by SQL),
+`keys.sql` (run after the rows and the vacuum, tables side by side), `constraints.sql` and
+`routines.sql` (after the keys, in order), `last.sql` (after the checks; nothing touches the rows
+after it), `before.sql` (on every server of an epoch, before its clients come), `checks.sql` (every
+row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes)
+and `scripts/*.sql`. SQL files are cut into statements by pgbench's rules and may use `:scale` and
+the workload's options; those that make rows only the options that load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from steelyard._core import script_statements
+from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.option import Mix, Option, OptionValue, choose
+from steelyard.workloads.reading.quantity import Quantity, evaluated
+
+DATABASE = "steelyard"
+"""Every workload is loaded into a database of this name."""
+
+_BUILT_IN = Path(__file__).parents[1]
+_DESCRIPTION = "workload.toml"
+LOADING_FILES = (
+    "schema.sql",
+    "load.sql",
+    "keys.sql",
+    "constraints.sql",
+    "routines.sql",
+    "last.sql",
+)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _words(value: object) -> object:
+    return tuple(value.split()) if isinstance(value, str) else value
+
+
+_Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+
+
+class Table(_Model):
+    """A table of the workload and how many rows it has."""
+
+    name: _Name
+    rows_per_scale: Quantity | None = None
+    """Before `last.sql`. None: not known beforehand, so not verified."""
+    last_per_scale: Quantity | None = None
+    """Inserted by `last.sql`. None: not verified."""
+    generator: str | None = None
+    """Who makes its rows, a name of `crates/datagen`; None: nobody, or `load.sql`."""
+    columns: Annotated[tuple[_Name, ...], BeforeValidator(_words)] = ()
+    """The order in which they are made; none: that of `schema.sql`."""
+
+
+class ScriptFacts(_Model):
+    """What is known of a script of the workload."""
+
+    rows: Annotated[int, Field(ge=0)] | None = None
+    """Rows that the statements of one transaction return in all; None: not checked."""
+    writes: bool
+
+
+class Workload(_Model):
+    """A schema, its rows, scripts, and checks that prove that the work was really done."""
+
+    folder: Path
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+    title: str
+    scale_is: str
+    """What the scale counts."""
+    scale_name: Annotated[str, Field(pattern=r"^[a-z_]+$")] = "scale"
+    """What `workloads load --set` may call it beside "scale"."""
+    default_scale: Annotated[int, Field(ge=1)] = 1
+    max_scale: Annotated[int, Field(ge=1)] = 2**31 - 1
+    bytes_per_scale: Quantity
+    """Size of the loaded database for each unit of scale, keys included."""
+    bytes_fixed: Annotated[int, Field(ge=0)] = 0
+    """Size of what does not grow with the scale."""
+    loads_as: str | None = None
+    """Another built-in workload whose rows, checks and options this one has."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Of every random row: equal seeds make equal bytes."""
+    tables: Annotated[tuple[Table, ...], Field(min_length=1)]
+    options: dict[str, Option] = {}
+    mixes: tuple[Mix, ...] = ()
+    """The scripts that are driven where a study names none: the first mix that fits."""
+    begins: dict[str, int] = {}
+    """Variables that its scripts change, as they are before a client's first transaction."""
+    probes: dict[str, str] = {}
+    """Name → query that is explained after an epoch, on rows that no script touches. What stands
+    before the query (SET LOCAL) holds for it alone."""
+    mode: Literal["simple", "extended", "prepared"] = "prepared"
+    """How statements are sent, where a study does not say: slow ones are planned each time."""
+    streams: tuple[Annotated[tuple[str, ...], BeforeValidator(_words)], ...] = ()
+    """Orders of its scripts; where a study names none, client k goes through stream k mod n."""
+    around: dict[str, tuple[str, str]] = {}
+    """Switch → the scripts before and after the first client's stream, where it is on."""
+    counts: dict[str, str] = {}
+    """Name → query of one number that grows with the work done, as orders entered do."""
+    scripts: dict[str, ScriptFacts] = {}
+    chosen: dict[str, OptionValue] = {}
+    """The values of all options; those of `workload.toml` until others are chosen."""
+
+    def check_scale(self, scale: int) -> None:
+        """UsageError unless the workload exists at this scale."""
+        if not 1 <= scale <= self.max_scale:
+            raise UsageError(
+                f'cannot load workload "{self.name}" at scale {scale}: '
+                f"1 to {self.max_scale} are possible",
+                detail=f"The scale counts {self.scale_is}.",
+            )
+
+    def bytes_at(self, scale: int) -> int:
+        """About how large the loaded database is, with the chosen options."""
+        return self.bytes_each * scale + self.bytes_fixed
+
+    @property
+    def bytes_each(self) -> int:
+        """About how large the loaded database is for each unit of scale, 1 at least."""
+        return max(1, self.quantity("bytes_per_scale", self.bytes_per_scale))
+
+    @property
+    def inserts(self) -> bool:
+        """Whether SQL makes rows of it, which the server logs."""
+        return any(self.source(file).exists() for file in ("load.sql", "last.sql"))
+
+    def largest_scale(self, room: int) -> int:
+        """The largest scale whose database is no larger than `room` bytes; 0: none."""
+        return min(self.max_scale, max(0, room - self.bytes_fixed) // self.bytes_each)
+
+    def rows_at(self, table: Table, scale: int) -> int | None:
+        """Rows of a table before `last.sql`; None: not known."""
+        if table.rows_per_scale is None:
+            return None
+        return scale * self.quantity(f"tables.{table.name}.rows_per_scale", table.rows_per_scale)
+
+    def last_rows_at(self, table: Table, scale: int) -> int | None:
+        """Rows that `last.sql` inserts into a table; None: not known."""
+        if table.last_per_scale is None:
+            return None
+        return scale * self.quantity(f"tables.{table.name}.last_per_scale", table.last_per_scale)
+
+    def quantity(self, key: str, quantity: Quantity) -> int:
+        """A number that may follow the options; UsageError names its key."""
+        try:
+            return evaluated(quantity, self._seen(loading=True))
+        except ValueError as error:
+            path = self.folder / _DESCRIPTION
+            raise UsageError(f'{path}: key "{key}": {error}') from error
+
+    def variables(self, scale: int) -> dict[str, str | int]:
+        """The variables that its scripts and SQL files see; a switch is 1 or 0."""
+        return {"scale": scale, **self._seen(loading=False), **self.begins}
+
+    def _seen(self, *, loading: bool) -> dict[str, str | int]:
+        """The variables of all options, or of those that load."""
+        options: dict[str, str | int] = {}
+        for name, option in self.options.items():
+            if name in self.chosen and (option.loads or not loading):
+                options |= option.variables(name, self.chosen[name])
+        return options
+
+    def mix(self) -> dict[str, int]:
+        """The scripts of the first mix that fits the chosen options, with their weights."""
+        for mix in self.mixes:
+            if all(self.chosen.get(name) == value for name, value in mix.when.items()):
+                return dict(mix.scripts)
+        return dict.fromkeys(self.scripts, 1)
+
+    def streams_of(self, clients: int) -> tuple[tuple[str, ...], ...]:
+        """The streams of so many clients, from the one that option "stream" names on."""
+        if not self.streams:
+            return ()
+        first = int(self.chosen.get("stream", 0))
+        taken = [self.streams[(first + k) % len(self.streams)] for k in range(clients)]
+        for switch, (before, after) in self.around.items():
+            if self.chosen.get(switch):
+                taken[0] = (before, *taken[0], after)
+        return tuple(taken)
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """The scripts around the first client's stream that are switched on: no queries."""
+        on = (pair for switch, pair in self.around.items() if self.chosen.get(switch))
+        return tuple(script for pair in on for script in pair)
+
+    @property
+    def loading(self) -> dict[str, OptionValue]:
+        """The chosen values of the options that decide what is loaded."""
+        return {name: self.chosen[name] for name, o in self.options.items() if o.loads}
+
+    @property
+    def loaded_name(self) -> str:
+        """The name under which its rows are loaded and kept."""
+        return self.loads_as or self.name
+
+    def source(self, file: str) -> Path:
+        """Where one of its files is: its own, else that of the workload it loads as."""
+        own = self.folder / file
+        return own if own.exists() or self.loads_as is None else _BUILT_IN / self.loads_as / file
+
+    def statements(self, file: str, scale: int) -> list[str]:
+        """The statements of one of its SQL files, `:scale` filled in; none if it has no such file.
+
+        UsageError names file, line and column of what cannot be parsed, and an option that decides
+        what is loaded without saying so: other values of it would find what is there.
+        """
+        path = self.source(file)
+        if not path.exists():
+            return []
+        loads = file in LOADING_FILES
+        seen = {"scale": scale, **self._seen(loading=True)} if loads else self.variables(scale)
+        variables = {name: str(value) for name, value in seen.items()}
+        try:
+            return script_statements(str(path), path.read_text(), variables)
+        except UnicodeDecodeError as error:
+            raise UsageError(f'could not read "{path}": it is not UTF-8 text') from error
+        except ValueError as error:
+            hidden = self._hidden(str(error)) if loads else None
+            hint = f'Option "{hidden}" decides what is loaded here: it needs loads = true.'
+            raise UsageError(
+                f'workload "{self.name}" is wrong',
+                detail=str(error),
+                hint=hint if hidden else None,
+            ) from error
+
+    def _hidden(self, said: str) -> str | None:
+        """The option that was not seen because it does not load, where that is what was said."""
+        for name, option in self.options.items():
+            variables = option.variables(name, self.chosen.get(name, option.default))
+            if any(f'undefined variable "{each}"' in said for each in variables):
+                return name
+        return None
+
+    def digest(self) -> str:
+        """A hash of all that decides which bytes a load makes, and whether they are right."""
+        known = hashlib.sha256()
+        for file in (_DESCRIPTION, *LOADING_FILES, "checks.sql"):
+            path = self.source(file)
+            if file == _DESCRIPTION and self.loads_as is not None:
+                path = _BUILT_IN / self.loads_as / file
+            known.update(file.encode() + b"\0" + (path.read_bytes() if path.exists() else b"\0"))
+        known.update(repr(sorted(self.loading.items())).encode())
+        return known.hexdigest()
+
+
+def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> Workload:
+    """The workload in a folder with these options; UsageError names file and key that are wrong."""
+    path = folder / _DESCRIPTION
+    try:
+        found = _inherited(tomllib.loads(path.read_text()))
+    except OSError as error:
+        raise UsageError(
+            f'could not read workload "{path}": {error.strerror}',
+            hint=f"A workload is a folder with a {_DESCRIPTION}, a schema.sql and scripts.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f'could not read workload "{path}": {error}') from error
+    try:
+        workload = Workload.model_validate({**found, "folder": folder.absolute()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f'{path}: key "{key}": {first["msg"].lower()}') from error
+    if not workload.source("schema.sql").exists():
+        raise UsageError(f'workload "{folder}" has no schema.sql')
+    for name in workload.scripts:
+        if not (folder / "scripts" / f"{name}.sql").exists():
+            raise UsageError(f'{path}: key "scripts.{name}": there is no scripts/{name}.sql')
+    driven = [name for stream in workload.streams for name in stream]
+    if missing := [name for name in driven if name not in workload.scripts]:
+        raise UsageError(f'{path}: key "streams": there is no script "{missing[0]}"')
+    for mix in workload.mixes:
+        if stray := [name for name in mix.scripts if name not in workload.scripts]:
+            raise UsageError(f'{path}: key "mixes": there is no script "{stray[0]}"')
+    scale_names = sorted({"scale", workload.scale_name})
+    values = choose(workload.name, workload.options, chosen or {}, scale_names)
+    workload = workload.model_copy(update={"chosen": values})
+    _require_readable(workload)
+    return workload
+
+
+def _require_readable(workload: Workload) -> None:
+    """UsageError unless its SQL files and numbers have a meaning with the chosen options."""
+    for file in (*LOADING_FILES, "before.sql", "checks.sql"):
+        workload.statements(file, workload.default_scale)
+    workload.bytes_at(workload.default_scale)
+    for table in workload.tables:
+        workload.rows_at(table, workload.default_scale)
+        workload.last_rows_at(table, workload.default_scale)
+
+
+def _inherited(found: dict[str, Any]) -> dict[str, Any]:
+    """What a workload does not say itself, where it loads as another one."""
+    base = found.get("loads_as")
+    if base is None:
+        return found
+    if base not in known_workloads():
+        raise UsageError(f'key "loads_as": unknown workload: "{base}"')
+    inherited = tomllib.loads((_BUILT_IN / base / _DESCRIPTION).read_text())
+    kept = {key: value for key, value in inherited.items() if key not in ("scripts", "mixes")}
+    options = {**kept.pop("options", {}), **found.get("options", {})}
+    return {**kept, **found, "options": options}
+
+
+def known_workloads() -> list[str]:
+    """Names of the workloads that come with Steelyard."""
+    return sorted(path.parent.name for path in _BUILT_IN.glob(f"*/{_DESCRIPTION}"))
+
+
+def find_workload(name: str, chosen: Mapping[str, object] | None = None) -> Workload:
+    """A workload by its name, or by the path of its folder, with these options.
+
+    UsageError suggests the near name.
+    """
+    if name in known_workloads():
+        return read_workload(_BUILT_IN / name, chosen)
+    folder = Path(name).expanduser()
+    if "/" in name or folder.is_dir():
+        return read_workload(folder, chosen)
+    near = get_close_matches(name, known_workloads(), n=1)
+    raise UsageError(
+        f'unknown workload: "{name}"',
+        hint=(f'Did you mean "{near[0]}"? ' if near else "")
+        + f"Known: {', '.join(known_workloads())}; or give the path of a folder.",
+    )

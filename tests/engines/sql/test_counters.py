@@ -1,0 +1,210 @@
+"""Counters mean what they say on every bundled version, once those who counted have gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from steelyard.engines.postgres.sql.counters import (
+    Counters,
+    connect,
+    read_counters,
+    wait_until_flushed,
+    wal_insert_lsn,
+)
+from steelyard.engines.postgres.sql.queries import query
+from steelyard.model.errors import EngineError
+
+BLOCK = 8192
+
+
+def _counted(server: Any, *statements: str) -> Counters:
+    """What a connection of its own made the server count with these statements."""
+    assert wait_until_flushed(server.conninfo)
+    before = read_counters(server.conninfo, server.version_number)
+    assert wait_until_flushed(server.conninfo)
+    with server.connect() as connection:
+        for statement in statements:
+            connection.execute(statement)
+    assert wait_until_flushed(server.conninfo)
+    return read_counters(server.conninfo, server.version_number) - before
+
+
+@pytest.fixture(scope="module")
+def table(server: Any) -> int:
+    """A table of 4,000 blocks, twice the shared buffers; its size in blocks."""
+    with server.connect() as connection:
+        connection.execute("DROP TABLE IF EXISTS wide")
+        connection.execute("CREATE TABLE wide (id int, filler text) WITH (fillfactor = 10)")
+        connection.execute(
+            "INSERT INTO wide SELECT i, repeat('x', 700) FROM generate_series(1, 4000) i"
+        )
+        connection.execute("VACUUM (FREEZE, ANALYZE) wide")
+        connection.execute("CHECKPOINT")
+        row = connection.execute("SELECT pg_relation_size('wide')").fetchone()
+    assert row is not None
+    return int(row[0]) // BLOCK
+
+
+@pytest.mark.postgres
+def test_blocks_read_and_hit_are_those_that_explain_sees(server: Any, table: int) -> None:
+    assert wait_until_flushed(server.conninfo)
+    before = read_counters(server.conninfo, server.version_number)
+    assert wait_until_flushed(server.conninfo)
+    with server.connect() as connection:
+        row = connection.execute(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT sum(length(filler)) FROM wide"
+        ).fetchone()
+    assert wait_until_flushed(server.conninfo)
+    counted = read_counters(server.conninfo, server.version_number) - before
+    assert row is not None
+    plan = row[0][0]["Plan"]
+    assert plan["Shared Read Blocks"] > table / 4  # more than the buffers hold
+    assert plan["Shared Read Blocks"] + plan["Shared Hit Blocks"] == table
+    # beside it stand only the catalog blocks of two connections
+    assert 0 <= counted.blocks_read - plan["Shared Read Blocks"] < 300
+    assert counted.blocks_hit >= plan["Shared Hit Blocks"]
+
+
+@pytest.mark.postgres
+def test_extending_and_checkpointing_a_table_counts_its_blocks(server: Any, table: int) -> None:
+    make = "CREATE TABLE copied (LIKE wide) WITH (fillfactor = 10)"
+    made = _counted(server, make, "INSERT INTO copied SELECT * FROM wide", "CHECKPOINT")
+    dropped = _counted(server, "DROP TABLE copied")
+    assert table <= made.blocks_extended <= table * 1.1
+    assert table <= made.blocks_written <= table * 1.3
+    assert made.checkpoints_requested == 1
+    assert made.checkpoints_timed == 0
+    assert dropped.blocks_extended < 10
+
+
+@pytest.mark.postgres
+def test_wal_of_the_statistics_agrees_with_the_insert_position(server: Any, table: int) -> None:
+    with server.connect() as connection:
+        start = wal_insert_lsn(connection)
+    written = _counted(server, "UPDATE wide SET id = id + 1")
+    with server.connect() as connection:
+        inserted = wal_insert_lsn(connection) - start
+    assert written.wal_records >= 4000
+    # positions also count page headers and alignment: never less, some per cent more
+    assert written.wal_bytes <= inserted <= written.wal_bytes * 1.2
+
+
+@pytest.mark.postgres
+def test_full_page_images_come_after_a_checkpoint_and_not_again(server: Any, table: int) -> None:
+    update = "UPDATE wide SET id = id + 1 WHERE id % 2 = 0"
+    first = _counted(server, "CHECKPOINT", update)
+    second = _counted(server, update)
+    assert first.wal_fpi > 100
+    assert second.wal_fpi < first.wal_fpi / 4
+
+
+@pytest.mark.postgres
+def test_commits_rollbacks_and_temporary_files_are_counted(server: Any) -> None:
+    counted = _counted(
+        server,
+        *["SELECT 1"] * 20,
+        *["BEGIN", "SELECT 1", "ROLLBACK"] * 3,
+        "SET work_mem = '64kB'",
+        "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) i ORDER BY i DESC) s",
+    )
+    assert 20 <= counted.xact_commit <= 40  # the telemetry's own few are in it
+    assert counted.xact_rollback == 3
+    assert counted.temp_bytes > 100_000
+    assert counted.deadlocks == 0
+    assert counted.checksum_failures == 0
+
+
+@pytest.mark.postgres
+def test_rows_are_counted_when_they_are_changed_and_not_when_they_are_not_there(
+    server: Any, table: int
+) -> None:
+    counted = _counted(
+        server,
+        "UPDATE wide SET filler = filler WHERE id BETWEEN 1000 AND 1029",
+        "UPDATE wide SET id = id WHERE id = -1",
+        "INSERT INTO wide SELECT -2, 'x' FROM generate_series(1, 5)",
+        "DELETE FROM wide WHERE id = -2",
+    )
+    assert counted.rows_changed == 40
+
+
+@pytest.mark.postgres
+def test_a_damaged_page_is_counted_once_it_is_read(server: Any) -> None:
+    with server.connect() as connection:
+        connection.execute("CREATE DATABASE whole")
+        with server.connect("whole") as made:
+            made.execute("CREATE TABLE victim AS SELECT 1 AS id")
+        # a copy by files: none of its pages is in shared buffers, so the damage is met on disk
+        connection.execute("CREATE DATABASE damaged TEMPLATE whole STRATEGY file_copy")
+        with server.connect("damaged") as copied:
+            row = copied.execute("SELECT pg_relation_filepath('victim')").fetchone()
+    assert row is not None
+    assert wait_until_flushed(server.conninfo)
+    before = read_counters(server.conninfo, server.version_number)
+    with (server.directory / row[0]).open("r+b") as relation:
+        relation.seek(BLOCK - 4)
+        relation.write(b"\xff")
+    with server.connect("damaged") as reader, pytest.raises(psycopg.errors.DataCorrupted):
+        reader.execute("SELECT * FROM victim")
+    assert wait_until_flushed(server.conninfo)
+    after = read_counters(server.conninfo, server.version_number)
+    assert (after - before).checksum_failures == 1
+
+
+@pytest.mark.postgres
+def test_waiting_for_the_flush_sees_a_client_that_stays(server: Any) -> None:
+    with server.connect() as stays:
+        assert not wait_until_flushed(server.conninfo, limit_seconds=0.05)
+        pid = stays.info.backend_pid
+        assert wait_until_flushed(server.conninfo, apart_from=[pid], limit_seconds=5)
+    assert wait_until_flushed(server.conninfo)
+
+
+@pytest.mark.postgres
+def test_every_statement_works_on_every_bundled_version(server: Any) -> None:
+    with server.connect() as connection:
+        for name in ("counters", "client_backends", "waits", "wal_insert_lsn"):
+            connection.execute(query(name, server.version_number).encode())
+
+
+@pytest.mark.postgres
+def test_a_server_that_is_not_there_is_an_engine_error(tmp_path: Any) -> None:
+    with pytest.raises(EngineError, match="could not connect"):
+        read_counters(f"host={tmp_path} user=postgres dbname=postgres", 180000)
+
+
+def test_a_statement_is_that_of_the_nearest_older_version() -> None:
+    assert query("counters", 150010) == query("counters", 140000)
+    assert "pg_stat_checkpointer" in query("counters", 170002)
+    assert query("counters", 190000) == query("counters", 180004)
+
+
+def test_a_server_older_than_every_statement_is_refused() -> None:
+    with pytest.raises(EngineError, match="PostgreSQL 13 server") as refusal:
+        query("counters", 130000)
+    assert refusal.value.hint == "PostgreSQL 14 is the oldest it is known for."
+
+
+def test_a_difference_of_counters_tells_when_the_statistics_were_reset() -> None:
+    later = Counters(wal_bytes=10, blocks_read=3)
+    earlier = Counters(wal_bytes=4, blocks_read=5)
+    assert (later - earlier).wal_bytes == 6
+    assert (later - earlier).went_backwards
+    assert not (later - Counters()).went_backwards
+    assert (later + earlier).as_dict()["blocks_read"] == 8
+
+
+@pytest.mark.postgres
+def test_who_watches_is_not_held_to_the_time_limit_of_the_statements(server: Any) -> None:
+    with server.connect() as connection:
+        connection.execute("ALTER DATABASE postgres SET statement_timeout = '1ms'")
+    try:
+        with connect(server.conninfo) as watching:
+            watching.execute("SELECT pg_sleep(0.02)")
+            watching.execute("CHECKPOINT")
+    finally:
+        with server.connect() as connection:
+            connection.execute("ALTER DATABASE postgres RESET statement_timeout")

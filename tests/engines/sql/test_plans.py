@@ -1,0 +1,63 @@
+"""Plans are read of every statement a script would execute, on every bundled version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steelyard.engines.postgres.sql.plans import plans_differ, read_plans, statements
+
+SCRIPT = r"""
+\set aid random(1, 100000 * :scale)
+\set delta random(-5000, \
+                  5000)
+BEGIN;
+UPDATE t SET n = n + :delta, at = '12:30'::text WHERE id = :aid; -- :comment; is none
+SELECT n FROM t WHERE id = :aid AND id > :delta AND id < :aid;
+INSERT INTO t (id, at) VALUES (:aid, 'it''s; here');
+END;
+"""
+
+
+def test_variables_become_parameters_and_strings_stay() -> None:
+    assert statements(SCRIPT) == [
+        "UPDATE t SET n = n + $1, at = '12:30'::text WHERE id = $2",
+        "SELECT n FROM t WHERE id = $1 AND id > $2 AND id < $1",
+        "INSERT INTO t (id, at) VALUES ($1, 'it''s; here')",
+    ]
+
+
+def test_a_last_statement_without_a_semicolon_counts() -> None:
+    assert statements("SELECT 1;\nSELECT 2") == ["SELECT 1", "SELECT 2"]
+
+
+def test_plans_differ_names_the_statement_and_both_plans() -> None:
+    control = {"s: SELECT 1": "Result", "s: SELECT 2": "Seq Scan on t"}
+    arm = {"s: SELECT 1": "Result", "s: SELECT 2": "Index Scan on t"}
+    assert plans_differ(control, control) == []
+    assert plans_differ(control, arm) == [("s: SELECT 2", "Seq Scan on t", "Index Scan on t")]
+
+
+@pytest.mark.postgres
+def test_a_plan_follows_the_settings_and_nothing_is_executed(server: Any) -> None:
+    scripts = {"s": SCRIPT, "wrong": "SELECT nothing FROM nowhere;"}
+    with server.connect() as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute("CREATE TABLE t (id int PRIMARY KEY, n int, at text)")
+        connection.execute("INSERT INTO t SELECT i, i FROM generate_series(1, 20000) i")
+        connection.execute("ANALYZE t")
+        indexed = read_plans(server.conninfo, scripts)
+        options = " options='-c enable_indexscan=off -c enable_bitmapscan=off'"
+        scanned = read_plans(server.conninfo + options, scripts)
+        rows = connection.execute("SELECT count(*) FROM t").fetchone()
+    assert rows == (20000,)
+    assert len(indexed) == 4
+    select = "s: SELECT n FROM t WHERE id = $1 AND id > $2 AND id < $1"
+    assert "Index" in indexed[select]
+    assert "Seq Scan on t" in scanned[select]
+    assert 'relation "nowhere" does not exist' in indexed["wrong: SELECT nothing FROM nowhere"]
+    assert {name for name, _, _ in plans_differ(indexed, scanned)} == {
+        select,
+        "s: UPDATE t SET n = n + $1, at = '12:30'::text WHERE id = $2",
+    }

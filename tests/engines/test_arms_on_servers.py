@@ -1,0 +1,52 @@
+"""What real servers report differs only where their arms were told to differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from own_cache import open_directory
+from steelyard.engines.differences import builds_differ, compare
+from steelyard.engines.engine import Instance, Slot, Tunable
+from steelyard.engines.postgres.builds.find import find_engine
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with open_directory() as made:
+        yield made
+
+
+def _reported(instance: Instance, slot: Slot, settings: dict[str, str]) -> dict[str, str]:
+    assert isinstance(instance, Tunable)
+    try:
+        instance.start(slot, settings)
+        return instance.settings()
+    finally:
+        instance.stop()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("version", ["18", "16"])
+def test_what_a_server_computes_from_a_declared_setting_is_derived(
+    version: str, home: Path
+) -> None:
+    instance = find_engine("postgres", version).create(home / "data", checksums=True)
+    slots = [Slot(n, home / f"slot{n}", home / f"socket{n}", 5432 + n) for n in (0, 1)]
+    control = _reported(instance, slots[0], {})
+    same = compare(control, _reported(instance, slots[1], {}), set())
+    assert (same.declared, same.undeclared, same.derived) == ([], [], [])
+    told = {"shared_buffers": "512MB", "max_connections": "300", "huge_pages": "off"}
+    found = compare(control, _reported(instance, slots[1], told), set(told))
+    assert {name for name, _, _ in found.declared} == set(told)
+    assert found.undeclared == []
+    assert {"wal_buffers", "shared_memory_size"} <= {name for name, _, _ in found.derived}
+
+
+@pytest.mark.postgres
+def test_the_two_bundled_versions_come_from_one_builder() -> None:
+    newer, older = (find_engine("postgres", version).identity for version in ("18", "16"))
+    assert newer.version != older.version
+    assert builds_differ(newer, older) == []

@@ -1,0 +1,176 @@
+"""Two arms may differ where the study says so, in what follows from that, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from steelyard.engines.differences import ABSENT, builds_differ, compare, told
+from steelyard.engines.engine import Identity
+from steelyard.model.errors import WeighingError
+from steelyard.study.declared import declared_names
+from steelyard.study.study import Arm, Study
+
+CONTROL = {
+    "data_checksums": "on",
+    "port": "5432",
+    "data_directory": "/a",
+    "unix_socket_directories": "/a/s",
+    "shared_buffers": "16384 8kB",
+    "wal_buffers": "512 8kB",
+    "work_mem": "4096 kB",
+    "server_version": "18.4",
+}
+BUILD = Identity(
+    kind="postgres",
+    version="18.4",
+    version_number=180004,
+    builder="gcc 14.2.1",
+    configure="'--prefix=/one' '--without-icu'",
+    cflags="-Wall -Wshadow -O2",
+    origin="bundle",
+    bindir="/one/bin",
+    assertions=False,
+)
+
+
+def test_arms_that_differ_where_declared_are_accepted() -> None:
+    found = compare(CONTROL, {**CONTROL, "data_checksums": "off"}, {"data_checksums"})
+    assert found.declared == [("data_checksums", "on", "off")]
+    assert (found.undeclared, found.derived) == ([], [])
+    found.refuse_undeclared("on", "off")
+
+
+def test_what_belongs_to_the_slot_is_no_difference() -> None:
+    moved = {"port": "5433", "data_directory": "/b", "unix_socket_directories": "/b/s"}
+    found = compare(CONTROL, {**CONTROL, **moved}, set())
+    assert (found.declared, found.undeclared, found.derived) == ([], [], [])
+
+
+def test_an_undeclared_difference_is_refused_by_name_and_value() -> None:
+    found = compare(CONTROL, {**CONTROL, "work_mem": "65536 kB"}, {"data_checksums"})
+    assert found.undeclared == [("work_mem", "4096 kB", "65536 kB")]
+    with pytest.raises(WeighingError) as refusal:
+        found.refuse_undeclared("on", "off")
+    assert '"work_mem" is 4096 kB and 65536 kB' in (refusal.value.detail or "")
+    assert '"off" against "on"' in refusal.value.primary
+
+
+def test_a_setting_computed_from_a_declared_one_follows_from_it() -> None:
+    arm = {**CONTROL, "shared_buffers": "65536 8kB", "wal_buffers": "2048 8kB"}
+    assert compare(CONTROL, arm, {"shared_buffers"}).derived == [
+        ("wal_buffers", "512 8kB", "2048 8kB")
+    ]
+    assert compare(CONTROL, arm, {"shared_buffers", "wal_buffers"}).derived == []
+    # without its cause it is a difference nobody asked for
+    other = {**CONTROL, "wal_buffers": "2048 8kB", "work_mem": "1 kB"}
+    assert [name for name, _, _ in compare(CONTROL, other, {"work_mem"}).undeclared] == [
+        "wal_buffers"
+    ]
+
+
+def test_what_only_one_version_knows_follows_from_a_declared_version_only() -> None:
+    arm = {**CONTROL, "server_version": "16.14"}
+    arm.pop("wal_buffers")
+    assert [name for name, _, _ in compare(CONTROL, arm, {"version"}).derived] == [
+        "server_version",
+        "wal_buffers",
+    ]
+    assert compare(CONTROL, arm, set()).undeclared == [
+        ("server_version", "18.4", "16.14"),
+        ("wal_buffers", "512 8kB", ABSENT),
+    ]
+
+
+def test_a_changed_default_does_not_hide_behind_a_declared_version() -> None:
+    found = compare(CONTROL, {**CONTROL, "work_mem": "1 kB"}, {"version"})
+    assert found.undeclared == [("work_mem", "4096 kB", "1 kB")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("builder", "gcc 7.5"),
+        ("configure", "'--prefix=/one'"),
+        ("cflags", "-Wall -Wshadow -Os"),
+        ("origin", "system"),
+        ("assertions", True),
+    ],
+)
+def test_builds_of_other_makers_or_ways_differ(field: str, value: object) -> None:
+    other = replace(BUILD, **{field: value})  # type: ignore[arg-type]
+    assert [name for name, _, _ in builds_differ(BUILD, other)] == [field]
+
+
+def test_place_version_and_warnings_do_not_make_another_builder() -> None:
+    other = replace(
+        BUILD,
+        version="16.14",
+        bindir="/two/bin",
+        configure="'--prefix=/two' '--without-icu'",
+        cflags="-Wall -O2",
+    )
+    assert builds_differ(BUILD, other) == []
+
+
+def _study(control: Arm, arm: Arm) -> Study:
+    return Study(
+        name="s", title="t", question="q", control=control, arms=(arm,), settings={"jit": "off"}
+    )
+
+
+def test_a_study_declares_what_its_arms_say_themselves() -> None:
+    control = Arm(name="a", settings={"work_mem": "4MB", "fsync": "on"})
+    arm = Arm(name="b", checksums=False, settings={"work_mem": "8MB", "fsync": "on", "jit": "on"})
+    assert declared_names(_study(control, arm), control, arm) == {
+        "work_mem",
+        "jit",
+        "data_checksums",
+    }
+
+
+def test_arms_of_two_versions_declare_the_version() -> None:
+    control, arm = Arm(name="a"), Arm(name="b", version="16")
+    study = _study(control, arm)
+    assert declared_names(study, control, arm) == {"version"}
+    assert declared_names(study, control, control) == set()
+
+
+def test_what_was_compiled_in_and_where_files_are_follows_from_a_declared_version_only() -> None:
+    arm = {**CONTROL, "ssl_library": "OpenSSL", "krb_server_keyfile": "FILE:/elsewhere"}
+    control = {**CONTROL, "ssl_library": "", "krb_server_keyfile": "FILE:/here"}
+    assert [name for name, _, _ in compare(control, arm, {"version"}).derived] == [
+        "krb_server_keyfile",
+        "ssl_library",
+    ]
+    assert len(compare(control, arm, set()).undeclared) == 2
+
+
+def test_the_settings_of_a_preloaded_module_follow_from_preloading_it() -> None:
+    arm = {**CONTROL, "auto_explain.log_analyze": "off", "work_mem": "1 kB"}
+    found = compare(CONTROL, arm, {"shared_preload_libraries"})
+    assert found.derived == [("auto_explain.log_analyze", ABSENT, "off")]
+    assert [name for name, _, _ in found.undeclared] == ["work_mem"]
+    assert [name for name, _, _ in compare(CONTROL, arm, {"jit"}).undeclared] == [
+        "auto_explain.log_analyze",
+        "work_mem",
+    ]
+
+
+def test_differing_builds_are_told_by_the_options_that_one_alone_has() -> None:
+    other = replace(
+        BUILD,
+        builder="gcc 7.5",
+        configure="'--prefix=/two' '--without-icu' '--with-openssl'",
+        cflags="-Wall -fwrapv -Os",
+        assertions=True,
+    )
+    ours = replace(BUILD, cflags="-Wall -fwrapv -O2")
+    assert told(builds_differ(ours, other)) == (
+        "builder: gcc 14.2.1 and gcc 7.5; configure: nothing more and '--with-openssl'; "
+        "cflags: -O2 and -Os; assertions: False and True"
+    )
+    assert "configure: '--without-icu' and unknown" in told(
+        builds_differ(BUILD, replace(BUILD, configure=""))
+    )

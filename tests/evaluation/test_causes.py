@@ -1,0 +1,65 @@
+"""Causes are counts per transaction, each with an interval; a page's cost is their difference."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from evaluation.made import MakeEpoch
+from steelyard.evaluation.causes import cause_rows, complete, page_cost
+
+
+def epochs(make_epoch: MakeEpoch, number: int = 10, pages: float = 2800.0) -> list:
+    made = []
+    for n in range(number):
+        off = 27_000_000 + 100_000 * (-1) ** n * n
+        counters = {
+            "on": {"blocks_read": pages, "wal_bytes": 0.0},
+            "off": {"blocks_read": pages, "wal_bytes": 0.0},
+        }
+        made.append(make_epoch(n, cpu_ns={"on": 30_000_000, "off": off}, counters=counters).totals)
+    return made
+
+
+def test_processor_time_is_read_per_measured_transaction(make_epoch: MakeEpoch) -> None:
+    rows = {row["metric"]: row for row in cause_rows(epochs(make_epoch), "on", "off")}
+    cpu = rows["server_cpu_us_per_transaction"]
+    assert cpu["control_value"] == pytest.approx(30.0)
+    assert cpu["low_percent"] < (27 / 30 - 1) * 100 < cpu["high_percent"] < 0
+
+
+def test_counters_are_divided_by_all_transactions_of_the_epoch(make_epoch: MakeEpoch) -> None:
+    rows = {row["metric"]: row for row in cause_rows(epochs(make_epoch), "on", "off")}
+    assert rows["blocks_read_per_transaction"]["control_value"] == pytest.approx(1.4)
+
+
+def test_a_count_that_is_zero_has_no_ratio_and_says_so(make_epoch: MakeEpoch) -> None:
+    rows = {row["metric"]: row for row in cause_rows(epochs(make_epoch), "on", "off")}
+    assert rows["wal_bytes_per_transaction"]["low_percent"] is None
+    assert rows["wal_bytes_per_transaction"]["note"] == "none in either arm"
+
+
+def test_a_counter_that_was_not_read_is_left_out(make_epoch: MakeEpoch) -> None:
+    rows = cause_rows([make_epoch(n).totals for n in range(9)], "on", "off")
+    assert [row["metric"] for row in rows] == ["server_cpu_us_per_transaction"]
+
+
+def test_a_page_costs_the_difference_of_processor_time_over_the_pages_read(
+    make_epoch: MakeEpoch,
+) -> None:
+    cost = page_cost(epochs(make_epoch), "on", "off")
+    assert cost is not None
+    assert cost["verified_per_transaction"] == pytest.approx(1.4)
+    assert cost["low"] < 3000 / 1.4 < cost["high"]
+    assert math.isfinite(cost["low"])
+
+
+def test_without_pages_read_there_is_no_cost_of_a_page(make_epoch: MakeEpoch) -> None:
+    assert page_cost(epochs(make_epoch, pages=1.0), "on", "off") is None
+    assert page_cost([], "on", "off") is None
+
+
+def test_lost_epochs_have_no_cause_to_tell(make_epoch: MakeEpoch) -> None:
+    some = [make_epoch(0).totals, make_epoch(1, outcome="crashed: off").totals]
+    assert [one.epoch for one in complete(some)] == [0]

@@ -1,0 +1,43 @@
+"""Rows of arms to be judged, and what a test asks of the judgement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from steelyard.evaluation.contrast import Contrast
+from steelyard.foreign.comparison import Comparison
+from steelyard.foreign.judgement.judgement import Judgement
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.series import Order, Rows, Series
+
+TIME = Metric("time", "s", False)
+
+
+def numbers(
+    *arms: Any, order: Order = Order.RANDOM, rows: Rows = Rows.BESIDE, **more: Any
+) -> Comparison:
+    """Arms a, b, c … of seconds; by default their order was drawn at random."""
+    series = tuple(
+        arm if isinstance(arm, Series) else Series("abcdefgh"[i], np.asarray(arm, dtype=float))
+        for i, arm in enumerate(arms)
+    )
+    return Comparison(("f",), "CSV", more.pop("metric", TIME), series, order, rows, **more)
+
+
+def noise(seed: int, n: int, sd: float = 0.01) -> Any:
+    return np.exp(np.random.default_rng(seed).normal(0, sd, n))
+
+
+def names(contrast: Contrast) -> set[str]:
+    return {threat.name for threat in contrast.threats}
+
+
+def only(judgement: Judgement) -> Contrast:
+    (contrast,) = judgement.contrasts
+    return contrast
+
+
+def finding(judgement: Judgement, name: str) -> Any:
+    return next(one for one in judgement.findings if one.name == name)

@@ -1,0 +1,108 @@
+"""A record keeps every whole line whatever happens, and says what is damaged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import RecordError
+from steelyard.record.record import Record
+
+
+def test_a_new_record_gets_a_place_of_its_own_and_the_latest_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = Record.create(None, "aa")
+    second = Record.create(None, "aa")
+    assert first.directory != second.directory
+    assert (tmp_path / "records/aa/latest").resolve() == second.directory.resolve()
+
+
+def test_a_directory_that_holds_a_weighing_is_not_overwritten(tmp_path: Path) -> None:
+    record = Record.create(tmp_path / "r", "aa")
+    record.write("plan.json", {"seed": 1})
+    with pytest.raises(RecordError, match="already holds a weighing"):
+        Record.create(tmp_path / "r", "aa")
+
+
+def test_lines_come_back_in_order_and_a_torn_last_one_is_left_out(tmp_path: Path) -> None:
+    record = Record.create(tmp_path / "r", "aa")
+    for number in range(5):
+        record.append("slices.jsonl", {"n": number})
+    with (tmp_path / "r" / "slices.jsonl").open("a") as stream:
+        stream.write('{"n": 5, "torn')
+    assert [line["n"] for line in Record(tmp_path / "r").lines("slices.jsonl")] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("long", [10, 200_000])
+def test_appending_after_a_kill_cuts_the_torn_line_first(tmp_path: Path, long: int) -> None:
+    record = Record.create(tmp_path / "r", "aa")
+    record.append("slices.jsonl", {"n": 0})
+    record.close()
+    with (tmp_path / "r" / "slices.jsonl").open("a") as stream:
+        stream.write("x" * long)
+    record.append("slices.jsonl", {"n": 1})
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [0, 1]
+
+
+def test_a_file_that_is_one_torn_line_is_emptied(tmp_path: Path) -> None:
+    record = Record.create(tmp_path / "r", "aa")
+    (tmp_path / "r" / "slices.jsonl").write_text("x" * 100_000)
+    record.append("slices.jsonl", {"n": 1})
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [1]
+
+
+def test_a_damaged_line_in_the_middle_is_an_error_with_its_number(tmp_path: Path) -> None:
+    record = Record.create(tmp_path / "r", "aa")
+    (tmp_path / "r" / "slices.jsonl").write_text('{"n": 0}\nnonsense\n{"n": 2}\n')
+    with pytest.raises(RecordError, match="damaged line 2"):
+        list(record.lines("slices.jsonl"))
+
+
+def test_a_killed_writer_loses_at_most_the_line_it_was_writing(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from steelyard.record.record import Record\n"
+        "record = Record(Path(sys.argv[1])); n = 0\n"
+        "while True:\n record.append('slices.jsonl', {'n': n}); n += 1; print(n, flush=True)\n"
+    )
+    (tmp_path / "r").mkdir()
+    writer = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "r")], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    told = 0
+    while told < 200:
+        told = int(writer.stdout.readline())
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.wait()
+    kept = [line["n"] for line in Record(tmp_path / "r").lines("slices.jsonl")]
+    assert len(kept) >= told
+    assert kept == list(range(len(kept)))
+
+
+def test_a_directory_without_a_plan_is_no_record(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="not a record"):
+        Record.open(tmp_path)
+
+
+def test_a_record_of_a_newer_steelyard_is_refused(tmp_path: Path) -> None:
+    Record(tmp_path).write("plan.json", {"format": 999})
+    with pytest.raises(RecordError, match="newer Steelyard"):
+        Record.open(tmp_path)
+
+
+def test_a_full_disk_is_said_with_what_is_kept(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    (tmp_path / "slices.jsonl").symlink_to(full)
+    record = Record(tmp_path)
+    with pytest.raises(RecordError, match="could not append") as failure:
+        record.append("slices.jsonl", {"n": 1})
+    assert "--resume" in (failure.value.hint or "")

@@ -1,0 +1,96 @@
+"""Slices add up to arms and epochs; what is not a finished, measured slice is left unseen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steelyard.record.totals import arm_totals, epochs_of, uncharged_ns
+
+Facts = dict[str, Any]
+
+
+def line(**changes: Any) -> Facts:
+    facts: Facts = {
+        "epoch": 0, "attempt": 1, "kind": "measured", "arm": "on", "block": 0, "position": 0,
+        "clients": 4, "transactions": 100, "busy_ns": 400_000_000, "latency_sum_ns": 400_000_000,
+        "scripts": [{"name": "s", "latency": ""}],
+    }  # fmt: skip
+    return {**facts, **changes}
+
+
+def epoch_line(epoch: int = 0, **changes: Any) -> Facts:
+    facts: Facts = {"type": "epoch", "epoch": epoch, "attempt": 1, "slots": {"on": 0, "off": 1}}
+    return {**facts, "start_order": ["off", "on"], **changes}
+
+
+def test_throughput_is_clients_times_work_over_busy_time() -> None:
+    totals = arm_totals("on", 0, [line(), line(transactions=50, busy_ns=200_000_000)])
+    assert totals.throughput == pytest.approx(4 * 150 / 0.6)
+    assert totals.latency_mean_ns == pytest.approx(800_000_000 / 150)
+
+
+def test_debt_is_time_that_every_client_spent_without_work() -> None:
+    totals = arm_totals("on", 0, [line(debt_ns=100_000_000)])
+    assert totals.busy_ns == 400_000_000 + 4 * 100_000_000
+    assert totals.throughput == pytest.approx(4 * 100 / 0.8)
+
+
+def test_an_arm_without_slices_did_nothing() -> None:
+    totals = arm_totals("on", 0, [])
+    assert (totals.throughput, totals.latency_mean_ns, totals.clients) == (0.0, 0.0, 0)
+
+
+def test_errors_are_summed_by_sqlstate() -> None:
+    totals = arm_totals("on", 0, [line(errors={"40001": 2}), line(errors={"40001": 1, "57P01": 4})])
+    assert totals.errors == {"40001": 3, "57P01": 4}
+
+
+def test_warm_up_and_pilot_are_no_readings() -> None:
+    [epoch] = epochs_of([line(kind="warmup"), line(), line(epoch=-1, kind="pilot")], [epoch_line()])
+    assert epoch.arms["on"].transactions == 100
+    assert epoch.arms["off"].transactions == 0
+
+
+def test_dropped_slices_are_counted_and_are_no_part_of_anything_else() -> None:
+    slept = line(dropped="machine suspended", transactions=7, errors={"40001": 2})
+    totals = arm_totals("on", 0, [line(), slept, line()])
+    assert (totals.dropped, len(totals.slices), totals.transactions) == (1, 2, 200)
+    assert totals.errors == {}
+
+
+def test_rows_are_known_only_where_every_slice_tells_them() -> None:
+    assert arm_totals("on", 0, [line(rows=3), line(rows=4)]).rows == 7
+    assert arm_totals("on", 0, [line(rows=3), line()]).rows is None
+
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("back_ms", "charged_ms", "uncharged_ms"),
+    [
+        (0, 0, 0),
+        (200, 200, 0),  # one client stalled over the bell and was charged for it
+        (200, 500, 0),  # three did
+        (200, 3, 197),  # the stall is left out
+        (1, -5, 6),  # all that was under way at the bell is left out
+    ],
+)
+def test_time_after_the_bell_must_be_charged_to_somebody(
+    back_ms: int, charged_ms: int, uncharged_ms: int
+) -> None:
+    times = {"start_ns": 5 * MS, "end_ns": (105 + back_ms) * MS, "length_ns": 100 * MS}
+    told = line(**times, busy_ns=(400 + charged_ms) * MS)
+    assert uncharged_ns(told) == uncharged_ms * MS
+    totals = arm_totals("on", 0, [told])
+    assert (totals.uncharged_ns, totals.elapsed_ns) == (uncharged_ms * MS, (100 + back_ms) * MS)
+
+
+def test_slices_of_a_torn_epoch_are_left_unseen() -> None:
+    slices = [line(), line(epoch=1), line(epoch=1), line(epoch=1, attempt=2, transactions=7)]
+    first, second = epochs_of(slices, [epoch_line(0), epoch_line(1, attempt=2)])
+    assert first.arms["on"].transactions == 100
+    assert second.arms["on"].transactions == 7
+    assert len(epochs_of(slices, [epoch_line(0)])) == 1

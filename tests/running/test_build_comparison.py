@@ -1,0 +1,115 @@
+"""Builds share data where they can, are loaded several times where not, and are set alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.engines.engine import Default, Engine, Nature
+from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
+from steelyard.running.build_comparison import compare_builds
+from steelyard.running.progress import Silent
+from steelyard.study.study import Study
+from story.asked import study_of
+from story.scripted import ScriptedWorld
+
+OLD = {"io": Default("1", "", "user"), "gone": Default("a", "", "user")}
+NEW = {"io": Default("16", "", "user"), "come": Default("b", "", "user")}
+
+
+class Notes(Silent):
+    """Keeps what was noted."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+def engine(name: str, catalogue: int, defaults: dict[str, Default]) -> NoopEngine:
+    identity = replace(NOOP_IDENTITY, version=name, bindir=f"/{name}")
+    return NoopEngine(identity, Nature({"catalogue": catalogue}, defaults))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> ScriptedWorld:
+    return ScriptedWorld(tmp_path)
+
+
+def study(**changes: Any) -> Study:
+    return study_of(
+        control={"name": "before", "version": "16"},
+        arms=[{"name": "after", "version": "18"}],
+        **changes,
+    )
+
+
+def test_one_build_is_asked_nothing(world: ScriptedWorld) -> None:
+    one = NoopEngine()
+    found = compare_builds(study(), {"before": one, "after": one}, world, Silent())
+    assert (found.shared, found.loads, found.alignment.settings) == (True, 1, {})
+    assert one.calls == []
+
+
+def test_builds_of_one_layout_share_one_load(world: ScriptedWorld) -> None:
+    engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 7, OLD)}
+    found = compare_builds(study(), engines, world, Silent())
+    assert found.loaders == {"before": "before", "after": "before"}
+    assert (found.shared, found.loads) == (True, 1)
+
+
+def test_builds_of_two_layouts_are_loaded_three_times_each(world: ScriptedWorld) -> None:
+    engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, OLD)}
+    found = compare_builds(study(), engines, world, Silent())
+    assert found.loaders == {"before": "before", "after": "after"}
+    assert (found.shared, found.loads) == (False, 3)
+    fewer = compare_builds(study(workload={"loads": 1}), engines, world, Silent())
+    assert fewer.loads == 1
+
+
+def test_aligned_defaults_are_given_to_every_arm_that_knows_them(world: ScriptedWorld) -> None:
+    engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
+    asked, notes = study(settings={"x": "1"}), Notes()
+    found = compare_builds(asked, engines, world, notes)
+    for arm in asked.every_arm:
+        assert found.settings_of(asked, arm) == {"io": "1", "x": "1"}
+    assert found.declared("after") == set()
+    assert "set alike: io = 1" in notes.said[0]
+    assert found.to_json()["added"] == {"after": ["come"]}
+
+
+def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> None:
+    engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
+    asked = study_of(
+        control={"name": "before", "version": "16"},
+        arms=[{"name": "after", "version": "18", "settings": {"io": "16"}}],
+    )
+    found = compare_builds(asked, engines, world, Silent())
+    assert found.settings_of(asked, asked.control) == {"io": "1"}
+    assert found.settings_of(asked, asked.arms[0]) == {"io": "16"}
+
+
+def test_as_shipped_defaults_stay_and_are_declared(world: ScriptedWorld) -> None:
+    engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
+    asked, notes = study(defaults="as-shipped"), Notes()
+    found = compare_builds(asked, engines, world, notes)
+    assert found.settings_of(asked, asked.control) == {}
+    assert found.declared("after") == {"io"}
+    assert found.to_json()["changed"] == {"after": [["io", "1", "16"]]}
+    assert notes.said[0] == "defaults of after that differ and stay so: io"
+
+
+def test_a_default_that_a_build_refuses_stays_and_is_declared(world: ScriptedWorld) -> None:
+    older, newer = (
+        engine("a", 7, {**OLD, "y": Default("1", "", "user")}),
+        engine("b", 8, {**NEW, "y": Default("2", "", "user")}),
+    )
+    newer.refused = {"io"}
+    asked = study()
+    found = compare_builds(asked, {"before": older, "after": newer}, world, Silent())
+    assert found.settings_of(asked, asked.control) == {"y": "1"}
+    assert found.declared("after") == {"io"}
