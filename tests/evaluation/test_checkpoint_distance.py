@@ -13,7 +13,7 @@ SETTINGS = {
     "max_wal_size": "1024 MB",
     "checkpoint_completion_target": "0.9",
 }
-WROTE = {"wal_bytes": 80_000_000.0, "wal_fpi": 6000.0, "wal_records": 50_000.0}
+WROTE = {"wal_bytes": 80_000_000.0, "full_page_images": 6000.0, "wal_records": 50_000.0}
 
 
 def raised(

@@ -7,7 +7,7 @@ import pytest
 from evaluation.made import MakeEpoch
 from steelyard.evaluation.pool_warmth import part_reads, pool_not_warm
 from steelyard.model.threat import Threat
-from steelyard.running.epoch import RanEpoch
+from steelyard.record.epoch import Epoch
 
 PAGE = 8192
 LEVEL = [400, 400, 400, 400]
@@ -20,7 +20,7 @@ def weighed(
 ) -> list[Threat]:
     """Ten epochs of four slices; a block read takes away `slower` of 1,000 transactions."""
 
-    def epoch(n: int) -> RanEpoch:
+    def epoch(n: int) -> Epoch:
         read = {
             arm: [b + (7 * n) % 5 for b in blocks] for arm, blocks in (("on", on), ("off", off))
         }

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.made import MakeEpoch
-from steelyard.evaluation.run_threats import suspicions
+from evaluation.made import MakeEpoch, make_plan
+from steelyard.evaluation.run_threats import run_threats
 from steelyard.study.study import Study
-
-PLAN = {"upkeep": "restore", "placement": "symmetric", "margin": 0.01, "pilot": {"settled": True}}
 
 
 def study(**workload: Any) -> Study:
@@ -23,8 +21,9 @@ def study(**workload: Any) -> Study:
     )  # fmt: skip
 
 
-def names(epochs: list, plan: dict[str, Any] = PLAN, asked: Study | None = None) -> list[str]:
-    return [threat.name for threat in suspicions(epochs, plan, asked or study(), "off")]
+def names(epochs: list, asked: Study | None = None, **plan: Any) -> list[str]:
+    found = run_threats(epochs, make_plan(**plan), asked or study(), "off")
+    return [threat.name for threat in found]
 
 
 def test_a_clean_weighing_raises_nothing(make_epoch: MakeEpoch) -> None:
@@ -34,7 +33,7 @@ def test_a_clean_weighing_raises_nothing(make_epoch: MakeEpoch) -> None:
 
 def test_wrong_rows_and_violations_are_wrong_answers(make_epoch: MakeEpoch) -> None:
     rows = make_epoch(0, wrong_rows={"off": 3})
-    sums = make_epoch(1, head={"violations": {"on": ["sum(abalance) is 1 but 0"]}})
+    sums = make_epoch(1, violations={"on": ["sum(abalance) is 1 but 0"]})
     assert names([rows, sums]) == ["wrong answer from the workload"] * 2
 
 
@@ -59,8 +58,8 @@ def test_the_working_set_must_be_what_the_study_says(
 
 
 def test_a_driver_that_uses_most_of_the_time_is_the_bottleneck(make_epoch: MakeEpoch) -> None:
-    head = {"arms": {"on": {"driver_cpu_ns": 40_000_000}, "off": {"driver_cpu_ns": 40_000_000}}}
-    assert names([make_epoch(0, head=head)]) == ["driver is the bottleneck"]
+    arms = {"on": {"driver_cpu_ns": 40_000_000}, "off": {"driver_cpu_ns": 40_000_000}}
+    assert names([make_epoch(0, arms=arms)]) == ["driver is the bottleneck"]
 
 
 def test_processor_time_that_contradicts_throughput_is_said(make_epoch: MakeEpoch) -> None:
@@ -98,7 +97,7 @@ def test_processor_time_of_which_throughput_shows_less_than_half_is_said(
 
 
 def test_a_pilot_that_did_not_settle_is_said(make_epoch: MakeEpoch) -> None:
-    assert names([make_epoch(0)], {**PLAN, "pilot": {"settled": False}}) == ["no steady state"]
+    assert names([make_epoch(0)], pilot={"settled": False}) == ["no steady state"]
 
 
 def test_epochs_that_still_drift_are_said(make_epoch: MakeEpoch) -> None:
@@ -110,18 +109,18 @@ def test_epochs_that_still_drift_are_said(make_epoch: MakeEpoch) -> None:
 
 
 def test_what_the_machine_did_is_said_once_with_how_often(make_epoch: MakeEpoch) -> None:
-    head = {"host": [["steal or throttling", "9 % was stolen"]]}
-    epochs = [make_epoch(0, head=head), make_epoch(1), make_epoch(2, head=head)]
-    [threat] = suspicions(epochs, PLAN, study(), "off")
+    seen = [("steal or throttling", "9 % was stolen")]
+    epochs = [make_epoch(0, machine_seen=seen), make_epoch(1), make_epoch(2, machine_seen=seen)]
+    [threat] = run_threats(epochs, make_plan(), study(), "off")
     assert threat.seen == "9 % was stolen (epoch 1; seen in 2 epochs)"
 
 
 def test_the_plan_itself_can_be_doubted(make_epoch: MakeEpoch) -> None:
     plan = {
-        **PLAN, "upkeep": "carry", "upkeep_why": "slow", "placement": "free",
+        "upkeep": "carry", "upkeep_why": "slow", "placement": "free",
         "placement_why": "60 % waited",
     }  # fmt: skip
-    assert names([make_epoch(0)], plan) == ["data directory tied to the arm", "placement free"]
+    assert names([make_epoch(0)], **plan) == ["data directory tied to the arm", "placement free"]
 
 
 @pytest.mark.parametrize(
@@ -137,6 +136,6 @@ def test_the_plan_itself_can_be_doubted(make_epoch: MakeEpoch) -> None:
 def test_files_are_tied_to_an_arm_unless_it_has_three_loads(
     make_epoch: MakeEpoch, upkeep: str, shared: bool, count: int, raised: int
 ) -> None:
-    loads = {"shared": shared, "arms": {"on": {"count": count}, "off": {"count": count}}}
-    plan = {**PLAN, "upkeep": upkeep, "upkeep_why": "slow", "loads": loads}
-    assert names([make_epoch(0)], plan) == ["data directory tied to the arm"] * raised
+    loads = {"shared": shared, "arms": {arm: {"by": arm, "count": count} for arm in ("on", "off")}}
+    plan = {"upkeep": upkeep, "upkeep_why": "slow", "loads": loads}
+    assert names([make_epoch(0)], **plan) == ["data directory tied to the arm"] * raised

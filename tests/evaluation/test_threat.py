@@ -12,7 +12,7 @@ import pytest
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.cli.app import COMMANDS
-from steelyard.evaluation.epoch_threats import doubts_of
+from steelyard.evaluation.epoch_threats import threats_of_epochs
 from steelyard.model.threat import Threat, ThreatKind, raise_threat, threat_named
 
 INVALIDATING = {
@@ -113,7 +113,7 @@ def broken(kind: ThreatKind) -> tuple[list[EpochReading], Terms]:
 
 
 def doubts(epochs: list[EpochReading], terms: Terms) -> tuple[Threat, ...]:
-    return doubts_of(epochs, "off", "on", terms, ended=False)
+    return threats_of_epochs(epochs, "off", "on", terms, ended=False)
 
 
 def test_sound_epochs_raise_no_threat() -> None:
@@ -151,8 +151,8 @@ def test_clients_given_up_and_stalls_hidden_at_the_border_are_doubts(
 
 def test_an_interrupted_weighing_of_few_epochs_says_so_and_a_running_one_does_not() -> None:
     few = sound_epochs()[:6]
-    running = doubts_of(few, "off", "on", Terms(12, 8), ended=False)
-    stopped = doubts_of(few, "off", "on", Terms(12, 8), ended=True)
+    running = threats_of_epochs(few, "off", "on", Terms(12, 8), ended=False)
+    stopped = threats_of_epochs(few, "off", "on", Terms(12, 8), ended=True)
     assert ThreatKind.TOO_FEW_EPOCHS.value not in [threat.name for threat in running]
     assert ThreatKind.TOO_FEW_EPOCHS.value in [threat.name for threat in stopped]
 

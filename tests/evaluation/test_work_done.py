@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.work_done import Asked, work_doubts
+from steelyard.evaluation.work_done import work_threats
+from steelyard.record.inspection import Inspection
 
-READS, WRITES = Asked(statements=1, writes=False), Asked(statements=2, writes=True)
+READS = Inspection(compared=0, statements=1, writes=False, arms={})
+WRITES = Inspection(compared=0, statements=2, writes=True, arms={})
 
 
-def seen(make_epoch: MakeEpoch, asked: Asked, count: int = 10, **facts: Any) -> list[str]:
+def seen(make_epoch: MakeEpoch, inspection: Inspection, count: int = 10, **facts: Any) -> list[str]:
     epochs = [make_epoch(n, **facts).totals for n in range(count)]
-    found = list(work_doubts(epochs, "on", "off", asked))
+    found = list(work_threats(epochs, "on", "off", inspection))
     assert all(threat.name == "wrong answer from the workload" for threat in found)
     assert all(threat.invalidates for threat in found)
     return [threat.seen for threat in found]
@@ -43,7 +45,8 @@ def test_two_arms_that_find_nothing_are_a_wrong_answer_too(make_epoch: MakeEpoch
 
 def test_scripts_without_a_plan_are_not_asked_for_rows(make_epoch: MakeEpoch) -> None:
     nothing = {"on": 0, "off": 0}
-    assert seen(make_epoch, Asked(statements=0, writes=True), rows=nothing) == []
+    unplanned = WRITES.model_copy(update={"statements": 0})
+    assert seen(make_epoch, unplanned, rows=nothing) == []
 
 
 def test_updates_return_no_row_and_do_their_work_all_the_same(make_epoch: MakeEpoch) -> None:

@@ -15,7 +15,11 @@ from typing import Any
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.noop import NoopEngine, NoopInstance
+from steelyard.model.kind import Kind, Sample
 from steelyard.study.study import Study
+from steelyard.telemetry.arm_sources import ProcessTree, ServerCounters
+from steelyard.telemetry.host import HostSample
+from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
 
 Speed = Callable[[str, int], float]
@@ -23,6 +27,10 @@ Speed = Callable[[str, int], float]
 Distort = Callable[[dict[str, Any]], None]
 """Changes the driver's answer to a slice."""
 
+KINDS = (
+    Kind("wal_bytes", "bytes", per_transaction=True),
+    Kind("blocks_read", "blocks", per_transaction=True),
+)
 EMPTY_HISTOGRAM = ""
 """An empty text is an empty histogram."""
 
@@ -144,7 +152,9 @@ class ScriptedWorld:
     waiting_share: float = 0.0
     debt_ns: int = 50_000_000
     profile: str = "release"
-    host_seen: Sequence[tuple[str, str]] = ()
+    stolen_share: float = 0.0
+    uncounted: str = ""
+    """Why the server's counters cannot be read."""
     wrong_rows: dict[str, int] = field(default_factory=dict)
     broken: dict[str, list[str]] = field(default_factory=dict)
     plans_by_port: dict[int, str] = field(default_factory=dict)
@@ -224,8 +234,12 @@ class ScriptedWorld:
         assert isinstance(instance, NoopInstance)
         return ScriptedCreditor(self, instance)
 
-    def counters(self, instance: Instance) -> Mapping[str, float]:
-        return {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices}
+    def sources(self) -> Sequence[Source]:
+        return (ProcessTree(), ServerCounters(KINDS, self.count))
+
+    def count(self, instance: Instance) -> Sample:
+        counted = {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices}
+        return Sample(counted, self.uncounted)
 
     def wal_flush_share(self, instances: Sequence[Instance]) -> NoWaits:
         return NoWaits(self.waiting_share)
@@ -261,11 +275,24 @@ class ScriptedWorld:
     def processors(self) -> Sequence[int]:
         return [0, 1]
 
-    def host(self) -> int:
-        return self.clock.now
-
-    def host_doubts(self, before: int, after: int) -> Sequence[tuple[str, str]]:
-        return self.host_seen
+    def host(self) -> HostSample:
+        """Of each second a share is stolen."""
+        return HostSample(
+            monotonic_ns=self.clock.now,
+            boot_id="scripted",
+            busy_ns={0: 0, 1: 0},
+            steal_ns=round(2 * self.stolen_share * self.clock.now),
+            throttled_ns=0,
+            throttled_periods=0,
+            pressure_ns={},
+            memory_available_bytes=8 << 30,
+            memory_total_bytes=16 << 30,
+            swap_used_bytes=0,
+            disk_free_bytes=8 << 30,
+            disk_total_bytes=16 << 30,
+            load_1=0.0,
+            suspended_ns=0,
+        )
 
     def now_ns(self) -> int:
         return self.clock.now

@@ -145,13 +145,16 @@ def builds_differ(control: Build, arm: Build) -> list[Difference]:
     return [difference for difference in compared if difference[1] != difference[2]]
 
 
-def told(differences: Sequence[Difference]) -> str:
-    """`builds_differ` in words: of long lists of options only those that one build alone has."""
-    said = []
-    for what, ours, theirs in differences:
-        apart = _apart(ours, theirs) if what in _LISTS else (ours or "unknown", theirs or "unknown")
-        said.append(f"{what}: {apart[0]} and {apart[1]}")
-    return "; ".join(said)
+def apart(differences: Sequence[Difference]) -> list[Difference]:
+    """`builds_differ` as it is shown: of long lists of options only those that one build alone
+    has."""
+    return [
+        (
+            what,
+            *(_apart(ours, theirs) if what in _LISTS else (ours or "unknown", theirs or "unknown")),
+        )
+        for what, ours, theirs in differences
+    ]
 
 
 def _apart(ours: str, theirs: str) -> tuple[str, str]:

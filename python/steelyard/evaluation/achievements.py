@@ -9,20 +9,20 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from steelyard.evaluation.epoch_contrasts import Read, contrast_row, contrasts
+from steelyard.evaluation.epoch_contrasts import Read, compared, epoch_contrasts
 from steelyard.evaluation.latencies import latency_rows
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_S
+from steelyard.record.slice import SliceLine
+from steelyard.record.verdict import Latency, Probe, Query, Statement, Work
 
-Json = dict[str, Any]
 NS_PER_MINUTE = 60 * NS_PER_S
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 
 
 def work_per_minute(
-    before: Mapping[str, float], after: Mapping[str, float], lines: Iterable[Mapping[str, Any]]
+    before: Mapping[str, float], after: Mapping[str, float], lines: Iterable[SliceLine]
 ) -> dict[str, float]:
     """What was counted in the slices of one arm, warm-up included, over their measured time.
 
@@ -31,29 +31,30 @@ def work_per_minute(
     then paid for what it had left behind: not a nominal length.
     """
     own = list(lines)
-    under_load_ns = sum(
-        int(line.get("end_ns", 0)) - int(line.get("start_ns", 0)) + int(line.get("debt_ns", 0))
-        for line in own
-    )
+    under_load_ns = sum(line.end_ns - line.start_ns + line.debt_ns for line in own)
     if under_load_ns <= 0 or not after:
         return {}
     counted = {name: count - before.get(name, 0) for name, count in after.items()}
-    if len({script["name"] for line in own for script in line.get("scripts", ())}) > 1:
-        counted["transactions"] = sum(int(line["transactions"]) for line in own)
+    if len({script.name for line in own for script in line.scripts}) > 1:
+        counted["transactions"] = sum(line.transactions for line in own)
     minutes = under_load_ns / NS_PER_MINUTE
     return {name: count / minutes for name, count in counted.items()}
 
 
-def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
-    """The rates that every epoch tells, as verdict.json keeps them."""
+def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Work]:
+    """The rates that every epoch tells."""
     names = epochs[0].work_per_minute.get(control, {}) if epochs else ()
-    found = contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
+    found = epoch_contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
     return [
-        {
-            "metric": f"{one.name}_per_minute",
-            "unit": "1/min",
-            **contrast_row(one, control, arm),
-        }
+        Work.model_validate(
+            {
+                "metric": f"{one.name}_per_minute",
+                "unit": "1/min",
+                **compared(one, control, arm),
+                "control_value": one.control_value,
+                "arm_value": one.arm_value,
+            }
+        )
         for one in found
     ]
 
@@ -62,23 +63,33 @@ def _rate_of(name: str) -> Read:
     return lambda epoch, arm: epoch.work_per_minute.get(arm, {}).get(name, math.nan)
 
 
-def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Latency]:
     """Latency quantiles of each script by itself, where several are driven."""
     names = sorted({name for epoch in epochs for name in epoch.arms[control].latencies})
     if len(names) < 2:
         return []
     return [
-        {"script": name, **row}
+        row
         for name in names
         for row in latency_rows(epochs, control, arm, script=name, quantiles=SHOWN_QUANTILES)
     ]
 
 
-def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Statement]:
     """Mean time of each statement in microseconds, where they were timed and all epochs tell it."""
     names = epochs[0].arms[control].statements if epochs else ()
-    found = contrasts(epochs, control, arm, {name: _mean_us_of(name) for name in names})
-    return [{"statement": one.name, **contrast_row(one, control, arm, "us")} for one in found]
+    found = epoch_contrasts(epochs, control, arm, {name: _mean_us_of(name) for name in names})
+    return [
+        Statement.model_validate(
+            {
+                "statement": one.name,
+                **compared(one, control, arm),
+                "control_us": one.control_value,
+                "arm_us": one.arm_value,
+            }
+        )
+        for one in found
+    ]
 
 
 def _mean_us_of(statement: str) -> Read:
@@ -89,22 +100,26 @@ def _mean_us_of(statement: str) -> Read:
     return read
 
 
-def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Json]:
+def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Query]:
     """The time of each query in milliseconds, where each is a slice of its own, with how many were
     not finished: what fails or is given up counts with the time that it took until then. What
-    stands aside of the geometric mean comes last."""
+    is excluded from the geometric mean comes last."""
     slices = [one for epoch in epochs for one in epoch.arms[control].slices]
-    aside = {one.script: one.aside for one in slices if one.script is not None}
-    names = sorted(aside, key=lambda name: (aside[name], name))
-    found = contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
+    excluded = {one.script: one.aside for one in slices if one.script is not None}
+    names = sorted(excluded, key=lambda name: (excluded[name], name))
+    found = epoch_contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
     return [
-        {
-            "query": one.name,
-            "aside": aside[one.name],
-            **contrast_row(one, control, arm, "ms"),
-            "control_unfinished": _unfinished(epochs, control, one.name),
-            "arm_unfinished": _unfinished(epochs, arm, one.name),
-        }
+        Query.model_validate(
+            {
+                "query": one.name,
+                "excluded": excluded[one.name],
+                **compared(one, control, arm),
+                "control_ms": one.control_value,
+                "arm_ms": one.arm_value,
+                "control_unfinished": _unfinished(epochs, control, one.name),
+                "arm_unfinished": _unfinished(epochs, arm, one.name),
+            }
+        )
         for one in found
     ]
 
@@ -122,7 +137,7 @@ def _unfinished(epochs: Sequence[EpochTotals], arm: str, query: str) -> int:
     return sum(one.failed for one in every if one.script == query)
 
 
-def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Json]:
+def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Probe]:
     """What each probe counted in each arm: the median over epochs, the least and the most."""
     rows = []
     for arm in arms:
@@ -131,7 +146,15 @@ def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Json]
             counts = [one[probe] for one in seen if probe in one]
             for counter in counts[0]:
                 values = [float(one[counter]) for one in counts]
-                middle, ends = statistics.median(values), (min(values), max(values))
-                row = {"arm": arm, "probe": probe, "counter": counter, "median": middle}
-                rows.append({**row, "least": ends[0], "most": ends[1], "epochs": len(values)})
+                rows.append(
+                    Probe(
+                        arm=arm,
+                        probe=probe,
+                        counter=counter,
+                        median=statistics.median(values),
+                        least=min(values),
+                        most=max(values),
+                        epochs=len(values),
+                    )
+                )
     return rows

@@ -8,9 +8,10 @@ wal_compression = pglz read -70 % in slices and -3 to -5 % in the second minute 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
@@ -64,7 +65,7 @@ def checkpoint_distance(
     control: str,
     arm: str,
     settings: Mapping[str, Mapping[str, str]],
-    declared: set[str],
+    declared: Collection[str],
     *,
     whole: bool,
 ) -> Iterator[Threat]:
@@ -107,13 +108,13 @@ def as_weighed(epochs: Sequence[EpochTotals], arm: str, *, whole: bool) -> Dista
     count = 0
     for epoch in epochs:
         totals = epoch.arms[arm]
-        done, counted = epoch.transactions_all.get(arm, 0), epoch.counters.get(arm, {})
-        if not (totals.transactions and totals.clients and done and counted.get("wal_bytes")):
+        done, written = epoch.transactions_all.get(arm, 0), epoch.amount(arm, "wal_bytes")
+        if not (totals.transactions and totals.clients and done and written > 0):
             continue
         measured_share = totals.transactions / done
         own_s = totals.busy_ns / totals.clients / NS_PER_S
         seconds += own_s if whole else own_s / measured_share
-        wal_bytes += counted["wal_bytes"] * (measured_share if whole else 1.0)
+        wal_bytes += written * (measured_share if whole else 1.0)
         count += len(totals.slices) if whole else 1
     return Distance(seconds / count, wal_bytes / count) if count and wal_bytes else None
 
@@ -152,11 +153,12 @@ def _images_told(epochs: Sequence[EpochTotals], both: tuple[str, str]) -> str:
 def _images(epochs: Sequence[EpochTotals], arm: str) -> _Images:
     done = sum(epoch.transactions_all.get(arm, 0) for epoch in epochs)
     count, written, records = (
-        sum(epoch.counters.get(arm, {}).get(name, 0.0) for epoch in epochs)
-        for name in ("wal_fpi", "wal_bytes", "wal_records")
+        np.nansum([epoch.amount(arm, name) for epoch in epochs], dtype=float)
+        for name in ("full_page_images", "wal_bytes", "wal_records")
     )
     most = min(count * BLOCK_BYTES, max(0.0, written - records * RECORD_HEADER_BYTES))
-    return _Images(count / done if done else 0.0, most / written if written else 0.0)
+    share = most / written if written else 0.0
+    return _Images(float(count / done) if done else 0.0, float(share))
 
 
 def _number(text: str) -> tuple[float | None, str]:
@@ -169,8 +171,3 @@ def _number(text: str) -> tuple[float | None, str]:
 
 def _seconds(seconds: float) -> str:
     return format_duration(round(seconds * NS_PER_S))
-
-
-def settings_reported(environment: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
-    """Arm → settings as its server reported them, of an environment as a record keeps it."""
-    return {arm: one.get("settings", {}) for arm, one in environment.get("arms", {}).items()}

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_contrasts
 from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
 
-Json = dict[str, Any]
 Read = Callable[[EpochTotals, str], float]
 """What an epoch tells of an arm; NaN where it does not tell."""
 
 
-def contrasts(
+def epoch_contrasts(
     epochs: Sequence[EpochTotals], control: str, arm: str, reads: Mapping[str, Read]
 ) -> tuple[SecondaryContrast, ...]:
     """The contrasts of an arm with the control, of what every epoch tells, in the order given."""
@@ -32,13 +30,11 @@ def contrasts(
     return secondary_contrasts(columns)
 
 
-def contrast_row(found: SecondaryContrast, control: str, arm: str, unit: str = "value") -> Json:
-    """A contrast as verdict.json keeps it; what is contrasted is named by whoever asks."""
+def compared(found: SecondaryContrast, control: str, arm: str) -> dict[str, str | float | None]:
+    """The keys of a row (record/verdict.py, Compared): what is compared is named by the caller."""
     return {
         "arm": arm,
         "control": control,
-        f"control_{unit}": found.control_value,
-        f"arm_{unit}": found.arm_value,
         **percent_ends(found.estimate),
         "confidence": found.estimate.confidence,
     }

@@ -20,7 +20,7 @@ MOST_CAPPED = 0.001
 """Share of clients' turns that may be given up at the border before it is a doubt in itself."""
 
 
-def doubts_of(
+def threats_of_epochs(
     epochs: Sequence[EpochReading], arm: str, control: str, terms: Terms, ended: bool
 ) -> tuple[Threat, ...]:
     """Every threat that the readings of one contrast show, in the order of the closed list.

@@ -19,7 +19,7 @@ from steelyard.analysis.decision.sets import Assignment, JudgingSets, centre, ju
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.details import details_of
-from steelyard.evaluation.epoch_threats import doubts_of
+from steelyard.evaluation.epoch_threats import threats_of_epochs
 from steelyard.evaluation.rule import decide
 from steelyard.model.estimate import LOG_RATIO, UNBOUNDED, Estimate
 from steelyard.model.threat import Threat
@@ -43,7 +43,7 @@ def contrast_of(
     """
     usable = [one for one in epochs if not math.isnan(one.d)]
     sets = _sets_after(epochs, terms, arm, control, ended)
-    every = (*threats, *doubts_of(epochs, arm, control, terms, ended))
+    every = (*threats, *threats_of_epochs(epochs, arm, control, terms, ended))
     d = log_ratios(usable)
     estimate = _estimate(d, sets)
     return Contrast(

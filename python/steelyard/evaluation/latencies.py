@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.decision.quantile_contrast import quantile_contrasts
 from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
+from steelyard.record.verdict import Latency
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-Json = dict[str, Any]
 
 
 def latency_rows(
@@ -22,8 +21,8 @@ def latency_rows(
     *,
     script: str | None = None,
     quantiles: Sequence[float] = QUANTILES,
-) -> list[Json]:
-    """One row a quantile that every epoch can tell, as verdict.json keeps it.
+) -> list[Latency]:
+    """One row a quantile that every epoch can tell, in the order of the quantiles.
 
     Without a `script` those of an epoch are pooled: the quantile is of the mix that was driven.
     """
@@ -41,15 +40,19 @@ def latency_rows(
     if not counts or min(counts) == 0:
         return []
     of_control, of_arm = (np.array(tables[name], dtype=float) for name in (control, arm))
+    named = {} if script is None else {"script": script}
     return [
-        {
-            "arm": arm,
-            "control": control,
-            "quantile": one.quantile,
-            "control_us": one.control_ns / 1000,
-            "arm_us": one.arm_ns / 1000,
-            **percent_ends(one.estimate),
-            "confidence": one.estimate.confidence,
-        }
+        Latency.model_validate(
+            {
+                **named,
+                "arm": arm,
+                "control": control,
+                "quantile": one.quantile,
+                "control_us": one.control_ns / 1000,
+                "arm_us": one.arm_ns / 1000,
+                **percent_ends(one.estimate),
+                "confidence": one.estimate.confidence,
+            }
+        )
         for one in quantile_contrasts(quantiles, of_control, of_arm, min(counts))
     ]

@@ -19,6 +19,8 @@ from steelyard.model.threat import Threat, ThreatKind, raise_threat
 
 BLOCK_BYTES = 8192
 PARTS = 4
+REQUESTED = "requested_bytes"
+"""The reading of bytes that an arm's processes asked the kernel for by read calls."""
 FEWEST_EPOCHS = 4
 FEW_BLOCKS = 0.01
 """Blocks a transaction: a fall of less is no pool that fills."""
@@ -103,7 +105,8 @@ def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
 def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | None:
     """Blocks read and time under load a transaction, by part of the measured slices."""
     parts, totals = epoch.parts.get(arm, ()), epoch.arms[arm]
-    if len(parts) != PARTS or totals.dropped or epoch.outcome != "complete":
+    known = len(parts) == PARTS and all(REQUESTED in part.values for part in parts)
+    if not known or totals.dropped or epoch.outcome != "complete":
         return None
     ends = [*(part.first_block for part in parts[1:]), None]
     reads, times = [], []
@@ -116,7 +119,7 @@ def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | No
         done = sum(one.transactions for one in own)
         if not done:
             return None
-        reads.append(part.requested_bytes / BLOCK_BYTES / done)
+        reads.append(part.values[REQUESTED] / BLOCK_BYTES / done)
         times.append(sum(one.busy_ns for one in own) / done)
     return reads, times
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from steelyard.analysis.checks.slope import drift_of
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.evaluation.causes import CAUSES, cause_contrasts, complete
+from steelyard.evaluation.causes import (
+    BLOCKS_READ,
+    SERVER_CPU,
+    cause_contrasts,
+    cause_read,
+    complete,
+)
+from steelyard.evaluation.host_threats import machine_threats
 from steelyard.evaluation.pool_warmth import pool_not_warm
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, ThreatKind, raise_threat, threat_named
-from steelyard.model.units import format_percent, percent_of_log
-from steelyard.running.epoch import RanEpoch
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
+from steelyard.record.epoch import Epoch
+from steelyard.record.plan import Plan
 from steelyard.study.plan import FEWEST_LOADS
 from steelyard.study.study import Study
 
@@ -32,12 +39,8 @@ WORKING_SET_WORDS = {
     "fits": "fit into shared buffers",
 }
 
-Plan = Mapping[str, Any]
 
-
-def suspicions(
-    epochs: Sequence[RanEpoch], plan: Plan, study: Study, arm: str
-) -> tuple[Threat, ...]:
+def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> tuple[Threat, ...]:
     """Every threat to one contrast that is not in its log ratios alone."""
     control = study.control.name
     both = (control, arm)
@@ -46,15 +49,15 @@ def suspicions(
         *_background(epochs, both),
         *_working_set(epochs, both, study),
         *_driver(epochs),
-        *_processor_time(epochs, control, arm, float(plan["margin"])),
+        *_processor_time(epochs, control, arm, plan.margin),
         *_steadiness(epochs, plan, both),
-        *pool_not_warm([e.totals for e in epochs], control, arm, float(plan["margin"])),
-        *_machine(epochs),
+        *pool_not_warm([e.totals for e in epochs], control, arm, plan.margin),
+        *machine_threats(epochs, plan.processors),
         *_plan(plan),
     )
 
 
-def _wrong_answers(epochs: Sequence[RanEpoch], both: tuple[str, str]) -> Iterator[Threat]:
+def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
     for arm in both:
         rows = sum(epoch.totals.arms[arm].wrong_rows for epoch in epochs)
         if rows:
@@ -67,25 +70,23 @@ def _wrong_answers(epochs: Sequence[RanEpoch], both: tuple[str, str]) -> Iterato
             yield raise_threat(ThreatKind.WRONG_ANSWER, seen + more)
 
 
-def _background(epochs: Sequence[RanEpoch], both: tuple[str, str]) -> Iterator[Threat]:
+def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
     """Checkpoints that nobody asked for and autovacuums, in one arm's epochs only."""
-    for name, what in (("checkpoints_timed", "checkpoints"), ("autovacuum_count", "autovacuums")):
-        counts = [sum(e.totals.counters.get(arm, {}).get(name, 0) for e in epochs) for arm in both]
+    for name, what in (("checkpoints_timed", "checkpoints"), ("autovacuums", "autovacuums")):
+        counts = [float(np.nansum([e.totals.amount(arm, name) for e in epochs])) for arm in both]
         if (counts[0] == 0) != (counts[1] == 0):
             seen = " and ".join(f"{n:.0f} in {a}" for n, a in zip(counts, both, strict=True))
             yield raise_threat(ThreatKind.ONE_ARM_BACKGROUND, f"{what}: {seen}")
 
 
-def _working_set(
-    epochs: Sequence[RanEpoch], both: tuple[str, str], study: Study
-) -> Iterator[Threat]:
+def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -> Iterator[Threat]:
     wanted = study.workload.working_set
     if wanted == "any":
         return
     unlike = []
     for arm in both:
         done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
-        read = sum(e.totals.counters.get(arm, {}).get("blocks_read", 0) for e in epochs)
+        read = float(np.nansum([e.totals.amount(arm, BLOCKS_READ) for e in epochs]))
         if done and (read / done > FEW_BLOCKS_READ) != (wanted == "exceeds"):
             unlike.append(f"{arm} read {read / done:.2g} blocks a transaction")
     if unlike:
@@ -93,9 +94,10 @@ def _working_set(
         yield raise_threat(ThreatKind.WORKING_SET, seen)
 
 
-def _driver(epochs: Sequence[RanEpoch]) -> Iterator[Threat]:
+def _driver(epochs: Sequence[Epoch]) -> Iterator[Threat]:
     driver = sum(epoch.driver_cpu_ns for epoch in epochs)
-    servers = sum(sum(epoch.totals.cpu_ns.values()) for epoch in epochs)
+    used_us = [e.totals.amount(arm, SERVER_CPU) for e in epochs for arm in e.totals.readings]
+    servers = float(np.nansum(used_us)) * NS_PER_US
     if driver and servers and driver / (driver + servers) > DRIVER_SHARE:
         share = driver / (driver + servers)
         seen = f"the driver used {share:.0%} of the processor time of driver and servers"
@@ -103,7 +105,7 @@ def _driver(epochs: Sequence[RanEpoch]) -> Iterator[Threat]:
 
 
 def _processor_time(
-    epochs: Sequence[RanEpoch], control: str, arm: str, margin: float
+    epochs: Sequence[Epoch], control: str, arm: str, margin: float
 ) -> Iterator[Threat]:
     """Processor time per transaction that throughput contradicts, or shows less than half of.
 
@@ -113,7 +115,7 @@ def _processor_time(
     totals = complete([epoch.totals for epoch in epochs])
     if len(totals) < FEWEST_FOR_VERDICT:
         return
-    cpu = cause_contrasts(totals, control, arm).get(CAUSES[0].metric)
+    cpu = cause_contrasts(totals, control, arm).get(SERVER_CPU)
     pairs = [(t.arms[arm].throughput, t.arms[control].throughput) for t in totals]
     if cpu is None or any(a <= 0 or b <= 0 for a, b in pairs):
         return
@@ -136,11 +138,12 @@ def _processor_time(
 
 
 def _cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
-    return CAUSES[0].read(totals, arm) / CAUSES[0].read(totals, control)
+    read = cause_read(SERVER_CPU)
+    return read(totals, arm) / read(totals, control)
 
 
-def _steadiness(epochs: Sequence[RanEpoch], plan: Plan, both: tuple[str, str]) -> Iterator[Threat]:
-    if not plan.get("pilot", {}).get("settled", True):
+def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> Iterator[Threat]:
+    if not plan.pilot.settled:
         yield raise_threat(ThreatKind.NO_STEADY_STATE, "the pilot's load did not settle")
         return
     for arm in both:
@@ -149,33 +152,19 @@ def _steadiness(epochs: Sequence[RanEpoch], plan: Plan, both: tuple[str, str]) -
             for e in epochs
         ]
         known = [one for one in series if len(one) >= 10]
-        drifting = sum(drift_of(one).matters(float(plan["margin"])) for one in known)
+        drifting = sum(drift_of(one).matters(plan.margin) for one in known)
         if len(known) >= 4 and drifting > DRIFTING_SHARE * len(known):
             seen = f"the throughput of {arm} still drifted in {drifting} of {len(known)} epochs"
             yield raise_threat(ThreatKind.NO_STEADY_STATE, seen)
 
 
-def _machine(epochs: Sequence[RanEpoch]) -> Iterator[Threat]:
-    """One threat a kind, however many epochs saw it."""
-    first: dict[str, tuple[int, str]] = {}
-    times: dict[str, int] = {}
-    for epoch in epochs:
-        for kind, seen in epoch.head.get("host", ()):
-            first.setdefault(kind, (epoch.totals.epoch + 1, seen))
-            times[kind] = times.get(kind, 0) + 1
-    for kind, (number, seen) in first.items():
-        where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
-        yield threat_named(kind, f"{seen} (epoch {number}; seen in {where})")
-
-
 def _plan(plan: Plan) -> Iterator[Threat]:
-    loads = plan.get("loads", {"shared": True, "arms": {}})
-    fewest = min((arm["count"] for arm in loads["arms"].values()), default=1)
-    if plan["upkeep"] == "carry" and fewest < FEWEST_LOADS:
-        yield raise_threat(ThreatKind.DIRECTORY_TIED, str(plan["upkeep_why"]))
-    elif not loads["shared"] and fewest < FEWEST_LOADS:
+    loads, fewest = plan.loads, plan.loads.fewest
+    if plan.upkeep == "carry" and fewest < FEWEST_LOADS:
+        yield raise_threat(ThreatKind.DIRECTORY_TIED, plan.upkeep_why)
+    elif not loads.shared and fewest < FEWEST_LOADS:
         times = {1: "once", 2: "twice"}[fewest]
         seen = f"the builds cannot share data, and that of each was loaded {times}"
         yield raise_threat(ThreatKind.DIRECTORY_TIED, seen)
-    if plan["placement"] == "free":
-        yield raise_threat(ThreatKind.PLACEMENT_FREE, str(plan["placement_why"]))
+    if plan.placement == "free":
+        yield raise_threat(ThreatKind.PLACEMENT_FREE, plan.placement_why)

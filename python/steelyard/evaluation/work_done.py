@@ -18,6 +18,7 @@ from steelyard.analysis.decision.sign_flip import p_value
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_percent, percent_of_log
+from steelyard.record.inspection import Inspection
 
 FEWEST_ROWS = 0.001
 """Rows a transaction below which nothing was done: a server changes a few rows of its own."""
@@ -28,14 +29,6 @@ UNLIKELY = 0.01
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the scripts ask for."""
-
-    statements: int  # that have a plan: only these return or change rows
-    writes: bool
-
-
-@dataclass(frozen=True)
 class _Done:
     """What an arm did in all epochs that tell it."""
 
@@ -43,11 +36,11 @@ class _Done:
     rows: float  # a transaction, returned and changed
 
 
-def work_doubts(
-    epochs: Sequence[EpochTotals], control: str, arm: str, asked: Asked
+def work_threats(
+    epochs: Sequence[EpochTotals], control: str, arm: str, inspection: Inspection
 ) -> Iterator[Threat]:
     """Work that was not done, or not alike."""
-    if not asked.statements:
+    if not inspection.statements:
         return
     done = {name: _done(epochs, name) for name in (control, arm)}
     ours, theirs = done[control], done[arm]
@@ -65,7 +58,7 @@ def work_doubts(
             f"{name} returned and changed no row, the other arm {other.rows:.3g} rows a transaction"
         )
         yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
-    elif not asked.writes:
+    elif not inspection.writes:
         yield from _unlike(epochs, control, arm)
 
 
@@ -95,13 +88,13 @@ def _done(epochs: Sequence[EpochTotals], arm: str) -> _Done | None:
     returned = transactions = 0
     changed, of_all = 0.0, 0
     for epoch in epochs:
-        totals, counted = epoch.arms[arm], epoch.counters.get(arm, {})
+        totals, moved = epoch.arms[arm], epoch.amount(arm, "rows_changed")
         if totals.rows is None:
             return None
         returned += totals.rows
         transactions += totals.transactions
-        if "rows_changed" in counted:
-            changed += counted["rows_changed"]
+        if not math.isnan(moved):
+            changed += moved
             of_all += epoch.transactions_all.get(arm, 0)
     if not transactions:
         return None

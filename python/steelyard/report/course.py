@@ -5,22 +5,22 @@ Only what is out of the ordinary has a row, so most weighings have none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from steelyard.report.source import Border, Source, shown_epoch
-
-Facts = Mapping[str, object]
+from steelyard.evaluation.host_threats import seen_in
+from steelyard.record.epoch import EpochLine
+from steelyard.report.source import Source, shown_epoch
 
 
 def course_rows(source: Source) -> list[dict[str, str]]:
     """One row a thing that happened, in the order of the epochs: `epoch`, `what`."""
     events: dict[int, list[str]] = {}
     for event in source.events:
-        events.setdefault(shown_epoch(event), []).append(str(event.get("event", "")))
+        events.setdefault(shown_epoch(event.epoch), []).append(event.event)
     told: dict[int, list[str]] = {}
     for epoch in source.epochs:
-        number = shown_epoch(epoch)
-        told[number] = list(_of_epoch(epoch, source.borders.get(number, {})))
+        number = shown_epoch(epoch.epoch)
+        told[number] = list(_of_epoch(epoch, source))
     return [
         {"epoch": str(number), "what": what}
         for number in sorted({*events, *told})
@@ -33,17 +33,14 @@ def marked_epochs(source: Source) -> set[int]:
     return {int(row["epoch"]) for row in course_rows(source)}
 
 
-def _of_epoch(epoch: Facts, borders: Mapping[str, Border]) -> Iterator[str]:
-    outcome = str(epoch.get("outcome", "complete"))
-    if outcome != "complete":
-        words = epoch.get("error")
-        said = " ".join(str(word) for word in words) if isinstance(words, list) else ""
-        yield f"{outcome}: {said}" if said else outcome
-    attempt = epoch.get("attempt", 1)
-    if isinstance(attempt, int) and attempt > 1:
-        yield f"begun {attempt} times; only the last was read"
-    host = epoch.get("host")
-    for kind, seen in host if isinstance(host, list) else []:
+def _of_epoch(line: EpochLine, source: Source) -> Iterator[str]:
+    borders = source.borders.get(shown_epoch(line.epoch), {})
+    if line.outcome != "complete":
+        said = " ".join(line.error)
+        yield f"{line.outcome}: {said}" if said else line.outcome
+    if line.attempt > 1:
+        yield f"begun {line.attempt} times; only the last was read"
+    for kind, seen in seen_in(line, source.plan.get("processors", ())):
         yield f"{kind}: {seen}"
     for arm, border in borders.items():
         if border.dropped:

@@ -224,7 +224,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
         for row in (contrast.get("details") or {}).get("epochs", []):
             for arm, level in row.get("throughput", {}).items():
                 if words.finite(level) is not None:
-                    levels.setdefault(str(arm), {})[shown_epoch(row)] = float(level)
+                    levels.setdefault(str(arm), {})[shown_epoch(int(row["epoch"]))] = float(level)
     return {
         "picture": _both(
             lambda width: draw_slices(source.dots, levels, classes, width, marked), WIDE

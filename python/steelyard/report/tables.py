@@ -106,7 +106,7 @@ def query_rows(rows: Iterable[Facts]) -> list[dict[str, str]]:
 
 
 def _aside(row: Facts) -> str:
-    return "not in the mean" if row.get("aside") else ""
+    return "not in the mean" if row.get("excluded") else ""
 
 
 def _unfinished(row: Facts) -> str:
@@ -138,7 +138,7 @@ def epoch_rows(contrast: Facts) -> list[dict[str, str]]:
         d, typical = finite(row.get("d")), finite(row.get("typical_d"))
         rows.append(
             {
-                "epoch": str(shown_epoch(row)),
+                "epoch": str(shown_epoch(int(row["epoch"]))),
                 "slots": f"{control} {slots.get(control, '–')} · {arm} {slots.get(arm, '–')}",
                 "order": ", ".join(str(name) for name in row.get("order", [])),
                 "control": amount(speed.get(control)),

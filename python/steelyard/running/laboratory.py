@@ -13,6 +13,8 @@ from typing import Any, Protocol
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.study.study import Study
+from steelyard.telemetry.host import HostSample
+from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
 
 
@@ -73,8 +75,8 @@ class Laboratory(Protocol):
     def creditor(self, instance: Instance) -> Creditor:
         """Who makes an arm pay for what it left to the background."""
 
-    def counters(self, instance: Instance) -> Mapping[str, float]:
-        """The server's cumulative counters, once every load connection has closed."""
+    def sources(self) -> Sequence[Source]:
+        """What is read of every arm beside the load."""
 
     def wal_flush_share(self, instances: Sequence[Instance]) -> WaitWatch:
         """Begin to watch what the backends wait for."""
@@ -105,11 +107,8 @@ class Laboratory(Protocol):
     def processors(self) -> Sequence[int]:
         """Processors this process may use, second threads of a core last."""
 
-    def host(self) -> Any:
+    def host(self) -> HostSample:
         """What the machine looks like now; two of these are compared."""
-
-    def host_doubts(self, before: Any, after: Any) -> Sequence[tuple[str, str]]:
-        """What changed on the machine between two looks: (threat name, what was seen)."""
 
     def now_ns(self) -> int:
         """A monotonic clock."""

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from steelyard.engines.engine import Instance
+from steelyard.record.plan import Upkeep
 from steelyard.record.record import Record
 from steelyard.running.build_comparison import Kinship
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.load import Load
-from steelyard.running.slots import Stand, Upkeep
+from steelyard.running.slots import Stand
 from steelyard.running.stalls import Stalls
 from steelyard.study.plan import Design
 from steelyard.study.study import Study

@@ -21,18 +21,25 @@ from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.postgres.builds.find import Wanted, find_alike
 from steelyard.engines.postgres.life.clone import write_back
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.counters import connect, read_counters, wait_until_flushed
+from steelyard.engines.postgres.sql.counters import (
+    KINDS,
+    connect,
+    read_counters,
+    wait_until_flushed,
+)
 from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.waits import WaitSampler
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.kind import Sample
 from steelyard.model.units import format_bytes
-from steelyard.record.environment import environment
 from steelyard.running.laboratory import SaysStage
 from steelyard.study.study import Study
+from steelyard.telemetry.arm_sources import ProcessTree, ServerCounters
+from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns
-from steelyard.telemetry.host_threats import doubts
 from steelyard.telemetry.processors import allowed_processors
+from steelyard.telemetry.source import Source
 from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.checking.probes import explain_probes
 from steelyard.workloads.loading.load import before_clients
@@ -147,11 +154,16 @@ class World:
         """Who makes an arm pay for what it left to the background."""
         return Checkpointer(connect(_database(instance)))
 
-    def counters(self, instance: Instance) -> Mapping[str, float]:
+    def sources(self) -> Sequence[Source]:
+        """What is read of every arm beside the load."""
+        return (ProcessTree(), ServerCounters(KINDS, self._count))
+
+    def _count(self, instance: Instance) -> Sample:
         """The server's cumulative counters, once every load connection has closed."""
         number = instance.identity.version_number
-        wait_until_flushed(_database(instance), number)
-        return read_counters(_database(instance), number).as_dict()
+        flushed = wait_until_flushed(_database(instance), number)
+        counted = read_counters(_database(instance), number)
+        return Sample(counted, "" if flushed else "statistics were not flushed within 10 s")
 
     def wal_flush_share(self, instances: Sequence[Instance]) -> Watch:
         """Begin to watch what the backends wait for."""
@@ -199,10 +211,6 @@ class World:
     def host(self) -> HostSample:
         """What the machine looks like now."""
         return sample_host(self._run.directory)
-
-    def host_doubts(self, before: HostSample, after: HostSample) -> Sequence[tuple[str, str]]:
-        """What changed on the machine between two looks."""
-        return doubts(before, after, processors=self.processors())
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC."""

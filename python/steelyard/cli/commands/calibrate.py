@@ -87,7 +87,7 @@ def calibrate(
             for what, why in laid.left_out:
                 view.note(f"{what} left out: {why}")
         question = Question(asked, drawn, record, resume, command, LEDGER, new_ledger)
-        verdict = weigh(question, world, view)
+        verdict = weigh(question, world, view).to_json()
     shown = json.dumps(verdict) if as_json else render_calibration(verdict, asked, terminal_width())
     typer.echo(shown)
     if verdict["interrupted"]:

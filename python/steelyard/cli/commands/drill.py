@@ -76,8 +76,8 @@ def drill(
     from steelyard.integrity.drill.faults import FAULTS
     from steelyard.integrity.drill.rate import interval
     from steelyard.integrity.drill.test_cluster import PLACES
-    from steelyard.record.environment import machine
     from steelyard.report.drilled import write_page
+    from steelyard.telemetry.environment import machine
 
     if page is not None:
         _require_writable(page)

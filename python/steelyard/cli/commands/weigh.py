@@ -84,7 +84,7 @@ def weigh(
     command = repeating_command(sys.argv[1:], drawn)
     question = Question(asked, drawn, record, resume, command, LEDGER)
     with World(account) as world, open_view(sys.stderr) as view:
-        verdict = weigh_question(question, world, view)
+        verdict = weigh_question(question, world, view).to_json()
     typer.echo(json.dumps(verdict) if as_json else render_verdict(verdict, terminal_width()))
     if verdict["interrupted"]:
         raise KeyboardInterrupt

@@ -67,7 +67,7 @@ def _queries(verdict: Facts, width: int) -> list[str]:
         values = [amount(row.get(f"{who}_ms"), "ms") for who in ("control", "arm")]
         lost = sum(int(row.get(f"{who}_unfinished") or 0) for who in ("control", "arm"))
         more = f" ({lost} not finished: counted with their time until then)" if lost else ""
-        more += " (not in the mean)" if row.get("aside") else ""
+        more += " (not in the mean)" if row.get("excluded") else ""
         told.append(f"{row.get('query')}  {values[0]:>10}  {values[1]:>10}  {reading(row)}{more}")
     return [line for one in told for line in wrapped(one, width, "")]
 

@@ -31,7 +31,7 @@ def draw_epochs(
     rows = [
         row for row in contrast["details"].get("epochs", []) if finite(row.get("d")) is not None
     ]
-    numbers = [shown_epoch(row) for row in rows] or [1]
+    numbers = [shown_epoch(int(row["epoch"])) for row in rows] or [1]
     y = Linear(*span, _HEIGHT - _FOOT, 14)
     x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
     arm = str(contrast.get("arm"))
@@ -47,9 +47,8 @@ def draw_epochs(
     drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epoch", "quiet", "middle")
     for row in rows:
         slot = int(row.get("slots", {}).get(arm, 0))
-        drawing.mark(
-            slot, x(shown_epoch(row)), y.clamped(percent_of_log(row["d"])), f"dot {arm_class}"
-        )
+        number, height = shown_epoch(int(row["epoch"])), y.clamped(percent_of_log(row["d"]))
+        drawing.mark(slot, x(number), height, f"dot {arm_class}")
     _draw_estimate(drawing, contrast, y, width, arm_class)
     return drawing.svg()
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.model.errors import EngineError
+from steelyard.model.kind import Kind
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,54 +23,37 @@ POLL_SECONDS = 0.005
 CONNECT_SECONDS = 10
 
 
-@dataclass(frozen=True)
-class Counters:
-    """Cumulative counts of a whole cluster; a difference of two belongs to the time between.
+KINDS = (
+    Kind("wal_bytes", "bytes", per_transaction=True),
+    Kind("wal_records", "records"),
+    Kind("full_page_images", "images", per_transaction=True),
+    Kind("blocks_hit", "blocks"),
+    Kind("blocks_read", "blocks", per_transaction=True),
+    Kind("blocks_written", "blocks", per_transaction=True),
+    Kind("blocks_extended", "blocks"),
+    Kind("commits", "transactions"),
+    Kind("rollbacks", "transactions"),
+    Kind("rows_changed", "rows"),
+    Kind("deadlocks", "deadlocks"),
+    Kind("temp_bytes", "bytes"),
+    Kind("checksum_failures", "pages"),
+    Kind("checkpoints_timed", "checkpoints"),
+    Kind("checkpoints_requested", "checkpoints"),
+    Kind("autovacuums", "tables"),
+    Kind("autoanalyzes", "tables"),
+)
+"""Cumulative counts of a whole cluster; a difference of two belongs to the time between.
 
-    `blocks_read` are relation blocks asked of the kernel by any process. With checksums on each
-    of them was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on.
-    Autovacuums and autoanalyzes are those of the database that was read from.
-    """
-
-    wal_bytes: int = 0
-    wal_records: int = 0
-    wal_fpi: int = 0  # full-page images
-    blocks_hit: int = 0
-    blocks_read: int = 0
-    blocks_written: int = 0  # by backends, background writer and checkpointer
-    blocks_extended: int = 0
-    xact_commit: int = 0
-    xact_rollback: int = 0
-    rows_changed: int = 0  # inserted, updated and deleted, also by what was rolled back
-    deadlocks: int = 0
-    temp_bytes: int = 0
-    checksum_failures: int = 0
-    checkpoints_timed: int = 0
-    checkpoints_requested: int = 0
-    autovacuum_count: int = 0
-    autoanalyze_count: int = 0
-
-    def __sub__(self, earlier: Counters) -> Counters:
-        return Counters(**{f.name: getattr(self, f.name) - getattr(earlier, f.name) for f in _ALL})
-
-    def __add__(self, other: Counters) -> Counters:
-        return Counters(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in _ALL})
-
-    def as_dict(self) -> dict[str, int]:
-        """The counts by name, as a record keeps them."""
-        return asdict(self)
-
-    @property
-    def went_backwards(self) -> bool:
-        """Of a difference: the statistics were reset or lost in between (a crash does that)."""
-        return any(getattr(self, field.name) < 0 for field in _ALL)
+`blocks_read` are relation blocks asked of the kernel by any process. With checksums on each of them
+was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on. `blocks_written`
+by backends, background writer and checkpointer. `rows_changed`: inserted, updated and deleted, also
+by what was rolled back. Autovacuums and autoanalyzes are those of the database that was read from.
+"""
 
 
-_ALL = fields(Counters)
-
-
-def read_counters(conninfo: str, version_number: int) -> Counters:
-    """What the server at `conninfo` counted so far; EngineError when it cannot be asked."""
+def read_counters(conninfo: str, version_number: int) -> dict[str, int]:
+    """What the server at `conninfo` counted so far, by the names of KINDS; EngineError when it
+    cannot be asked."""
     from psycopg.rows import dict_row
 
     statement = query("counters", version_number)
@@ -78,7 +61,7 @@ def read_counters(conninfo: str, version_number: int) -> Counters:
         row: dict[str, Any] | None = cursor.execute(statement.encode()).fetchone()
     if row is None:
         raise EngineError("could not read the server's counters: it returned no row")
-    return Counters(**{name: int(value or 0) for name, value in row.items()})
+    return {name: int(value or 0) for name, value in row.items()}
 
 
 def wait_until_flushed(

@@ -13,7 +13,7 @@ import pytest
 from own_cache import own_server
 from steelyard.engines.engine import Address, Identity, Settings, Slot
 from steelyard.engines.postgres.builds.find import find_engine
-from steelyard.record.environment import environment, file_sha256, machine, machines_differ
+from steelyard.telemetry.environment import environment, file_sha256, machine, machines_differ
 
 IDENTITY = Identity("noop", "1", 1, "", "", "", "bindir", "", False)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.telemetry.host import HostSample
-from steelyard.telemetry.host_threats import doubts
+from steelyard.evaluation.host_threats import seen_on
+from steelyard.telemetry.host import HostSample, host_readings
 
 SECOND = 1_000_000_000
 QUIET = HostSample(
@@ -30,6 +30,13 @@ QUIET = HostSample(
 
 def later(**changes: object) -> HostSample:
     return replace(QUIET, monotonic_ns=100 * SECOND, **changes)  # type: ignore[arg-type]
+
+
+def doubts(
+    before: HostSample, after: HostSample, *, processors: list[int]
+) -> list[tuple[str, str]]:
+    readings = {one.name: one.value or 0.0 for one in host_readings(before, after)}
+    return [(kind.value, seen) for kind, seen in seen_on(readings, processors)]
 
 
 def test_a_quiet_machine_leaves_no_doubt() -> None:
@@ -62,7 +69,3 @@ def test_one_processor_is_a_doubt_of_its_own() -> None:
     assert doubts(QUIET, later(), processors=[3]) == [
         ("one processor", "driver and servers share processor 3")
     ]
-
-
-def test_less_room_than_what_is_still_to_be_written_is_nearly_full() -> None:
-    assert doubts(QUIET, later(), processors=[0, 1], disk_needed_bytes=150 << 30) != []
