@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.checks.slope import drift_of
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.pilot.steady_state import drift_of
 from steelyard.evaluation.causes import CAUSES, cause_contrasts, complete
 from steelyard.evaluation.pool_warmth import pool_not_warm
 from steelyard.model.readings import EpochTotals

@@ -1,4 +1,4 @@
-"""Reads an epoch: one log ratio of an arm against the control, from totals over its slices.
+"""Computes the reading of an epoch: the log ratio of an arm to the control, from totals.
 
 d = ln(ΣN₁/ΣT₁) − ln(ΣN₀/ΣT₀). Totals, because they are the ratio of the work done: with stalls in
 5 % of one arm's slices (truth −4.08 %) a 10 % trimmed mean of block ratios reads −1.25, the mean of

@@ -1,4 +1,4 @@
-"""Says at which epochs a weighing is judged, at which levels, and what effect it can see.
+"""Plans the looks: at which epochs a weighing is judged, at which levels, and what it can see.
 
 Two looks are planned: n₁ = max(8, ⌈2N/3⌉) at α = .01 and N at α = .04; by the union bound both
 together keep 5 %. Against a single look at .05 that costs 2–5 points of power, and it saves a third
@@ -53,7 +53,7 @@ class Terms:
     look: int | None = None
     """n₁, the early look; None where there is none."""
     margin: float = 0.01
-    """δ as a fraction: a change smaller than this does not matter to the asker."""
+    """δ as a fraction: a smaller change does not matter."""
     metric: str = "throughput"
     """"throughput" (more is faster), "latency_mean" or "geometric_mean" (less is faster)."""
     alphas: tuple[float, float] = ALPHAS

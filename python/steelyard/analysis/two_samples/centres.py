@@ -1,4 +1,4 @@
-"""Compares arms by mean, by median and by geometric mean: three answers that should agree.
+"""Compares two arms by mean, median and geometric mean, with bootstrap intervals.
 
 They ask different questions. The mean is what the work takes in all, and rare stalls are in it; the
 median is a typical row; the geometric mean lies between. Where they disagree, the effect sits in a

@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.analysis.checks.drops import unequal
 from steelyard.analysis.checks.littles_law import busy_clients, disagree
+from steelyard.analysis.checks.outliers import outlying
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.two_samples.centres import Centred
-from steelyard.analysis.two_samples.outliers import outlying
 from steelyard.analysis.two_samples.profile import Profile, profile_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
 from steelyard.foreign.comparison import Comparison

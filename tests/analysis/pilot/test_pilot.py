@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.checks.slope import drift_of, drifts
 from steelyard.analysis.pilot.batch_means import (
     SliceTrial,
     allowed_lengths,
@@ -15,8 +14,8 @@ from steelyard.analysis.pilot.batch_means import (
     shortest_slice_ns,
     standard_error,
 )
-from steelyard.analysis.pilot.mser import mser5
 from steelyard.analysis.pilot.placement import choose_placement
+from steelyard.analysis.pilot.steady_state import drift_of, mser5
 
 MS = 1_000_000
 
@@ -56,11 +55,11 @@ def test_a_drift_is_sized_and_noise_alone_seldom_is_one() -> None:
     rng = np.random.default_rng(2)
     rising = np.exp(np.linspace(0, 0.2, 200)) * np.exp(rng.normal(0, 0.02, 200))
     assert drift_of(list(rising)).change == pytest.approx(0.2, abs=0.02)
-    assert drifts(list(rising))
-    steady = [drifts(list(np.exp(rng.normal(0, 0.05, 200)))) for _ in range(200)]
+    assert drift_of(list(rising)).matters(0.05)
+    steady = [drift_of(list(np.exp(rng.normal(0, 0.05, 200)))).matters(0.05) for _ in range(200)]
     assert sum(steady) <= 6
-    assert not drifts([1.0] * 50)
-    assert not drifts([1.0, 2.0])
+    assert not drift_of([1.0] * 50).matters(0.05)
+    assert not drift_of([1.0, 2.0]).matters(0.05)
 
 
 def trial(length_ms: int, spread: float, seed: int = 3) -> SliceTrial:

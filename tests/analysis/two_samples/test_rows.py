@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from steelyard.analysis.checks.outliers import outlying
 from steelyard.analysis.decision.sign_flip import Floats, confidence_set
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.two_samples.centres import centres_of
 from steelyard.analysis.two_samples.change_points import MOST_POINTS, segments_of, thinned
-from steelyard.analysis.two_samples.outliers import outlying
 from steelyard.analysis.two_samples.pairing import is_sorted, rank_correlation
 from steelyard.analysis.two_samples.profile import profile_of
 from steelyard.analysis.two_samples.replicates import (

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.analysis.decision import permutation
-from steelyard.analysis.decision.permutation import p_value, permutation_set
 from steelyard.analysis.decision.sign_flip import Floats
-from steelyard.analysis.two_samples.unpaired import unpaired_set
+from steelyard.analysis.two_samples import unpaired
+from steelyard.analysis.two_samples.unpaired import permutation_set, unpaired_set
 from steelyard.analysis.two_samples.welch import welch
 from steelyard.model.estimate import UNBOUNDED
 
@@ -40,6 +39,12 @@ def test_without_spread_the_interval_is_the_difference_and_with_one_value_there_
     assert permutation_set(np.array([1.0, 1.0]), np.array([3.0, 3.0]), 0.05).interval.width == 0
     assert welch(np.array([1.0]), np.array([3.0, 4.0])).interval() == UNBOUNDED
     assert permutation_set(np.array([1.0]), np.array([3.0, 4.0]), 0.05).interval == UNBOUNDED
+
+
+def p_value(control: Floats, arm: Floats, theta: float = 0.0) -> float:
+    """Two-sided p-value of "the shift is θ": twice the smaller side, at most 1."""
+    sides = unpaired._Pool(control, arm).as_extreme(theta)
+    return min(1.0, 2 * min(sides) / (unpaired.SPLITS + 1))
 
 
 def textbook_p_values(control: Floats, arm: Floats, theta: float) -> tuple[float, float]:
@@ -138,7 +143,7 @@ def test_false_alarms_of_unequal_spreads_are_those_of_welch() -> None:
 
 
 def test_splits_are_drawn_once_and_the_seen_one_leads() -> None:
-    rows = permutation._splits(3, 2)
+    rows = unpaired._splits(3, 2)
     assert rows[0].tolist() == [0, 0, 0, 1, 1]
     assert (rows.sum(axis=1) == 2).all()
-    assert permutation._splits(3, 2) is rows
+    assert unpaired._splits(3, 2) is rows

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, permutation_test, ttest_ind
 from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
 from steelyard.analysis.checks.drops import balance_p_value, unequal
 from steelyard.analysis.checks.littles_law import held_up, impossible
-from steelyard.analysis.checks.skew import skewed_side
+from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import UNKNOWN, carry_over_check, place_check, slot_effect
 
 PLACES = [(0, 1), (1, 0)] * 6
