@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreign.reading import arms_of, golden_sheet, only, refusal, sheet_of
-from steelyard.foreign.json_place import offset_of
-from steelyard.foreign.json_text import read_document
+from steelyard.foreign.json.document import offset_of, read_document
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Order, Rows
+from steelyard.foreign.series import Order, Outcome, Rows
 from steelyard.foreign.source import Source
 
 

@@ -14,13 +14,12 @@ from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.two_samples.welch import welch
 from steelyard.evaluation.contrast import Contrast
-from steelyard.foreign.comparison import Asked, compare
+from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
-from steelyard.foreign.load import Load
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Grain, Order, Rows, Series
+from steelyard.foreign.operating_point import OperatingPoint
+from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError
 from steelyard.model.threat import ThreatKind
@@ -285,8 +284,8 @@ def test_means_and_medians_that_disagree_are_said_with_their_intervals() -> None
 
 
 def test_throughput_and_latency_that_are_not_of_one_closed_loop_are_said() -> None:
-    loads = {"a": Load(256, 879.99, 0.26749), "b": Load(256, 853.61, 0.29990)}
-    judgement = judge_numbers(numbers([879.99], [853.61], loads=loads))
+    points = {"a": OperatingPoint(256, 879.99, 0.26749), "b": OperatingPoint(256, 853.61, 0.29990)}
+    judgement = judge_numbers(numbers([879.99], [853.61], operating_points=points))
     (broken,) = [t for t in only(judgement).threats if t.name == ThreatKind.LITTLES_LAW.value]
     assert "keep 235.4 clients busy, and there were 256" in broken.seen
     assert broken.seen.endswith("means 290.9 ms")
@@ -296,8 +295,8 @@ def test_throughput_and_latency_that_are_not_of_one_closed_loop_are_said() -> No
         pytest.approx(290.9, abs=0.05),
         pytest.approx(299.9, abs=0.05),
     ]
-    more = {"a": Load(8, 1000, 0.010), "b": Load(8, 1000, 0.008)}
-    said = only(judge_numbers(numbers([1.0], [1.0], loads=more))).threats[0]
+    more = {"a": OperatingPoint(8, 1000, 0.010), "b": OperatingPoint(8, 1000, 0.008)}
+    said = only(judge_numbers(numbers([1.0], [1.0], operating_points=more))).threats[0]
     assert "more is busy than there is" in said.cause
 
 
@@ -306,7 +305,7 @@ def test_runs_of_unequal_speed_obey_the_law_run_by_run() -> None:
     from foreign.reading import sheet_of
 
     sheet = sheet_of(text)
-    judgement = judge_numbers(compare([("a", sheet), ("b", sheet)], Asked(clients=8)))
+    judgement = judge_numbers(compare([("a", sheet), ("b", sheet)], Options(clients=8)))
     assert ThreatKind.LITTLES_LAW.value not in names(only(judgement))
     found = [f for f in judgement.findings if f.name == "Little's law"]
     assert found[0].figures["busy_clients"] == pytest.approx(8)
@@ -321,7 +320,7 @@ def test_what_such_numbers_could_have_seen_is_said() -> None:
 
 def test_real_equal_commands_of_hyperfine_are_not_told_apart() -> None:
     sheet = read_sheet(open_source(GOLDEN / "hyperfine.json"))
-    judgement = judge_numbers(compare([(None, sheet)], Asked()))
+    judgement = judge_numbers(compare([(None, sheet)], Options()))
     assert only(judgement).verdict.kind.value in ("inconclusive", "invalid", "equivalent")
 
 

@@ -8,8 +8,7 @@ import pytest
 from foreign.reading import GOLDEN, assert_values, golden_sheet, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Grain
+from steelyard.foreign.series import Grain, Outcome
 from steelyard.foreign.source import open_source
 
 FORMATS = {
@@ -156,8 +155,8 @@ def test_a_log_of_transactions_gives_means_of_ten_in_the_order_of_ends() -> None
     ended = sorted((int(c[4]) * 10**6 + int(c[5]), int(c[2])) for c in cells)
     expected = np.array([latency for _, latency in ended], dtype=float).reshape(20, 10).mean(axis=1)
     assert_values(series, expected.tolist())
-    assert series.moments is not None
-    assert (np.diff(series.moments) >= 0).all()
+    assert series.timestamps is not None
+    assert (np.diff(series.timestamps) >= 0).all()
 
 
 def test_throughput_of_a_log_counts_by_seconds() -> None:

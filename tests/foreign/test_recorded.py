@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from foreign.reading import refusal
 from steelyard.cli.views.recorded import render_recorded
-from steelyard.foreign.formats import recorded_of
+from steelyard.foreign.formats import saved_verdict_of
 from steelyard.foreign.source import source_of
 from steelyard.model.errors import NumbersError
 
@@ -43,7 +43,7 @@ def verdict(*contrasts: Any, **more: Any) -> str:
 
 
 def recorded(text: str) -> Any:
-    return recorded_of(source_of(text.encode(), "verdict.json"))
+    return saved_verdict_of(source_of(text.encode(), "verdict.json"))
 
 
 def test_contrasts_and_threats_stand_as_the_record_has_them() -> None:
@@ -78,7 +78,7 @@ def test_what_is_no_verdict_is_left_to_the_other_formats() -> None:
     assert recorded("off,on\n1,2\n") is None
     assert recorded('{"contrasts": [1, 2], "on": [3, 4]}') is None
     text = verdict(CONTRAST)
-    assert recorded_of(source_of(text.encode(), "v"), "hyperfine") is None
+    assert saved_verdict_of(source_of(text.encode(), "v"), "hyperfine") is None
 
 
 def test_among_numbers_a_verdict_is_refused() -> None:

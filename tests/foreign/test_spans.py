@@ -51,8 +51,8 @@ def test_rates_of_threads_that_began_a_second_apart_are_added_where_all_worked()
     other = intervals(BEGIN + 100, 10)
     found = compared(("a", first), ("a", later), ("b", other), metric="throughput")
     assert values_of(found)["a"] == pytest.approx([30] * 7)
-    assert found.control.moments is not None
-    assert found.control.moments[0] == BEGIN + 2
+    assert found.control.timestamps is not None
+    assert found.control.timestamps[0] == BEGIN + 2
 
 
 def test_threads_of_several_runs_are_a_repetition_a_run() -> None:
@@ -81,5 +81,5 @@ def test_no_closed_loop_is_assumed_of_the_clients_of_one_thread() -> None:
     def threads(arm: str) -> list[tuple[str | None, str]]:
         return [(arm, intervals(BEGIN + 100 * (arm == "b"), 10)) for _ in range(2)]
 
-    assert compared(*threads("a"), *threads("b"), clients=8).loads == {}
+    assert compared(*threads("a"), *threads("b"), clients=8).operating_points == {}
     assert np.isfinite(compared(*threads("a"), *threads("b")).control.values).all()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from foreign.reading import arms_of, only, refusal, sheet_of
-from steelyard.foreign.long import order_of
 from steelyard.foreign.series import Order, Rows
+from steelyard.foreign.tables.long_table import order_of
 from steelyard.model.errors import UsageError
 
 

@@ -65,7 +65,7 @@ def test_sizes_that_grow_with_their_times_are_not_judged_in_their_place() -> Non
 
 
 @pytest.mark.parametrize(
-    ("column", "moments"),
+    ("column", "timestamps"),
     [
         ("time", ("2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04")),
         ("time", ("1700000000", "1700000060", "1700000120", "1700000180")),
@@ -75,9 +75,9 @@ def test_sizes_that_grow_with_their_times_are_not_judged_in_their_place() -> Non
         ("timestamp", ("8", "5", "7", "9")),
     ],
 )
-def test_moments_order_the_rows_and_are_no_metric(column: str, moments: tuple[str, ...]) -> None:
+def test_moments_order_the_rows_and_are_no_metric(column: str, timestamps: tuple[str, ...]) -> None:
     arms = ("off", "on", "off", "on")
-    rows = "".join(f"{at},{arm},10\n" for at, arm in zip(moments, arms, strict=True))
+    rows = "".join(f"{at},{arm},10\n" for at, arm in zip(timestamps, arms, strict=True))
     sheet = sheet_of(f"{column},arm,tps\n{rows}")
     assert names_of(sheet) == ["throughput"]
     assert sheet.order is not Order.UNKNOWN

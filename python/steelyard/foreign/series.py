@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.outcome import Outcome
 from steelyard.foreign.source import Place
 
 Floats = NDArray[np.float64]
@@ -57,12 +56,28 @@ class Series:
     grain: Grain = Grain.REPETITION
     weights: Floats | None = None
     """Of slices of a mean: how many transactions each is the mean of, shape (n,)."""
-    moments: Floats | None = None
+    timestamps: Floats | None = None
     """When each was measured, on a scale that all arms share; None where nobody says."""
     until: float | None = None
     """When the last of it was measured, where that is known better than by the last moment."""
     spot: Callable[[int], Place] | None = None
     """Where each stands in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Counts of transactions, of one file or of all files of an arm."""
+
+    tried: int
+    troubled: int
+    """Failed, were retried or were skipped."""
+    wrong: int = 0
+    """Returned other rows than they should."""
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.tried + other.tried, self.troubled + other.troubled, self.wrong + other.wrong
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.foreign.json_text import Document, Number
+from steelyard.foreign.format import JsonFormat
+from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Order, Series, Sheet
@@ -51,3 +52,6 @@ def read_hyperfine(document: Document) -> Sheet:
         order=Order.SEQUENTIAL,
         notes=tuple(f"some repetitions of {quoted(arm)} ended with an error" for arm in failed),
     )
+
+
+FORMAT = JsonFormat("hyperfine", "an export of hyperfine", is_hyperfine, read_hyperfine)

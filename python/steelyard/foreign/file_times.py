@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.foreign.long import order_of
 from steelyard.foreign.series import Floats, Order, Series
+from steelyard.foreign.tables.long_table import order_of
 
 _SAME_RUN = 0.5
 """Of the shorter file: threads of one run overlap almost wholly, runs by turns hardly."""
@@ -16,12 +16,14 @@ _SAME_RUN = 0.5
 
 def began(file: Series) -> float:
     """When its first row was measured; 0 where nobody says."""
-    return float(file.moments[0]) if file.moments is not None and len(file.moments) else 0.0
+    return (
+        float(file.timestamps[0]) if file.timestamps is not None and len(file.timestamps) else 0.0
+    )
 
 
 def dated(files: Sequence[Series]) -> bool:
     """Whether every file tells when it was measured."""
-    return all(one.moments is not None and len(one.moments) for one in files)
+    return all(one.timestamps is not None and len(one.timestamps) for one in files)
 
 
 def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
@@ -51,7 +53,7 @@ def order_of_runs(runs: Sequence[Series]) -> Order:
 def _span(file: Series) -> tuple[float, float]:
     last = file.until
     if last is None:
-        last = float(file.moments[-1]) if file.moments is not None else 0.0
+        last = float(file.timestamps[-1]) if file.timestamps is not None else 0.0
     return began(file), last
 
 
@@ -67,13 +69,13 @@ def _merged(files: Sequence[Series]) -> Series:
     arm, grain = files[0].arm, files[0].grain
     until = max(_span(file)[1] for file in files)
     if any(file.weights is None for file in files):
-        moments, rates = _summed(files)
-        return Series(arm, rates, grain, moments=moments, until=until)
-    moments = np.concatenate([file.moments for file in files if file.moments is not None])
+        timestamps, rates = _summed(files)
+        return Series(arm, rates, grain, timestamps=timestamps, until=until)
+    timestamps = np.concatenate([file.timestamps for file in files if file.timestamps is not None])
     weights = np.concatenate([file.weights for file in files if file.weights is not None])
     values = np.concatenate([file.values for file in files])
-    order = np.argsort(moments, kind="stable")
-    return Series(arm, values[order], grain, weights[order], moments[order], until=until)
+    order = np.argsort(timestamps, kind="stable")
+    return Series(arm, values[order], grain, weights[order], timestamps[order], until=until)
 
 
 def _summed(files: Sequence[Series]) -> tuple[Floats, Floats]:
@@ -81,7 +83,7 @@ def _summed(files: Sequence[Series]) -> tuple[Floats, Floats]:
 
     Files cut the time each for itself: what each had done by the borders is interpolated.
     """
-    starts = [file.moments for file in files if file.moments is not None]
+    starts = [file.timestamps for file in files if file.timestamps is not None]
     lengths = [float(np.median(np.diff(own))) if len(own) > 1 else 1.0 for own in starts]
     begin = max(float(own[0]) for own in starts)
     end = min(float(own[-1]) + length for own, length in zip(starts, lengths, strict=True))

@@ -1,4 +1,4 @@
-"""A table with a column an arm: row k holds repetition k of every arm."""
+"""Reads a table with a column an arm: row k holds repetition k of every arm."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from steelyard.foreign.metric import Metric, metric_of, unit_of
 from steelyard.foreign.number import Spot, floats_of, is_missing
-from steelyard.foreign.roles import Roles
 from steelyard.foreign.series import Order, Rows, Series, Sheet
 from steelyard.foreign.source import Place
-from steelyard.foreign.table import Table
-from steelyard.foreign.unit_column import contradiction, unit_named
+from steelyard.foreign.tables.column_roles import Roles
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.unit_column import contradiction, unit_named
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 
 
-def read_wide(table: Table, roles: Roles, form: str = "CSV, a column an arm") -> Sheet:
+def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
     series, units, told = [], [], unit_named(table, roles.unit)
     for column in roles.numbers:

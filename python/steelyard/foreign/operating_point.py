@@ -1,4 +1,4 @@
-"""The load that an arm stood under: clients, throughput and mean latency, where all are known."""
+"""Finds the operating point of an arm: clients, throughput and mean latency, if all are known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.foreign.series import Floats, Sheet
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class OperatingPoint:
     """In a closed loop clients = throughput × latency (Little's law)."""
 
     clients: float
@@ -21,8 +21,10 @@ class Load:
     latency_s: float
 
 
-def load_of(sheets: Sequence[Sheet], arm: str, clients: float | None = None) -> Load | None:
-    """The load of an arm over all sheets that hold it; `clients`: as the user said."""
+def operating_point_of(
+    sheets: Sequence[Sheet], arm: str, clients: float | None = None
+) -> OperatingPoint | None:
+    """That of an arm over all sheets that hold it; `clients`: as the user said."""
     known = clients or _agreed([sheet.clients.get(arm) for sheet in sheets])
     measured = [pair for sheet in sheets if (pair := _pair(sheet, arm)) is not None]
     if not known or not measured:
@@ -30,7 +32,7 @@ def load_of(sheets: Sequence[Sheet], arm: str, clients: float | None = None) -> 
     rates, latencies = (np.concatenate(parts) for parts in zip(*measured, strict=True))
     # By transactions: of runs of unequal speed the plain means would not obey the law.
     mean_latency = float(np.average(latencies, weights=rates))
-    return Load(known, float(np.mean(rates)), mean_latency)
+    return OperatingPoint(known, float(np.mean(rates)), mean_latency)
 
 
 def _pair(sheet: Sheet, arm: str) -> tuple[Floats, Floats] | None:

@@ -1,4 +1,4 @@
-"""Looks at the numbers of a comparison before they are judged: every arm, and what rows share."""
+"""Describes the numbers of a comparison before they are judged: every arm, and what rows share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from steelyard.foreign.series import Order, Rows, Series
 
 
 @dataclass(frozen=True, eq=False)
-class NumberView:
-    """What is seen of the arms."""
+class Overview:
+    """Level, spread, steps, drift and outliers of every arm, and of all arms together."""
 
     comparison: Comparison
     logs: Mapping[str, Floats]
@@ -37,14 +37,14 @@ class NumberView:
         return RowOrder.IN_TIME if self.in_time else RowOrder.LOST
 
 
-def view_of(comparison: Comparison) -> NumberView:
-    """The view of a comparison."""
+def overview_of(comparison: Comparison) -> Overview:
+    """The overview of a comparison."""
     logs = {arm.arm: logs_of(arm) for arm in comparison.arms}
     in_time = not comparison.no_order and not order_lost(comparison)
     equal = len({len(arm.values) for arm in comparison.arms}) == 1
     beside = comparison.rows is not Rows.APART and equal and in_time
     shared = np.mean([logs[arm.arm] for arm in comparison.arms], axis=0) if beside else None
-    return NumberView(
+    return Overview(
         comparison=comparison,
         logs=logs,
         profiles={name: profile_of(values, in_time) for name, values in logs.items()},
@@ -55,7 +55,7 @@ def view_of(comparison: Comparison) -> NumberView:
 
 
 def order_lost(comparison: Comparison) -> bool:
-    """Whether every arm of five rows or more is sorted: nobody measures so."""
+    """Whether every arm is sorted, with five rows or more: no measurement comes out so."""
     return all(is_sorted(arm.values) for arm in comparison.arms)
 
 

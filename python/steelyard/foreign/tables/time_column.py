@@ -1,4 +1,4 @@
-"""Tells what a column called "time" holds: moments of measuring, or how long each row took.
+"""Tells what a column called "time" holds: timestamps of measuring, or how long each row took.
 
 Taken for the other thing, either gives a verdict on something that nobody measured: where it cannot
 be told, it is asked.
@@ -13,7 +13,7 @@ from enum import StrEnum
 from steelyard.foreign.metric import metric_of
 from steelyard.foreign.number import is_number
 from steelyard.foreign.source import quoted
-from steelyard.foreign.table import Table
+from steelyard.foreign.tables.table import Table
 
 HEADING = "time"
 _FINE = (1e3, 1e6, 1e9)
@@ -25,7 +25,7 @@ _FEWEST_RISING = 3
 class TimeColumn(StrEnum):
     """What such a column holds."""
 
-    MOMENTS = "moments"
+    TIMESTAMPS = "timestamps"
     DURATIONS = "durations"
 
 
@@ -44,13 +44,13 @@ def time_column(
     # times that grow too: what rises tells when rows were measured only beside what surely was
     # measured, or beside columns of several arms.
     if table.is_text(column) or _counts_from_1970(numbers, _FINE):
-        return TimeColumn.MOMENTS
+        return TimeColumn.TIMESTAMPS
     if _counts_from_1970(numbers, (1.0,)) and (known or _in_turn(numbers)):
-        return TimeColumn.MOMENTS
+        return TimeColumn.TIMESTAMPS
     if _with_units(cells) or not (others or told):
         return TimeColumn.DURATIONS
     if (known or (not by_arm and len(others) > 1)) and _in_turn(numbers):
-        return TimeColumn.MOMENTS
+        return TimeColumn.TIMESTAMPS
     if told:
         return TimeColumn.DURATIONS
     name = table.name(column)

@@ -1,4 +1,4 @@
-"""A table in long form: a column names the arm of each row, another holds the number."""
+"""Reads a table in long form: a column names the arm of each row, another holds the number."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import Spot, floats_of
-from steelyard.foreign.roles import Roles
 from steelyard.foreign.series import Floats, Order, Rows, Series, Sheet
 from steelyard.foreign.source import Place
-from steelyard.foreign.table import Table
-from steelyard.foreign.unit_column import metric_in, unit_named
+from steelyard.foreign.tables.column_roles import Roles
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.unit_column import metric_in, unit_named
 
 MOST_ARMS = 100
 _RUNS_Z = -1.645
@@ -29,7 +29,7 @@ Indices = NDArray[np.int64]
 _METRIC_HEADINGS = {"metric", "measure", "quantity", "measurement"}
 
 
-def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet:
+def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table, arms in the order of their first row."""
     if roles.arm is None or not roles.numbers:
         raise table.source.error(
@@ -38,8 +38,10 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
     _refuse_mixture(table)
-    moments = _moments(table, roles.order)
-    sorted_rows = np.arange(len(labels)) if moments is None else np.argsort(moments, kind="stable")
+    timestamps = _timestamps(table, roles.order)
+    sorted_rows = (
+        np.arange(len(labels)) if timestamps is None else np.argsort(timestamps, kind="stable")
+    )
     order = sorted_rows.tolist()
     blocks = table.columns[roles.block] if roles.block is not None else None
     arranged = _blocks(labels, blocks, order) if blocks else None
@@ -57,7 +59,7 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
             Series(
                 arm,
                 _joined(rows[arm], values) if rows else values[own],
-                moments=None if moments is None else moments[own],
+                timestamps=None if timestamps is None else timestamps[own],
                 spot=partial(_spot_of, spot, own),
             )
             for arm, own in first.items()
@@ -68,10 +70,10 @@ def read_long(table: Table, roles: Roles, form: str = "CSV, long form") -> Sheet
         source=table.source.name,
         form=form,
         metrics=ranked(metrics),
-        order=order_of([labels[i] for i in order]) if moments is not None else Order.UNKNOWN,
+        order=order_of([labels[i] for i in order]) if timestamps is not None else Order.UNKNOWN,
         rows=Rows.BLOCKS if arranged else Rows.APART,
         clients=_clients(table, roles.clients, labels),
-        ordered=not (arranged and moments is None and _named(table, roles.block)),
+        ordered=not (arranged and timestamps is None and _named(table, roles.block)),
         row_names=_block_names(arranged, blocks) if arranged and blocks else (),
         notes=_notes(arranged is None and blocks is not None, roles, table),
     )
@@ -149,7 +151,7 @@ def ranked(
     return tuple(sorted(metrics, key=lambda one: places.get(one[0].name, 3)))
 
 
-def _moments(table: Table, column: int | None) -> Floats | None:
+def _timestamps(table: Table, column: int | None) -> Floats | None:
     """When each row was measured: a number, or a date and time."""
     if column is None:
         return None

@@ -1,4 +1,4 @@
-"""JSON as people write numbers into it: lists by arm, records, or one object after the other.
+"""Reads JSON as people write numbers into it: lists by arm, records, or one object after another.
 
 {"off": [101, 99, 104], "on": [103, 108, 102]}
 {"metric": "latency", "unit": "ms", "clients": 8, "arms": {"off": [...], "on": [...]}}
@@ -10,101 +10,24 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.foreign.json_place import Path, offset_of, repeated_key
-from steelyard.foreign.long import read_long
+from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.metric import Metric, metric_of
 from steelyard.foreign.number import floats_of
-from steelyard.foreign.roles import roles_of
-from steelyard.foreign.runs import holds_runs, read_runs
 from steelyard.foreign.series import Rows, Series, Sheet
-from steelyard.foreign.source import Place, Source, quoted
-from steelyard.foreign.table import MOST_COLUMNS, Table
-from steelyard.foreign.unit_column import contradiction
-from steelyard.foreign.wide import read_wide
+from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
+from steelyard.foreign.tables.table import MOST_COLUMNS, Table
+from steelyard.foreign.tables.unit_column import contradiction
 
 _SHAPES = (
     'Accepted: {"off": [...], "on": [...]}, a list of records {"arm": ..., "value": ...}, '
     "hyperfine's and Steelyard's own."
 )
+_RECORDS = ShapeNames("JSON records", "JSON records, a key an arm", "JSON records, one arm")
 _KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}
-
-
-@dataclass(frozen=True, eq=False)
-class Document:
-    """The values of a JSON text, numbers kept as they were written, and where each began."""
-
-    source: Source
-    values: tuple[Any, ...]
-    starts: tuple[int, ...]
-
-    def place(self, value: int, path: Path) -> Place:
-        """The place of what lies at `path` in the given value."""
-        return self.source.place_of(offset_of(self.source.text, path, self.starts[value]))
-
-
-class Number(str):
-    """A number as it was written: told from a string that holds the same."""
-
-    __slots__ = ()
-
-
-class _RepeatedKeyError(ValueError):
-    """An object has a key twice."""
-
-
-_BLANKS = re.compile(r"\s*")
-
-
-def read_document(source: Source) -> Document:
-    """All JSON values of a text, one after the other; NumbersError with the place of a fault."""
-    decoder = json.JSONDecoder(
-        parse_float=Number, parse_int=Number, parse_constant=Number, object_pairs_hook=_object
-    )
-    text, values, starts = source.text, [], []
-    at = _after_blanks(text, 0)
-    while at < len(text):
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            place = source.place_of(error.pos)
-            raise source.error(f"this is not JSON: {_said(error.msg)}", place) from None
-        except _RepeatedKeyError as repeated:
-            found = repeated_key(text, at)
-            place = source.place_of(at if found is None else found)
-            raise source.error(
-                f"{quoted(str(repeated))} stands twice in one object",
-                place,
-                hint="Join its numbers in one list, or give one of them another name.",
-            ) from None
-        except RecursionError:
-            raise source.error("nested too deeply for a file of numbers", Place(1, 1)) from None
-        values.append(value)
-        starts.append(at)
-        at = _after_blanks(text, end)
-    return Document(source, tuple(values), tuple(starts))
-
-
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) != len(members):
-        # A parser keeps the last of them; the other's numbers would be lost without a word.
-        names = [name for name, _ in members]
-        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
-    return found
-
-
-def _after_blanks(text: str, at: int) -> int:
-    match = _BLANKS.match(text, at)
-    return match.end() if match else at
-
-
-def _said(message: str) -> str:
-    return message[:1].lower() + message[1:]
 
 
 def read_json(document: Document, columns: Mapping[str, str]) -> Sheet:
@@ -259,12 +182,7 @@ def _records(
 
     cells = tuple(tuple(_cell(record.get(name)) for record in records) for name in flat)
     table = Table(document.source, tuple(flat), cells, spot)
-    roles = roles_of(table, columns)
-    if holds_runs(table, roles):
-        return read_runs(table, roles, "JSON records, one arm")
-    if roles.arm is None:
-        return replace(read_wide(table, roles, "JSON records, a key an arm"), lines=())
-    return read_long(table, roles, "JSON records")
+    return read_by_shape(table, columns, _RECORDS)
 
 
 def _cell(value: Any) -> str:

@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.foreign.source import Place, Source, quoted
@@ -57,7 +58,7 @@ def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
                 sums[served] / counts[served],
                 Grain.SLICE,
                 weights=counts[served],
-                moments=starts[served],
+                timestamps=starts[served],
             ),
         ),
     )
@@ -66,7 +67,7 @@ def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
     notes = []
     metrics = [latency]
     if length > 0 and len(starts) - 2 >= _FEWEST_WHOLE and counts[whole].any():
-        rate = Series("", counts[whole] / length, Grain.SLICE, moments=starts[whole])
+        rate = Series("", counts[whole] / length, Grain.SLICE, timestamps=starts[whole])
         metrics.append((Metric(THROUGHPUT, "transactions/s", True), (rate,)))
         notes.append("the first and the last interval are cut off and left out of throughput")
     if lags.any():
@@ -80,3 +81,6 @@ def _sheet(source: Source, table: Floats, lines: tuple[int, ...]) -> Sheet:
         lines=lines,
         notes=tuple(notes),
     )
+
+
+FORMAT = TextFormat("pgbench-aggregate", is_aggregate, read_aggregate, precedence=1)

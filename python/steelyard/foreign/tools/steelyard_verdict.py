@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.foreign.json_place import Path
-from steelyard.foreign.json_text import Document, Number
+from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.source import quoted
 
 Json = Mapping[str, Any]
@@ -21,7 +20,7 @@ _FIGURES = ("estimate_percent", "low_percent", "high_percent")
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class SavedVerdict:
     """What a verdict.json, or `weigh --json`, says of the contrasts."""
 
     source: str
@@ -45,7 +44,7 @@ def is_verdict(value: Any) -> bool:
     return isinstance(value, dict) and "study" in value and isinstance(value.get("contrasts"), list)
 
 
-def read_recorded(document: Document) -> Recorded:
+def read_verdict(document: Document) -> SavedVerdict:
     """The verdict of a document that holds one; NumbersError where a contrast is none."""
     source, value = document.source, document.values[0]
     if len(document.values) > 1:
@@ -59,7 +58,7 @@ def read_recorded(document: Document) -> Recorded:
     first, *others = plain["contrasts"]
     if "sentence" not in first and isinstance(plain.get("sentence"), str):
         first = {**first, "sentence": plain["sentence"]}  # older records have it beside them
-    return Recorded(source.name, str(plain["study"]), (first, *others))
+    return SavedVerdict(source.name, str(plain["study"]), (first, *others))
 
 
 def _check(document: Document, contrast: Any, path: Path) -> None:

@@ -12,9 +12,9 @@ import re
 
 import numpy as np
 
+from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Floats, Grain, Series, Sheet
+from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
 from steelyard.foreign.source import Place, Source, quoted
 
 _LINE = re.compile(r"[0-9]+ [0-9]+ (?:[0-9]+|[a-z]+) [0-9]+ [0-9]{9,11} [0-9]{1,6}(?: [0-9]+){0,2}")
@@ -66,7 +66,7 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
     # A latency of 0 µs is a clock's rounding.
     means = np.add.reduceat(np.maximum(latencies, 0.5), edges) / counts
     until = float(ends[-1])
-    series = Series("", means, Grain.SLICE, counts, moments=ends[edges], until=until)
+    series = Series("", means, Grain.SLICE, counts, timestamps=ends[edges], until=until)
     metrics = [(Metric(LATENCY, "µs", False), (series,))]
     notes.append(f"a row is the mean of {size} transactions, in the order of their ends")
     whole = int((ends[-1] - ends[0]) // BIN_S)
@@ -74,7 +74,7 @@ def _sheet(source: Source, latencies: Floats, ends: Floats, left_out: dict[str, 
         bins = ends[0] + BIN_S * np.arange(whole + 1)
         inside = ends[ends < bins[-1]]  # the last bin of a histogram is closed
         counted = np.histogram(inside, bins)[0].astype(np.float64) / BIN_S
-        rate = Series("", counted, Grain.SLICE, moments=bins[:-1], until=until)
+        rate = Series("", counted, Grain.SLICE, timestamps=bins[:-1], until=until)
         metrics.append((Metric(THROUGHPUT, "transactions/s", True), (rate,)))
     troubled = sum(left_out.values())
     return Sheet(
@@ -92,3 +92,6 @@ def _torn(source: Source, number: int, line: str) -> Exception:
         Place(number, 1),
         hint="A log that was cut off may end in half a line: remove it.",
     )
+
+
+FORMAT = TextFormat("pgbench-log", is_log, read_log, precedence=2)

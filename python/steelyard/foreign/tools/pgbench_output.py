@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, SECONDS, THROUGHPUT, Metric
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Floats, Grain, Series, Sheet
+from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
 from steelyard.foreign.source import Place, Source, quoted
 
 RATE = Metric(THROUGHPUT, "transactions/s", True)
@@ -212,8 +212,8 @@ def _of_progress(
 
 def _outcome_of_seconds(seconds: Sequence[_Second]) -> Outcome:
     """What became of the transactions by lines of progress alone."""
-    moments = [one.moment for one in seconds]
-    length = float(np.median(np.diff(moments)))
+    timestamps = [one.moment for one in seconds]
+    length = float(np.median(np.diff(timestamps)))
     troubled = sum(one.troubled for one in seconds)
     done = sum(one.tps for one in seconds) * max(length, 0.0)
     return Outcome(round(min(done, 1e15)) + troubled, troubled)
@@ -230,3 +230,6 @@ def _of_one(clients: set[int | None]) -> dict[str, float]:
     """The number of clients, where all agree on one."""
     one = next(iter(clients)) if len(clients) == 1 else None
     return {"": float(one)} if one else {}
+
+
+FORMAT = TextFormat("pgbench", is_pgbench, read_pgbench, precedence=3)

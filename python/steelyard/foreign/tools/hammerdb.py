@@ -13,6 +13,7 @@ import re
 
 import numpy as np
 
+from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import THROUGHPUT, Metric
 from steelyard.foreign.series import Grain, Series, Sheet
 from steelyard.foreign.source import Place, Source
@@ -68,3 +69,6 @@ def _of_counter(source: Source, counted: list[float]) -> Sheet:
     busy = np.flatnonzero(values)
     series = Series("", values[busy[0] : busy[-1] + 1], Grain.SLICE)
     return Sheet(source.name, "HammerDB's transaction counter", ((TPM, (series,)),))
+
+
+FORMAT = TextFormat("hammerdb", is_hammerdb, read_hammerdb, precedence=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.foreign.metric import SECONDS, Metric, metric_of, unit_of
 from steelyard.foreign.source import Place, Source
-from steelyard.foreign.table import Table
+from steelyard.foreign.tables.table import Table
 
 HEADINGS = {"unit", "units", "uom", "time_unit"}
 

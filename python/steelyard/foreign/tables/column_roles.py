@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from steelyard.foreign.metric import metric_of, unit_of
 from steelyard.foreign.source import quoted
-from steelyard.foreign.table import Table
-from steelyard.foreign.time_column import HEADING, TimeColumn, time_column
-from steelyard.foreign.unit_column import HEADINGS as UNIT_HEADINGS
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.time_column import HEADING, TimeColumn, time_column
+from steelyard.foreign.tables.unit_column import HEADINGS as UNIT_HEADINGS
 from steelyard.model.errors import UsageError
 
 ROLES = ("arm", "value", "order", "block", "clients")
@@ -97,15 +97,15 @@ def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
         rest.remove(labels.pop())
     numbers = [c for c in rest if c not in labels]
     told = "value" in named
-    moments = _moments(table, words, numbers, by_arm=arm is not None, told=told)
-    if moments is not None:
-        numbers.remove(moments)
-        found["order"] = moments if found["order"] is None else found["order"]
+    timestamps = _timestamps(table, words, numbers, by_arm=arm is not None, told=told)
+    if timestamps is not None:
+        numbers.remove(timestamps)
+        found["order"] = timestamps if found["order"] is None else found["order"]
     measured = (named["value"],) if told else tuple(numbers)
     return Roles(arm, found["order"], found["block"], found["clients"], index, unit, measured)
 
 
-def _moments(
+def _timestamps(
     table: Table, words: Sequence[str], numbers: Sequence[int], *, by_arm: bool, told: bool
 ) -> int | None:
     """The column called "time", where it tells when rows were measured."""
@@ -114,7 +114,7 @@ def _moments(
         return None
     others = [c for c in numbers if c != column]
     held = time_column(table, column, others, by_arm=by_arm, told=told)
-    return column if held is TimeColumn.MOMENTS else None
+    return column if held is TimeColumn.TIMESTAMPS else None
 
 
 def _column_named(table: Table, role: str, name: str) -> int:

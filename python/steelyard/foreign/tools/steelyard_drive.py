@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.foreign.json_text import Document, Number
+from steelyard.foreign.format import JsonFormat
+from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.number import floats_of
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Series, Sheet
+from steelyard.foreign.series import Outcome, Series, Sheet
+from steelyard.foreign.tools.steelyard_verdict import is_verdict
 
 _COUNT = re.compile(r"[0-9]{1,15}")
 _RATE = Metric(THROUGHPUT, "transactions/s", True)
@@ -25,7 +26,16 @@ def is_drive(value: Any) -> bool:
 
 
 def read_drive(document: Document) -> Sheet:
-    """One arm, one repetition an object: throughput and mean latency, and how many clients."""
+    """One arm, one repetition an object: throughput and mean latency, and how many clients.
+
+    NumbersError where the object is a verdict.
+    """
+    if is_verdict(document.values[0]):
+        raise document.source.error(
+            "a verdict of Steelyard is no list of numbers: its weighing's own plan judged it",
+            document.place(0, ()),
+            hint="Name it alone: steelyard judge RECORD shows what it says.",
+        )
     rates, latencies, clients = [], [], set()
     outcome = Outcome(0, 0)
     for number, value in enumerate(document.values):
@@ -78,3 +88,12 @@ def _number(document: Document, number: int, value: Any, path: tuple[str, ...]) 
         raise document.source.error("a number is expected here", document.place(number, path))
     values, _ = floats_of([value], document.source, lambda _: document.place(number, path))
     return float(values[0])
+
+
+FORMAT = JsonFormat(
+    "steelyard",
+    "Steelyard's JSON",
+    holds=lambda value: is_verdict(value) or is_drive(value),
+    read=read_drive,
+    repeats=is_drive,
+)
