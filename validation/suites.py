@@ -18,8 +18,7 @@ from steelyard.analysis.decision import (
 )
 from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired, welch
 from steelyard.evaluation import rule
-from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets
-from steelyard.foreign.judgement import number_threats as number_doubts
+from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
 from steelyard.study.plan import balanced_orders, first_look
 from validation import (
@@ -80,7 +79,7 @@ ROWS: tuple[Any, ...] = (
     *(sets.judging_sets, sets._flip_sets, sets.equivalence_set, sets.equivalence_set_open),
     *(looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, judge_numbers._contrast, judge_numbers._value, level_steps.steps_of),
-    *(number_doubts._order, number_doubts._movement),
+    *(number_threats._order, number_threats._movement),
 )
 """What judges rows from elsewhere."""
 WORLDS: tuple[ModuleType, ...] = (

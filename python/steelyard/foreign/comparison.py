@@ -49,7 +49,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user said about the numbers; None or empty: nothing."""
+    """What the user said about the numbers; None: nothing."""
 
     control: str | None = None
     metric: str | None = None
@@ -64,7 +64,7 @@ _FILES_UNDATED = "nothing says in which order the files of an arm were measured"
 _ROWS_IN_ORDER = (Order.ALTERNATING, Order.SEQUENTIAL)
 """Where the user gives either, the rows stand in the order of measuring."""
 NamedSheet = tuple[str | None, Sheet]
-"""The arm that a file was said to hold (None: it names its arms itself), and what it holds."""
+"""The arm that a file holds as the user said (None: the file names its arms), and its sheet."""
 
 
 def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
@@ -74,7 +74,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
         refuse_out_of_range(sheet)
     chosen = [_chosen(sheet, options.metric, options.unit) for sheet in named]
     metric, series = _in_one_unit(named, chosen)
-    metric = metric.told(options.unit, options.higher_is_better)
+    metric = metric.overridden(options.unit, options.higher_is_better)
     if metric.higher_is_better is None:
         raise UsageError(
             "cannot tell whether higher or lower numbers are better",
@@ -183,13 +183,12 @@ def _holds(sheet: Sheet, arm: str) -> bool:
 Choice = tuple[Metric, tuple[Series, ...]]
 
 
-def _chosen(sheet: Sheet, asked: str | None, unit: str | None) -> Choice:
-    """The metric that was asked for, or the sheet's first that can be in the unit that was said."""
-    fitting = [
-        choice for choice in _requested(sheet, asked) if unit is None or choice[0].accepts(unit)
-    ]
+def _chosen(sheet: Sheet, name: str | None, unit: str | None) -> Choice:
+    """The metric of that name, or else the sheet's first that can be in the given unit."""
+    requested = _requested(sheet, name)
+    fitting = [one for one in requested if unit is None or one[0].accepts(unit)]
     if not fitting:
-        held = " and ".join(metric.words for metric, _ in _requested(sheet, asked))
+        held = " and ".join(metric.words for metric, _ in requested)
         raise UsageError(
             f'"{sheet.source}" holds {held}: not in {unit}',
             hint="Leave --unit out: it says what a file does not say itself.",
@@ -197,21 +196,21 @@ def _chosen(sheet: Sheet, asked: str | None, unit: str | None) -> Choice:
     return fitting[0]
 
 
-def _requested(sheet: Sheet, asked: str | None) -> Sequence[Choice]:
-    """The metrics of a sheet, or the one of them that was asked for."""
-    if asked is None:
+def _requested(sheet: Sheet, name: str | None) -> Sequence[Choice]:
+    """The metrics of a sheet, or the one of that name."""
+    if name is None:
         return sheet.metrics
-    meant = metric_of(asked)
+    meant = metric_of(name)
     for metric, series in sheet.metrics:
         named = (metric.name.lower(), metric.unit.lower())
-        if asked.lower() in named or (meant and meant.name == metric.name):
+        if name.lower() in named or (meant and meant.name == metric.name):
             return [(metric, series)]
     if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
         unnamed, series = sheet.metrics[0]
-        metric = meant or Metric(asked)
-        return [(metric.told(unnamed.unit or None, unnamed.higher_is_better), series)]
+        metric = meant or Metric(name)
+        return [(metric.overridden(unnamed.unit or None, unnamed.higher_is_better), series)]
     held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics)
-    raise UsageError(f'"{sheet.source}" has no metric {quoted(asked)}', hint=f"It has {held}.")
+    raise UsageError(f'"{sheet.source}" has no metric {quoted(name)}', hint=f"It has {held}.")
 
 
 def _in_one_unit(

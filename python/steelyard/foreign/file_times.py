@@ -1,4 +1,4 @@
-"""The spans of time of files: which are parts of one run, and in which order runs were measured."""
+"""Groups the files of an arm into runs by their times, and finds the order of the runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ _SAME_RUN = 0.5
 
 
 def began(file: Series) -> float:
-    """When its first row was measured; 0 where nobody says."""
-    return (
-        float(file.timestamps[0]) if file.timestamps is not None and len(file.timestamps) else 0.0
-    )
+    """When its first row was measured; 0 where that is not known."""
+    times = file.timestamps
+    return float(times[0]) if times is not None and len(times) else 0.0
 
 
 def dated(files: Sequence[Series]) -> bool:
-    """Whether every file tells when it was measured."""
+    """Whether every file has the times of its rows."""
     return all(one.timestamps is not None and len(one.timestamps) for one in files)
 
 
 def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
-    """One series a run, of the files of one arm: those that tell their times stand in that order,
-    and those that were measured at the same time are taken together (threads of pgbench)."""
+    """One series a run, of the files of one arm: in the order of their times where all have
+    them; files measured at the same time are taken together (threads of pgbench)."""
     if len(files) < 2 or not dated(files):
         return tuple(files)
     together: list[list[Series]] = []
@@ -41,7 +40,7 @@ def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
 
 
 def order_of_runs(runs: Sequence[Series]) -> Order:
-    """The order of the arms; unknown where a run does not tell its times, or two overlap."""
+    """The order of the arms; unknown where a run has no times, or two overlap."""
     if not dated(runs):
         return Order.UNKNOWN
     ends = sorted(_span(run) for run in runs)

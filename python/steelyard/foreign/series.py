@@ -1,4 +1,4 @@
-"""A series: the numbers of one arm as a file holds them, and what the file says about them."""
+"""Holds what a file says: the numbers of each arm and metric, and how they were measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Grain(StrEnum):
-    """What one number stands for."""
+    """What one number is a measurement of."""
 
     REPETITION = "repetition"
     """A measurement from its beginning to its end."""
@@ -29,7 +29,7 @@ class Order(StrEnum):
 
     UNKNOWN = "unknown"
     RANDOM = "random"
-    """Drawn at random: only who measured can know that."""
+    """Drawn at random, by the user's word: a file cannot show it."""
     ALTERNATING = "alternating"
     """The arms took turns; whether by chance is not known."""
     SEQUENTIAL = "sequential"
@@ -37,10 +37,10 @@ class Order(StrEnum):
 
 
 class Rows(StrEnum):
-    """Whether number k of one arm stands beside number k of another."""
+    """Whether number k of one arm belongs to number k of another."""
 
     APART = "apart"
-    """They stand in different lists that nothing connects."""
+    """They are in different lists that nothing connects."""
     BESIDE = "beside"
     """In one row of a table, or at one place of two lists of a file."""
     BLOCKS = "blocks"
@@ -57,11 +57,11 @@ class Series:
     weights: Floats | None = None
     """Of slices of a mean: how many transactions each is the mean of, shape (n,)."""
     timestamps: Floats | None = None
-    """When each was measured, on a scale that all arms share; None where nobody says."""
+    """When each was measured, on a scale that all arms share; None where the file does not say."""
     until: float | None = None
     """When the last of it was measured, where that is known better than by the last moment."""
     spot: Callable[[int], Place] | None = None
-    """Where each stands in the file."""
+    """The place of each in the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
-"""Refuses numbers that cannot be compared: in two units (two tight clusters a thousand times
-apart), or out of all proportion."""
+"""Refuses numbers that cannot be compared: in two units, or out of all proportion.
+
+Two units show as two tight clusters a thousand times apart.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,7 @@ def refuse_out_of_range(sheet: Sheet) -> None:
 
 
 def refuse_out_of_proportion(sheets: Sequence[Sheet], series: Sequence[tuple[Series, ...]]) -> None:
-    """Numbers so far apart that no ratio of them can be told."""
+    """Numbers so far apart that a ratio of them means nothing."""
     every = np.concatenate([one.values for own in series for one in own])
     usual = float(np.median(every[every > 0]))
     for sheet, own in zip(sheets, series, strict=True):

@@ -30,7 +30,7 @@ DEFAULT_S0 = 0.005
 
 
 class Stage(StrEnum):
-    """Where in its plan a weighing stands when it is judged."""
+    """How far in its plan a weighing is when it is judged."""
 
     TOO_FEW = "too few"
     """Fewer than 8 usable epochs: no verdict."""
@@ -104,7 +104,7 @@ class Terms:
         return math.log1p(-self.margin), math.log1p(self.margin)
 
     def stage(self, done: int, usable: int, ended: bool) -> Stage:
-        """Where the weighing stands after `done` epochs, `usable` of which have a log ratio.
+        """The stage of the weighing after `done` epochs, `usable` of which have a log ratio.
 
         `ended`: the clock or the user ended it before its plan did; no epoch will follow.
         """

@@ -41,7 +41,7 @@ def read_json(document: Document, columns: Mapping[str, str]) -> Sheet:
             return _records(document, value, [(0, (i,)) for i in range(len(value))], columns)
         if value and all(isinstance(one, str) for one in value):
             series, unit = _series(document, "", value, ())
-            metric = Metric("value").told(unit or None, None)
+            metric = Metric("value").overridden(unit or None, None)
             return Sheet(source.name, "JSON, one arm", ((metric, (series,)),))
     if isinstance(value, dict) and value:
         return _by_arm(document, value)
@@ -129,7 +129,7 @@ def _metric(document: Document, said: Mapping[str, Any]) -> Metric:
             raise document.source.error(
                 f'{_kind(value)} cannot be the value of "{key}"', document.place(0, (key,))
             )
-    metric = (metric_of(name) or Metric(name)).told(None, higher)
+    metric = (metric_of(name) or Metric(name)).overridden(None, higher)
     return _in_unit(document, metric, unit or "", ("unit",))
 
 
@@ -137,8 +137,8 @@ def _in_unit(document: Document, metric: Metric, unit: str, path: Path) -> Metri
     """The metric in a unit that the document says at `path`; refused where it says another too."""
     if unit and not metric.accepts(unit):
         raise contradiction(document.source, document.place(0, path), unit, metric)
-    # Which way is better may have been said, and a unit does not take it back.
-    return metric.told(unit or None, metric.higher_is_better)
+    # Which way is better may be known already, and a unit does not change it.
+    return metric.overridden(unit or None, metric.higher_is_better)
 
 
 def _clients(document: Document, said: Mapping[str, Any], arms: Sequence[str]) -> dict[str, float]:

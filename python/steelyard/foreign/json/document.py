@@ -15,7 +15,7 @@ from steelyard.foreign.source import Place, Source, quoted
 
 _SPACE = re.compile(r"\s*")
 _BLANKS = re.compile(r"[ \t\n\r]*")
-# Numbers stay text: only their ends are asked for, and Python refuses integers of many digits.
+# Numbers stay text: only their ends matter here, and Python refuses integers of many digits.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 
@@ -37,7 +37,7 @@ class Document:
 
 
 class Number(str):
-    """A number as it was written: told from a string that holds the same."""
+    """A number as it was written: its type differs from that of a string."""
 
     __slots__ = ()
 

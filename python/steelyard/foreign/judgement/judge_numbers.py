@@ -1,4 +1,4 @@
-"""Judges numbers from elsewhere: the single entry from a comparison to a judgement.
+"""Judges a comparison of numbers from elsewhere.
 
 Pure: the same numbers give the same judgement. The rule is that of a weighing (`rule.py`), with one
 look at 5 %; several arms share it equally (Bonferroni), so that asking about more arms does not
@@ -160,7 +160,7 @@ def _basis(comparison: Comparison, pairing: Pairing, sets: NumberSets) -> str:
 
 
 def _instead(overview: Overview, arm: Series, sets: NumberSets) -> str:
-    """What is said in place of a forecast, where more rows of this kind would settle nothing."""
+    """The reason given in place of a forecast, where more such rows would settle nothing."""
     if Grain.SLICE in (overview.comparison.control.grain, arm.grain):
         return "one run of each arm carries no verdict, however long: repeat the runs"
     if not sets.enough:

@@ -1,4 +1,4 @@
-"""Holds a judgement of numbers from elsewhere: contrasts as in a weighing, and what was found."""
+"""Holds the judgement of a comparison: contrasts as in a weighing, and findings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Everything that is said of the numbers."""
+    """The contrasts of a comparison, and what else its numbers show."""
 
     comparison: Comparison
     overview: Overview

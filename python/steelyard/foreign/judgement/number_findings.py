@@ -1,4 +1,4 @@
-"""Says what the numbers of a comparison show besides the verdict: the findings, in words."""
+"""Describes what the numbers of a comparison show besides the verdict: the findings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def contrast_findings(
     sets: NumberSets,
     centres: tuple[Centred, ...],
 ) -> Iterator[Finding]:
-    """What stands behind one contrast."""
+    """How one contrast was computed: pairing, replicates, visible effect, centres."""
     correlation = pairing.correlation
     yield Finding(
         "pairing",
@@ -157,18 +157,18 @@ def _shared(overview: Overview) -> Iterator[Finding]:
 
 
 def _levels(arm: str, profile: Profile, logs: Floats) -> Iterator[Finding]:
-    who = f"{arm}: " if arm else "all arms together: "
+    prefix = f"{arm}: " if arm else "all arms together: "
     steps = steps_of(profile, logs)
     if steps:
         figures = {"steps": [step.to_json() for step in steps]}
-        yield Finding("level steps", who + step_words(steps), figures, arm)
+        yield Finding("level steps", prefix + step_words(steps), figures, arm)
     if profile.trend.beyond(float(DRIFT_TOLERANCE)):
         trend = profile.trend
         ends = {
             f"{name}_percent": percent_of_log(log)
             for name, log in (("estimate", trend.change), ("low", trend.low), ("high", trend.high))
         }
-        yield Finding("drift", who + trend_words(profile), ends, arm)
+        yield Finding("drift", prefix + trend_words(profile), ends, arm)
 
 
 def _little(comparison: Comparison) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Raises the threats that numbers from elsewhere show: order, dependence, levels, lone rows."""
+"""Raises the threats that numbers from elsewhere show: order, dependence, steps, outliers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
 DRIFT_TOLERANCE = np.log1p(0.05)
-"""A drift smaller than this over all rows is not worth a word."""
+"""A smaller drift over all rows is not reported."""
 _ORDERS = {
     Order.UNKNOWN: "nothing says in which order the arms were measured",
     Order.ALTERNATING: "the arms took turns, but nothing says that chance drew the order",
@@ -78,9 +78,9 @@ def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:
         implied_ms = 1e3 * point.clients / point.throughput
         threat = raise_threat(
             ThreatKind.LITTLES_LAW,
-            f"{series.arm}: {point.throughput:.6g} transactions/s × {1e3 * point.latency_s:.5g} ms "
-            f"keep {busy:.4g} clients busy, and there were {point.clients:g}; that throughput of so "
-            f"many means {implied_ms:.4g} ms",
+            f"{series.arm}: {point.throughput:.6g} transactions/s × {1e3 * point.latency_s:.5g} "
+            f"ms keep {busy:.4g} clients busy, and there were {point.clients:g}; that throughput "
+            f"of so many means {implied_ms:.4g} ms",
         )
         yield replace(
             threat,
@@ -115,7 +115,7 @@ def _order(overview: Overview, arm: Series, sets: NumberSets) -> Iterator[Threat
 
 
 def _movement(profile: Profile, logs: Floats) -> float:
-    """How far the level of an arm moved by clear steps or drift (log); 0 where it stood."""
+    """How far the level of an arm moved by clear steps or drift (log); 0 where it did not."""
     steps = [log_of_percent(s.percent) for s in steps_of(profile, logs)]
     drift = abs(profile.trend.change) if profile.trend.beyond(0.0) else 0.0
     return max([abs(step) for step in steps] + [drift])

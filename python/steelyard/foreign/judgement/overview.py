@@ -24,9 +24,9 @@ class Overview:
     """Arm → natural logs of its rows; a row without any work counts as the least there was."""
     profiles: Mapping[str, Profile]
     in_time: bool
-    """Whether rows are in the order of measuring, as far as can be told."""
+    """Whether rows are in the order of measuring, as far as is known."""
     common_logs: Floats | None
-    """Mean over the arms of the logs of every row, where rows stand beside each other in time."""
+    """Mean over the arms of the logs of every row, where rows belong together in time."""
     common: Profile | None
 
     @property

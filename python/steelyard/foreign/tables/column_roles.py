@@ -1,6 +1,6 @@
-"""The roles of a table's columns: arm, order, block, clients, or a number that was measured.
+"""Finds the roles of a table's columns: arm, order, block, clients, or a measured number.
 
-Told by their headings and by what stands in them; `--column ROLE=NAME` overrides.
+By their headings and by what they hold; `--column ROLE=NAME` overrides.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Roles:
     """Columns of numbers that none of the others is."""
 
 
-def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
+def roles_of(table: Table, given: Mapping[str, str]) -> Roles:
     """The roles; UsageError for a role or a column that there is not."""
-    named = {role: _column_named(table, role, name) for role, name in asked.items()}
+    named = {role: _column_named(table, role, name) for role, name in given.items()}
     words = [_word(name) for name in table.names()] if table.header else []
     taken = set(named.values())
     unit = _unit_column(table, words, taken)
@@ -96,24 +96,24 @@ def roles_of(table: Table, asked: Mapping[str, str]) -> Roles:
         found["block"] = labels[0]
         rest.remove(labels.pop())
     numbers = [c for c in rest if c not in labels]
-    told = "value" in named
-    timestamps = _timestamps(table, words, numbers, by_arm=arm is not None, told=told)
+    chosen = "value" in named
+    timestamps = _timestamps(table, words, numbers, by_arm=arm is not None, chosen=chosen)
     if timestamps is not None:
         numbers.remove(timestamps)
         found["order"] = timestamps if found["order"] is None else found["order"]
-    measured = (named["value"],) if told else tuple(numbers)
+    measured = (named["value"],) if chosen else tuple(numbers)
     return Roles(arm, found["order"], found["block"], found["clients"], index, unit, measured)
 
 
 def _timestamps(
-    table: Table, words: Sequence[str], numbers: Sequence[int], *, by_arm: bool, told: bool
+    table: Table, words: Sequence[str], numbers: Sequence[int], *, by_arm: bool, chosen: bool
 ) -> int | None:
     """The column called "time", where it tells when rows were measured."""
     column = next((c for c in numbers if words and words[c] == HEADING), None)
     if column is None:
         return None
     others = [c for c in numbers if c != column]
-    held = time_column(table, column, others, by_arm=by_arm, told=told)
+    held = time_column(table, column, others, by_arm=by_arm, chosen=chosen)
     return column if held is TimeColumn.TIMESTAMPS else None
 
 

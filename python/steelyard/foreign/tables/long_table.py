@@ -146,7 +146,7 @@ def _spot_of(spot: Spot, rows: Indices, index: int) -> Place:
 def ranked(
     metrics: Sequence[tuple[Metric, tuple[Series, ...]]],
 ) -> tuple[tuple[Metric, tuple[Series, ...]], ...]:
-    """What is known as throughput first, then latency and time, then the rest as they stand."""
+    """What is known as throughput first, then latency and time, then the rest in their order."""
     places = {"throughput": 0, "latency_mean": 1, "time": 2}
     return tuple(sorted(metrics, key=lambda one: places.get(one[0].name, 3)))
 

@@ -1,4 +1,4 @@
-"""A table of texts: rows cut into cells, every cell with its place, nothing understood yet.
+"""Cuts a text into a table of cells, every cell with its place; their meaning comes later.
 
 Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
 order. Between blanks a number and the unit behind it are one cell ("9.5 ms"). Quotes as in RFC
@@ -157,7 +157,7 @@ def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
 
 
 Separator = str | re.Pattern[str]
-"""What stands between cells; or, between blanks, what a cell is."""
+"""What is between cells; or, between blanks, what a cell is."""
 Cut = Callable[[int, str], Sequence[str]]
 
 

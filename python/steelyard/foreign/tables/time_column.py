@@ -1,7 +1,7 @@
-"""Tells what a column called "time" holds: timestamps of measuring, or how long each row took.
+"""Decides whether a column called "time" holds timestamps or durations.
 
-Taken for the other thing, either gives a verdict on something that nobody measured: where it cannot
-be told, it is asked.
+Taken for the other, either gives a verdict on something that was not measured: where it cannot be
+decided, the user has to say.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class TimeColumn(StrEnum):
 
 
 def time_column(
-    table: Table, column: int, others: Sequence[int], *, by_arm: bool, told: bool
+    table: Table, column: int, others: Sequence[int], *, by_arm: bool, chosen: bool
 ) -> TimeColumn:
-    """What it holds; NumbersError with its place where that cannot be told.
+    """What it holds; NumbersError with its place where that cannot be decided.
 
     `others`: the other columns of numbers that may have been measured; `by_arm`: whether a column
-    names the arm of each row; `told`: whether the user said which column was measured.
+    names the arm of each row; `chosen`: whether the user said which column was measured.
     """
     cells = [cell.strip() for cell in table.columns[column]]
     numbers = _numbers(cells)
-    known = told or all(_is_metric(table.name(other)) for other in others)
+    known = chosen or all(_is_metric(table.name(other)) for other in others)
     # Seconds since 1970 look like nanoseconds of work, and sizes that grow down the file make
     # times that grow too: what rises tells when rows were measured only beside what surely was
     # measured, or beside columns of several arms.
@@ -47,11 +47,11 @@ def time_column(
         return TimeColumn.TIMESTAMPS
     if _counts_from_1970(numbers, (1.0,)) and (known or _in_turn(numbers)):
         return TimeColumn.TIMESTAMPS
-    if _with_units(cells) or not (others or told):
+    if _with_units(cells) or not (others or chosen):
         return TimeColumn.DURATIONS
     if (known or (not by_arm and len(others) > 1)) and _in_turn(numbers):
         return TimeColumn.TIMESTAMPS
-    if told:
+    if chosen:
         return TimeColumn.DURATIONS
     name = table.name(column)
     beside = ", ".join(quoted(table.name(other)) for other in others[:3])

@@ -1,4 +1,4 @@
-"""The column that names the unit of the numbers beside it, and units that contradict each other."""
+"""Reads the column that names the unit of the numbers beside it; refuses contradictory units."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def metric_in(table: Table, column: int, behind: str, named: str, *, alone: bool
         if not unit:
             continue
         if metric.accepts(unit):
-            metric = metric.told(unit, None)
+            metric = metric.overridden(unit, None)
         elif must or {unit, metric.unit} <= SECONDS.keys():
             raise contradiction(table.source, table.spot(0, column), unit, metric)
     return metric
 
 
 def contradiction(source: Source, place: Place, unit: str, metric: Metric) -> Exception:
-    """What is said of numbers in another unit than their metric has."""
+    """The error for numbers in another unit than their metric has."""
     return source.error(
         f"mixed units: {unit} for {metric.words}", place, hint="Write all numbers in one unit."
     )

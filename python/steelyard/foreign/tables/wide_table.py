@@ -18,7 +18,7 @@ _UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 
 def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of such a table. Trailing empty cells: that arm was measured less often."""
-    series, units, told = [], [], unit_named(table, roles.unit)
+    series, units, given = [], [], unit_named(table, roles.unit)
     for column in roles.numbers:
         cells = _without_tail(table.columns[column])
         if not cells:
@@ -27,7 +27,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         values, unit = floats_of(cells, table.source, spot, decimal_comma=table.decimal_comma)
         name, named_unit = _arm_and_unit(table.name(column))
         series.append(Series(name, values, spot=spot))
-        units += [(one, column) for one in (unit, named_unit, told) if one] or [("", column)]
+        units += [(one, column) for one in (unit, named_unit, given) if one] or [("", column)]
     if not series:
         raise table.source.error("there is no column of numbers", Place(1, 1))
     for unit, column in units:
@@ -78,7 +78,7 @@ def _metric(unit: str, table: Table, roles: Roles) -> Metric:
     if unit and not metric.accepts(unit):
         place = table.spot(0, roles.numbers[0])
         raise contradiction(table.source, place, unit, metric)
-    return metric.told(unit or None, None)
+    return metric.overridden(unit or None, None)
 
 
 def _notes(table: Table, roles: Roles) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""HammerDB's results: the lines with NOPM and TPM, and the counter of transactions.
+"""Reads HammerDB's results: the lines with NOPM and TPM, and the counter of transactions.
 
     Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM     since 4.0
     Vuser 1:TEST RESULT : System achieved 6611 PostgreSQL TPM at 2779 NOPM         before

@@ -1,4 +1,4 @@
-"""hyperfine's `--export-json`: all repetitions of one command, then all of the next."""
+"""Reads hyperfine's `--export-json`: all repetitions of one command, then all of the next."""
 
 from __future__ import annotations
 

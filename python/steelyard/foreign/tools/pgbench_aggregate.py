@@ -1,4 +1,4 @@
-"""pgbench's log of intervals (`-l --aggregate-interval`): a line an interval.
+"""Reads pgbench's log of intervals (`-l --aggregate-interval`): a line an interval.
 
     start  transactions  Σ latency_us  Σ latency²  min  max  [Σ lag  Σ lag²  min  max  [skipped …]]
 

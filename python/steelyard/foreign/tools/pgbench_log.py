@@ -1,4 +1,4 @@
-"""pgbench's log of transactions (`-l`): a line a transaction, its latency, and when it ended.
+"""Reads pgbench's log of transactions (`-l`): a line has its latency, and when it ended.
 
     client  transaction  latency_us  script  seconds  microseconds  [lag_us]  [retries]
 

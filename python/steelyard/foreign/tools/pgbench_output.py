@@ -1,4 +1,4 @@
-"""What pgbench prints: the summary at the end, and the lines of `--progress`.
+"""Reads what pgbench prints: the summary at the end, and the lines of `--progress`.
 
 One summary is one repetition; several in one file (a loop that appends) are several. Lines of
 `--progress` are slices of the one measurement they belong to. Formats of pgbench 9.4 to 18.

@@ -1,4 +1,4 @@
-"""The summaries of `steelyard drive --json`: each a repetition of one arm."""
+"""Reads the summaries of `steelyard drive --json`: each a repetition of one arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict that Steelyard gave: read as its weighing's own plan judged it, never judged again."""
+"""Reads a verdict of Steelyard, to be shown as its weighing's own plan judged it."""
 
 from __future__ import annotations
 

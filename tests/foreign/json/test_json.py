@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreign.reading import arms_of, golden_sheet, only, refusal, sheet_of
+from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.json.document import offset_of, read_document
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
-from steelyard.foreign.series import Order, Outcome, Rows
+from steelyard.foreign.series import Rows
 from steelyard.foreign.source import Source
 
 
@@ -138,37 +138,3 @@ def test_every_value_is_found_where_it_begins(value: Any, indent: int | None, da
         at = at[step]
     found, _ = json.JSONDecoder().raw_decode(text, offset_of(text, path))
     assert found == at
-
-
-def test_hyperfine_measures_one_command_after_the_other() -> None:
-    sheet = golden_sheet("hyperfine.json")
-    assert (sheet.form, sheet.order, sheet.rows) == ("hyperfine JSON", Order.SEQUENTIAL, Rows.APART)
-    assert sheet.metrics[0][0] == Metric(TIME, "s", False)
-    assert {arm: len(values) for arm, values in arms_of(sheet).items()} == {"one": 12, "two": 12}
-
-
-def test_hyperfine_without_times_leaves_the_mean_and_failures_are_said() -> None:
-    text = '{"results": [{"command": "a", "mean": 1.5}, {"command": "b", "times": [1, 2], '
-    sheet = sheet_of(text + '"exit_codes": [0, 1]}]}')
-    assert arms_of(sheet) == {"a": [1.5], "b": [1, 2]}
-    assert sheet.notes == ('some repetitions of "b" ended with an error',)
-    assert "ended" not in str(sheet_of(text + '"exit_codes": [0, 0]}]}').notes)
-    assert "has something else than a number" in refusal('{"results": [{"command": "a"}]}')
-    assert "something else" in refusal('{"results": [{"command": "a", "times": ["1 min"]}]}')
-    assert "this is not an export of hyperfine" in refusal('{"off": [1]}', "hyperfine")
-
-
-def test_drives_are_a_repetition_each() -> None:
-    drive = {"transactions": 9, "throughput": 100.5, "latency_us": {"mean": 80.0}, "clients": 8}
-    sheet = sheet_of(json.dumps(drive) + "\n" + json.dumps({**drive, "throughput": 101}))
-    assert only(sheet).values.tolist() == [100.5, 101]
-    assert only(sheet, 1).values.tolist() == [80, 80]
-    assert sheet.clients == {"": 8}
-    assert sheet.outcomes == {"": Outcome(18, 0)}
-    errors = {**drive, "errors": {"40001": 5, "57014": 1}}
-    assert sheet_of(json.dumps(errors)).outcomes == {"": Outcome(15, 6)}
-    counted = {**errors, "failed": 2, "retried": 3, "skipped": 4, "unstarted": 1, "wrong_rows": 7}
-    assert sheet_of(json.dumps(counted)).outcomes == {"": Outcome(16, 11, 7)}
-    none = sheet_of(json.dumps({**drive, "latency_us": {"mean": None}}))
-    assert [metric.name for metric, _ in none.metrics] == [THROUGHPUT]
-    assert "a number is expected here" in refusal(json.dumps({**drive, "throughput": "fast"}))
