@@ -1,4 +1,4 @@
-"""Says what a case of the validation is: a piece of work with a key, a seed and a result."""
+"""Defines a case of the validation: a piece of work with a key, a seed and a result."""
 
 from __future__ import annotations
 

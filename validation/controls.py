@@ -1,4 +1,4 @@
-"""Negative controls: ways to judge that are known to fail, and must fail here too.
+"""Judges by negative controls: rules that are known to fail, and must fail here too.
 
 A simulation in which nothing can fail proves nothing. Each control is the worlds, or the traces, of
 this validation judged by a rule that METHODOLOGY.md rejects.

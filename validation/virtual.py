@@ -69,7 +69,7 @@ class VirtualWeighing:
         return ending
 
     def interrupted(self, question: Question, after: int) -> Ending:
-        """How it ends if somebody stops it after so many epochs, whatever they show."""
+        """How it ends if it is stopped after so many epochs, whatever they show."""
         terms = replace(self.terms, margin=question.margin)
         for done in self._looks():
             if done < after and (ending := self._judged(done, question.theta, terms)).verdict.ends:

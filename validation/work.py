@@ -19,7 +19,7 @@ SECONDS_BETWEEN_WORDS = 5.0
 
 @dataclass
 class Progress:
-    """How far it is, told every few seconds."""
+    """How far it is, printed every few seconds."""
 
     cost: float
     say: Say

@@ -1,4 +1,4 @@
-"""How often `steelyard judge` errs where nobody drew the order of the rows."""
+"""How often `steelyard judge` errs where chance did not draw the order of the rows."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.judgement import Finding
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets
-from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
+from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE, ratio_words
 from steelyard.foreign.judgement.overview import Overview
 from steelyard.foreign.judgement.pairing import Pairing
 from steelyard.foreign.series import Grain, Series
@@ -71,22 +71,26 @@ def contrast_findings(
             arm.arm,
         )
     if centres:
-        yield Finding(
-            "centres",
-            ", ".join(f"by the {centre.name} {_ends(centre)}" for centre in centres),
-            {
-                "ratios": [
-                    {
-                        "of": centre.name,
-                        "estimate_percent": percent_of_log(centre.value),
-                        "low_percent": percent_of_log(centre.low),
-                        "high_percent": percent_of_log(centre.high),
-                    }
-                    for centre in centres
-                ]
-            },
-            arm.arm,
-        )
+        yield _centres(arm, centres)
+
+
+def _centres(arm: Series, centres: tuple[Centred, ...]) -> Finding:
+    return Finding(
+        "centres",
+        ", ".join(f"by the {centre.name} {ratio_words(centre)}" for centre in centres),
+        {
+            "ratios": [
+                {
+                    "of": centre.name,
+                    "estimate_percent": percent_of_log(centre.value),
+                    "low_percent": percent_of_log(centre.low),
+                    "high_percent": percent_of_log(centre.high),
+                }
+                for centre in centres
+            ]
+        },
+        arm.arm,
+    )
 
 
 def _replicates(arm: Series, pairing: Pairing, sets: NumberSets) -> str:
@@ -112,14 +116,6 @@ def _worth(sets: NumberSets) -> str:
         f"; nobody says that chance drew their order, so they count as {sets.counted_as} "
         f"independent ones: a correlation of neighbours of up to {' and '.join(limits)} is likely"
     )
-
-
-def _ends(centre: Centred) -> str:
-    low, high = (
-        format_percent(percent_of_log(end), 1).removesuffix(" %")
-        for end in (centre.low, centre.high)
-    )
-    return f"{format_percent(percent_of_log(centre.value), 1)} [{low}, {high}]"
 
 
 def number_findings(overview: Overview) -> Iterator[Finding]:

@@ -237,11 +237,12 @@ def centres_threat(
     if gap > terms.margin and gap > (half / 2 if unquiet else half):
         yield raise_threat(
             ThreatKind.CENTRES_DISAGREE,
-            f"{arm} by the means {_with_ends(mean)}, by the medians {_with_ends(median)}",
+            f"{arm} by the means {ratio_words(mean)}, by the medians {ratio_words(median)}",
         )
 
 
-def _with_ends(centre: Centred) -> str:
+def ratio_words(centre: Centred) -> str:
+    """`+5.4 % [−1.2, 12.3]`."""
     low, high = (
         format_percent(percent_of_log(end), 1).removesuffix(" %")
         for end in (centre.low, centre.high)
