@@ -21,7 +21,8 @@ from steelyard.evaluation import rule
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
 from steelyard.study.plan import balanced_orders, first_look
-from validation import (
+from validation import traces
+from validation.cases import (
     alarms,
     case,
     comparison,
@@ -29,10 +30,9 @@ from validation import (
     foreign_rates,
     replay,
     simulation,
-    traces,
     virtual,
 )
-from validation.case import Case
+from validation.cases.case import Case
 from validation.fingerprint import fingerprint
 from validation.machines import machine as measuring
 from validation.machines import simulated, traced

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from validation.case import seed_of
+from validation.cases.case import seed_of
 from validation.fingerprint import essence_of, fingerprint
 from validation.results import Results
 from validation.suites import SUITES
@@ -114,9 +114,7 @@ def test_code_is_told_apart_by_what_it_does_and_not_by_its_words() -> None:
     assert fingerprint([seed_of]) != fingerprint([work_through])
 
 
-def test_code_that_moves_keeps_its_fingerprint_and_a_name_that_stands_for_another_does_not() -> (
-    None
-):
+def test_moved_code_keeps_its_fingerprint_and_a_renamed_import_does_not() -> None:
     here = "from steelyard.a import x, y\nimport math\nA = x\ndef f():\n    return y(math.e)\n"
     there = (
         "from __future__ import annotations\nimport math\nfrom steelyard.b.c import x\n"
@@ -137,7 +135,7 @@ def test_where_code_is_cut_into_modules_does_not_count(
         ("first_half", "import math\nA = 1\n"),
         (
             "second_half",
-            "import math\nfrom validation.case import Case\ndef f():\n    return math.e\n",
+            "import math\nfrom validation.work import work_through\ndef f():\n    return math.e\n",
         ),
     ):
         (tmp_path / f"{name}.py").write_text(text)

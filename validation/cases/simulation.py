@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from steelyard.evaluation.rule import VerdictKind
-from validation.case import generator
-from validation.virtual import Ending, Question, VirtualWeighing, planned
+from validation.cases.case import generator
+from validation.cases.virtual import Ending, Question, VirtualWeighing, planned
 from validation.worlds.atlas import WORLDS, world
 from validation.worlds.world import SIGMA, Draw
 

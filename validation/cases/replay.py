@@ -17,10 +17,10 @@ import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import block_log_ratios, epoch_log_ratio
 from steelyard.model.readings import EpochTotals
-from validation.case import generator
-from validation.simulation import FEW, QUESTIONS, Tallies
+from validation.cases.case import generator
+from validation.cases.simulation import FEW, QUESTIONS, Tallies
+from validation.cases.virtual import VirtualWeighing, planned
 from validation.traces import Trace, arm_of, traces
-from validation.virtual import VirtualWeighing, planned
 from validation.worlds.world import SIGMA, Floats, draw_slots, signs
 
 WEIGHINGS = 2_000

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from validation.case import generator
-from validation.simulation import EPOCHS, NO_MARGIN, Tallies, weighings
+from validation.cases.case import generator
+from validation.cases.simulation import EPOCHS, NO_MARGIN, Tallies, weighings
 from validation.worlds.atlas import WORLDS, world
 
 PARTS = 2

@@ -14,8 +14,8 @@ import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import typical
 from steelyard.analysis.decision.sign_flip import confidence_set
-from validation.case import generator
-from validation.replay import every_epoch
+from validation.cases.case import generator
+from validation.cases.replay import every_epoch
 from validation.worlds.bench import Layout, Work, jitter, lay_out, read, steady
 from validation.worlds.lives import wander
 from validation.worlds.machine import period, storm

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from validation.case import generator
+from validation.cases.case import generator
+from validation.cases.replay import placements
+from validation.cases.virtual import Question
 from validation.machines.machine import Machine
 from validation.machines.simulated import WEATHERS, SimulatedMachine
 from validation.machines.traced import TracedMachine, recorded
-from validation.replay import placements
 from validation.rules.criterion import CRITERION
 from validation.rules.mann_whitney import BENCHSTAT, BENCHSTAT_INTERLEAVED
 from validation.rules.perfgate import PERFGATE
@@ -21,7 +22,6 @@ from validation.rules.rule import Rule, Says
 from validation.rules.steelyard import STEELYARD
 from validation.rules.tango import TANGO, TANGO_WIDE
 from validation.rules.welch import WELCH
-from validation.virtual import Question
 
 RULES: tuple[Rule, ...] = (
     STEELYARD,

@@ -28,8 +28,8 @@ from steelyard.foreign.judgement.number_sets import (
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Order, Rows, Series
 from steelyard.model.estimate import Interval
-from validation.case import generator
-from validation.virtual import moved
+from validation.cases.case import generator
+from validation.cases.virtual import moved
 from validation.worlds.autoregression import stationary
 
 Floats = NDArray[np.float64]
