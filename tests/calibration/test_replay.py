@@ -11,13 +11,14 @@ import pytest
 from steelyard.analysis.decision.epoch_reading import read_epoch
 from steelyard.record.record import Record
 from steelyard.record.totals import epochs_of
-from validation import replay, traces
-from validation.case import generator
+from validation import traces
+from validation.cases import replay
+from validation.cases.case import generator
+from validation.cases.replay import SCHEMES, ReplayCase, choose, pieces
+from validation.cases.simulation import cell, tallies
+from validation.cases.virtual import Question
 from validation.proportion import Proportion
-from validation.replay import SCHEMES, ReplayCase, choose, pieces
-from validation.simulation import cell, tallies
 from validation.traces import Trace, head_of, records_below, rows_of
-from validation.virtual import Question
 
 BLOCKS = 6
 

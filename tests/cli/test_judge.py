@@ -18,7 +18,7 @@ from cli.conftest import Steelyard
 from steelyard.cli.app import main
 from steelyard.cli.views.judged import render_judgement
 from steelyard.cli.views.rows import rows_lines
-from steelyard.foreign.comparison import Asked, compare
+from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.source import open_source
@@ -30,7 +30,7 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "reproductions"
 
 def shown(path: Path, width: int, **asked: str) -> str:
     """What is printed of a file, without a process."""
-    judgement = judge_numbers(compare([(None, read_sheet(open_source(path)))], Asked(**asked)))
+    judgement = judge_numbers(compare([(None, read_sheet(open_source(path)))], Options(**asked)))
     return render_judgement(
         judgement.to_json(),
         [contrast.sentence() for contrast in judgement.contrasts],

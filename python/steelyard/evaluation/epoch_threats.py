@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.analysis.checks.drops import unequal
 from steelyard.analysis.checks.littles_law import held_up, hides_stalls, impossible
-from steelyard.analysis.checks.skew import skewed_side
+from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import ALPHA, PlaceCheck, carry_over_check, place_check
 from steelyard.analysis.decision.epoch_reading import COMPLETE, EpochReading, blamed
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.analysis.checks.slope import drift_of
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.pilot.steady_state import drift_of
 from steelyard.evaluation.causes import (
     BLOCKS_READ,
     SERVER_CPU,

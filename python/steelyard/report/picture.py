@@ -77,7 +77,7 @@ def _rows(judgement: Judgement) -> list[Markup]:
     unit = judgement.comparison.metric.unit
     drawn = []
     for number, arm in enumerate(arms):
-        profile = judgement.view.profiles[arm.arm]
+        profile = judgement.overview.profiles[arm.arm]
         title = f"{arm.arm}{f', {unit}' if unit else ''}"
         levels = _levels(_segments(judgement, arm.arm), arm.arm, judgement)
         drawn.append(
@@ -97,16 +97,16 @@ def _rows(judgement: Judgement) -> list[Markup]:
 def _segments(judgement: Judgement, arm: str) -> Sequence[Segment]:
     """Where levels step, of all arms together where their rows belong together; none of which
     nothing is said."""
-    view = judgement.view
-    if view.common is not None and view.common_logs is not None:
-        return view.common.segments if steps_of(view.common, view.common_logs) else ()
-    profile = view.profiles[arm]
-    return profile.segments if steps_of(profile, view.logs[arm]) else ()
+    overview = judgement.overview
+    if overview.common is not None and overview.common_logs is not None:
+        return overview.common.segments if steps_of(overview.common, overview.common_logs) else ()
+    profile = overview.profiles[arm]
+    return profile.segments if steps_of(profile, overview.logs[arm]) else ()
 
 
 def _levels(segments: Sequence[Segment], arm: str, judgement: Judgement) -> list[Level]:
     """An arm's own level in each of the segments."""
-    logs = judgement.view.logs[arm]
+    logs = judgement.overview.logs[arm]
     return [
         (one.first, one.last, math.exp(float(logs[one.first : one.last + 1].mean())))
         for one in segments

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.batch_means import SliceTrial, allowed_lengths, choose_slice
-from steelyard.analysis.pilot.mser import mser5
 from steelyard.analysis.pilot.placement import choose_placement
+from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S, format_duration

@@ -14,8 +14,8 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.foreign.comparison import NamedSheet
-    from steelyard.foreign.recorded import Recorded
     from steelyard.foreign.source import Source
+    from steelyard.foreign.tools.steelyard_verdict import SavedVerdict
 
 ORDERS = ("random", "alternating", "sequential", "unknown")
 STANDARD_INPUT = "-"
@@ -100,8 +100,8 @@ def judge(
     CSV (a column an arm, or a column that names it), JSON, output and logs of pgbench, results of
     HammerDB, exports of hyperfine. A record of Steelyard's own is shown as its plan judged it.
     """
-    from steelyard.foreign.comparison import Asked, compare
-    from steelyard.foreign.formats import recorded_of
+    from steelyard.foreign.comparison import Options, compare
+    from steelyard.foreign.formats import saved_verdict_of
     from steelyard.foreign.judgement.judge_numbers import judge_numbers
     from steelyard.foreign.series import Order
 
@@ -109,11 +109,13 @@ def judge(
         raise UsageError(f'unrecognized order: "{order}"', hint=f"Accepted: {', '.join(ORDERS)}.")
     delta = _margin(margin)
     sources = _sources(files)
-    if len(sources) == 1 and (recorded := recorded_of(sources[0][1], form)) is not None:
+    if len(sources) == 1 and (recorded := saved_verdict_of(sources[0][1], form)) is not None:
         given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
         _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)
         return
-    asked = Asked(control, metric, unit, higher_is_better, Order(order) if order else None, clients)
+    asked = Options(
+        control, metric, unit, higher_is_better, Order(order) if order else None, clients
+    )
     sheets = _sheets(sources, form, column or [])
     judgement = judge_numbers(compare(sheets, asked), delta, paired)
     if picture is not None:
@@ -146,7 +148,7 @@ def _margin(text: str) -> float:
     return margin
 
 
-def _show_recorded(recorded: Recorded, asked: bool, as_json: bool) -> None:
+def _show_recorded(recorded: SavedVerdict, asked: bool, as_json: bool) -> None:
     """What the record says; UsageError where something else is asked of it."""
     if asked:
         raise UsageError(

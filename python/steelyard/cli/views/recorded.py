@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from steelyard.cli.views.summary import doubt_lines, ruling_lines, wrapped
-from steelyard.foreign.recorded import JUDGED, Recorded
+from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
 
 _LEAST = 50
 
 
-def render_recorded(recorded: Recorded, width: int) -> str:
+def render_recorded(recorded: SavedVerdict, width: int) -> str:
     """Plain lines no wider than `width` (at least 50)."""
     width = max(width, _LEAST)
     blocks = [ruling_lines(contrast, width) for contrast in recorded.contrasts]
