@@ -95,7 +95,9 @@ def test_a_backup_that_lacks_a_tablespace_is_told(made: Made, cluster: Cluster) 
         assert less.blocks < whole.blocks
         by_hand = made.slot.path / "by_hand"
         with tarfile.open(tars / "base.tar") as opened:
-            opened.extractall(by_hand, filter="tar")
+            # Filters came with 3.11.4; the default of 3.14 refuses links to tablespaces.
+            opened.extraction_filter = getattr(tarfile, "tar_filter", None)
+            opened.extractall(by_hand)
         (by_hand / name).unlink(missing_ok=True)
         unpacked = scrubbed(by_hand)
         assert ([label for label, _ in unpacked.denied], unpacked.exit_status) == ([name], 3)
