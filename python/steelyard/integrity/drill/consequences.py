@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.sql.drill_queries import run_statements
+from steelyard.engines.postgres.sql.drill_queries import checkpoint
 from steelyard.engines.postgres.sql.drill_tables import Row, copy_rows, expected_rows
 from steelyard.integrity.drill.damage_readers import (
     DONE,
@@ -204,7 +204,7 @@ def _read_and_update(
     first = copy_rows(server.address)
     after_read = copy_standby_rows(server, standby)
     # The first change after a checkpoint logs the whole page.
-    run_statements(server.address, ["CHECKPOINT"])
+    checkpoint(server.address)
     updated = update_damaged_page(server.address, neighbour)
     now_true = true_rows(neighbour) if updated in (DONE, WARNING) else truth
     after_update = copy_standby_rows(server, standby)

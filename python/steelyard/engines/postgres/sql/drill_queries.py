@@ -134,6 +134,11 @@ def found_by_amcheck(address: Address, numbers: Iterable[int]) -> set[int] | Non
     return noticed
 
 
+def checkpoint(address: Address) -> None:
+    """Write all changed pages. ServerError: the server could not."""
+    run_statements(address, ["CHECKPOINT"])
+
+
 def flushed_lsn(address: Address) -> str:
     """The LSN up to which everything logged so far is on disk. ServerError: the query failed."""
     # A commit record flushes what was logged without one, so that it is sent to a standby.
