@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from integrity.conftest import drill_ground, quiet
 from own_cache import own_cache
 from steelyard._core import kernels
-from steelyard.cli.app import app
+from steelyard.cli.command_line import app
 from steelyard.cli.views.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
 from steelyard.integrity.drill import story

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from steelyard.cli.command_line import Group
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import (
     Cache,
@@ -39,6 +40,7 @@ from steelyard.model.units import format_bytes
 _HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
 
 sub = typer.Typer(
+    cls=Group,
     invoke_without_command=True,
     help="List the engines found and the cache; add and remove engines.",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from steelyard.cli.command_line import Group
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 from steelyard.workloads.reading.workload import Workload, find_workload, known_workloads
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.workloads.loading.database import GivenAddress
 
 sub = typer.Typer(
+    cls=Group,
     invoke_without_command=True,
     help="List the workloads; load one into the cache or into a server.",
 )
