@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreign.reading import refusal
-from steelyard.cli.views.recorded import render_recorded
+from steelyard.cli.views.judgement_view import render_recorded
 from steelyard.foreign.formats import recorded_of
 from steelyard.foreign.source import source_of
 from steelyard.model.errors import NumbersError

@@ -124,8 +124,8 @@ def judge(
     if as_json:
         typer.echo(json.dumps(facts))
         return
-    from steelyard.cli.commands.asking import terminal_width
-    from steelyard.cli.views.judged import render_judgement
+    from steelyard.cli.views.judgement_view import render_judgement
+    from steelyard.cli.views.text_layout import terminal_width
 
     sentences = [contrast.sentence() for contrast in judgement.contrasts]
     rows = {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms}
@@ -157,8 +157,8 @@ def _show_recorded(recorded: Recorded, asked: bool, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(recorded.to_json()))
         return
-    from steelyard.cli.commands.asking import terminal_width
-    from steelyard.cli.views.recorded import render_recorded
+    from steelyard.cli.views.judgement_view import render_recorded
+    from steelyard.cli.views.text_layout import terminal_width
 
     typer.echo(render_recorded(recorded, terminal_width()))
 

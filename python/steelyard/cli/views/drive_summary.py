@@ -1,4 +1,4 @@
-"""What `steelyard drive` shows a person: a summary, and a line while the load goes on."""
+"""Formats the summary of `steelyard drive`, and its progress lines."""
 
 from __future__ import annotations
 

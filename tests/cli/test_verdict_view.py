@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.views.summary import render_verdict
+from steelyard.cli.views.verdict_view import render_verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

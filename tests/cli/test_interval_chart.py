@@ -1,11 +1,11 @@
-"""The beam in characters stands where its numbers say."""
+"""The interval in characters stands where its numbers say."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.views.beam import LEAST_WIDTH, beam_lines, beam_scale, column
+from steelyard.cli.views.interval_chart import LEAST_WIDTH, column, interval_chart, percent_scale
 
 PERCENT = st.floats(-90, 400)
 
@@ -16,8 +16,8 @@ def test_the_interval_lies_over_its_scale_and_inside_the_width(
 ) -> None:
     low, middle, high = ends
     contrast = {"low_percent": low, "estimate_percent": middle, "high_percent": high}
-    drawn = beam_lines(contrast, 1.0, width)
-    x = beam_scale(contrast, 1.0, width)
+    drawn = interval_chart(contrast, 1.0, width)
+    x = percent_scale(contrast, 1.0, width)
     assert all(len(line) <= max(width, LEAST_WIDTH) for line in drawn)
     assert drawn[0].index("●") == column(middle, x)
     assert drawn[0].find("├") in (column(low, x), -1)
@@ -26,18 +26,18 @@ def test_the_interval_lies_over_its_scale_and_inside_the_width(
 
 def test_the_margin_is_marked_on_both_sides_of_zero_alike() -> None:
     contrast = {"low_percent": -1.4, "estimate_percent": -0.3, "high_percent": 0.8}
-    beam = beam_lines(contrast, 1.0, 76)[1]
-    zero = beam.index("┷")
-    assert zero - beam.index("[") == beam.index("]") - zero
-    assert beam.index("[") == column(-1.0, beam_scale(contrast, 1.0, 76))
+    axis = interval_chart(contrast, 1.0, 76)[1]
+    zero = axis.index("┷")
+    assert zero - axis.index("[") == axis.index("]") - zero
+    assert axis.index("[") == column(-1.0, percent_scale(contrast, 1.0, 76))
 
 
 def test_open_ends_point_outwards_and_no_interval_is_a_hollow_dot() -> None:
     half_open = {"low_percent": 1.0, "estimate_percent": 2.0, "high_percent": None}
-    assert beam_lines(half_open, 1.0, 60)[0].endswith("▸")
+    assert interval_chart(half_open, 1.0, 60)[0].endswith("▸")
     bare = {"low_percent": None, "estimate_percent": 2.0, "high_percent": None}
-    assert beam_lines(bare, 1.0, 60)[0].strip() == "○"
+    assert interval_chart(bare, 1.0, 60)[0].strip() == "○"
 
 
-def test_without_an_estimate_the_beam_is_empty() -> None:
-    assert beam_lines({"estimate_percent": None}, 1.0, 60)[0] == ""
+def test_without_an_estimate_the_chart_is_empty() -> None:
+    assert interval_chart({"estimate_percent": None}, 1.0, 60)[0] == ""

@@ -1,7 +1,7 @@
-"""The live view: the beam settling on a terminal, or one line an epoch where there is none.
+"""Shows a weighing while it runs: a chart on a terminal, or one line an epoch elsewhere.
 
 Everything goes to standard error, so that `--json` keeps standard output clean. The view draws
-when it is told something and never by a timer: a timer would take processor time from the arms.
+on an event and never by a timer: a timer would take processor time from the arms.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from steelyard.cli.views import lines
-from steelyard.cli.views.beam import beam_lines, beam_scale, column
+from steelyard.cli.views import event_lines
+from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
 from steelyard.model.units import percent_of_log
 from steelyard.report.words import finite, reading
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 _BEYOND_DOTS = 16
-"""Rows of a terminal that are not epochs' dots: titles, beam, threats, the prompt."""
+"""Rows of a terminal that are not epochs' dots: titles, charts, threats, the prompt."""
 _LABEL = 6
 _READING = 11
 
 
 @contextmanager
 def open_view(stream: TextIO) -> Iterator[Progress]:
-    """The view that fits `stream`: the beam on a terminal, else plain lines; closed at the end."""
+    """The view that fits `stream`: a chart on a terminal, else plain lines; closed at the end."""
     if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield PlainView(stream)
         return
@@ -50,44 +50,44 @@ class PlainView:
     def stage(self, text: str) -> None:
         """The stage as a line; once epochs go by, they are the lines."""
         if not self._planned:
-            self._say(text)
+            self._write(text)
 
     def plan(self, plan: Facts) -> None:
         """The plan in a line."""
         self._planned = True
-        self._say(f"plan: {lines.plan_line(plan)}")
+        self._write(f"plan: {event_lines.plan_line(plan)}")
 
     def epoch(
         self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
     ) -> None:
         """The epoch's readings and what they add up to so far."""
-        self._say(lines.epoch_line(n, total, contrasts, seconds_left))
+        self._write(event_lines.epoch_line(n, total, contrasts, seconds_left))
 
     def recalled(
         self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
     ) -> None:
         """The epochs of the record in one line."""
-        self._say(lines.recalled_line(len(readings), total, contrasts))
+        self._write(event_lines.recalled_line(len(readings), total, contrasts))
 
     def threat(self, threat: Facts) -> None:
-        """The doubt and what was seen."""
-        self._say(lines.threat_line(threat))
+        """The threat and what was seen."""
+        self._write(event_lines.threat_line(threat))
 
     def note(self, text: str) -> None:
         """The note as a line."""
-        self._say(f"note: {text}")
+        self._write(f"note: {text}")
 
     def done(self, verdict: Facts) -> None:
         """The verdict's sentence."""
-        self._say(lines.verdict_line(verdict))
+        self._write(event_lines.verdict_line(verdict))
 
-    def _say(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         self._stream.write(text + "\n")
         self._stream.flush()
 
 
 class LiveView:
-    """The beam on a terminal; stages, notes and threats scroll by above it."""
+    """A chart on a terminal; stages, notes and threats scroll by above it."""
 
     def __init__(self, console: Console) -> None:
         from rich.live import Live
@@ -108,7 +108,7 @@ class LiveView:
         self._live.stop()
 
     def stage(self, text: str) -> None:
-        """Before the plan a line that stays; afterwards only the line under the beam."""
+        """Before the plan a line that stays; afterwards only the line under the charts."""
         self._stage = text
         if not self._plan:
             self._print(f"· {text}", "dim")
@@ -117,7 +117,7 @@ class LiveView:
     def plan(self, plan: Facts) -> None:
         """The plan in a line that stays."""
         self._plan = plan
-        self._print(f"plan: {lines.plan_line(plan)}", "")
+        self._print(f"plan: {event_lines.plan_line(plan)}", "")
         self._draw()
 
     def epoch(
@@ -127,7 +127,7 @@ class LiveView:
         self._contrasts = contrasts
         if contrasts:
             self._readings.append((n, finite(contrasts[0].get("d"))))
-        left = lines.left_words(seconds_left)
+        left = event_lines.left_words(seconds_left)
         self._left = f"epoch {n} of {total}" + (f" · {left}" if left else "")
         self._draw()
 
@@ -141,9 +141,9 @@ class LiveView:
         self._draw()
 
     def threat(self, threat: Facts) -> None:
-        """A doubt in a line that stays."""
+        """A threat in a line that stays."""
         style = "bold red" if threat.get("invalidates") else "yellow"
-        self._print(lines.threat_line(threat), style)
+        self._print(event_lines.threat_line(threat), style)
         self._draw()
 
     def note(self, text: str) -> None:
@@ -152,7 +152,7 @@ class LiveView:
         self._draw()
 
     def done(self, verdict: Facts) -> None:
-        """The view goes away: the summary that follows says all it said, and more."""
+        """Clears the view: the summary that follows holds all of it."""
         self._live.transient = True
         self._print("", "")
 
@@ -165,7 +165,7 @@ class LiveView:
         self._live.update(self._picture(), refresh=True)
 
     def _picture(self) -> RenderableType:
-        """Dots of the latest epochs on the scale of the first beam, then a beam a contrast."""
+        """Dots of the latest epochs on the scale of the first chart, then a chart a contrast."""
         from rich.text import Text
 
         width = min(self._console.width - 1, 110)
@@ -173,7 +173,7 @@ class LiveView:
         for number, contrast in enumerate(self._contrasts):
             if number == 0:
                 self._draw_dots(picture, contrast, width)
-            self._draw_beam(picture, contrast, width)
+            self._draw_chart(picture, contrast, width)
         status = " · ".join(part for part in (self._left, self._next_look(), self._stage) if part)
         picture.append(status, "dim")
         return picture
@@ -181,26 +181,26 @@ class LiveView:
     def _margin(self) -> float:
         return (finite(self._plan.get("margin")) or 0.01) * 100
 
-    def _beam_width(self, width: int) -> int:
+    def _chart_width(self, width: int) -> int:
         return width - _LABEL - _READING
 
     def _draw_dots(self, picture: Any, contrast: Facts, width: int) -> None:
-        x = beam_scale(contrast, self._margin(), self._beam_width(width))
+        x = percent_scale(contrast, self._margin(), self._chart_width(width))
         zero = column(0, x)
         rows = max(self._console.height - _BEYOND_DOTS - 5 * len(self._contrasts), 3)
         for n, d in self._readings[-rows:]:
             row = [" "] * (int(x.end) + 1)
             row[zero] = "┊"
-            said = "lost" if d is None else lines.d_words({"d": d})
+            text = "lost" if d is None else event_lines.epoch_reading({"d": d})
             if d is not None:
                 row[column(percent_of_log(d), x)] = "•"
             picture.append(f"{n:>{_LABEL - 2}}  ", "dim")
             picture.append("".join(row))
-            picture.append(f"{said:>{_READING}}\n", "dim")
+            picture.append(f"{text:>{_READING}}\n", "dim")
 
-    def _draw_beam(self, picture: Any, contrast: Facts, width: int) -> None:
+    def _draw_chart(self, picture: Any, contrast: Facts, width: int) -> None:
         pair = f"{contrast.get('arm')} against {contrast.get('control')}"
-        drawn = beam_lines(contrast, self._margin(), self._beam_width(width))
+        drawn = interval_chart(contrast, self._margin(), self._chart_width(width))
         for number, line in enumerate(drawn):
             style = ("bold cyan", "", "dim", "dim")[number]
             picture.append(" " * _LABEL)

@@ -1,21 +1,23 @@
-"""A judgement as a terminal shows it: verdict and beam, the rows, what stands behind, doubts."""
+"""Formats a judgement of foreign numbers: verdicts, charts of intervals and rows, threats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.cli.views.beam import beam_lines
-from steelyard.cli.views.rows import borders_of, rows_lines
-from steelyard.cli.views.summary import wrapped
+from steelyard.cli.views.interval_chart import interval_chart
+from steelyard.cli.views.row_plot import level_borders, row_plot
+from steelyard.cli.views.text_layout import wrapped
+from steelyard.cli.views.verdict_view import contrast_lines, threat_lines
+from steelyard.foreign.recorded import JUDGED, Recorded
 from steelyard.model.units import format_percent
 from steelyard.report.words import MARKS, finite, full_stop
 
 Facts = Mapping[str, Any]
-_LEAST = 50
-_MOST_BEAM = 76
-_BEHIND = ("pairing", "replicates", "centres", "visible")
-_DOUBTED = ("level steps", "Little's law")
+_LEAST_WIDTH = 50
+_MOST_CHART = 76
+_OF_AN_ARM = ("pairing", "replicates", "centres", "visible")
+_SHOWN_AS_THREATS = ("level steps", "Little's law")
 
 
 def render_judgement(
@@ -25,27 +27,29 @@ def render_judgement(
 
     `judgement` as `judge --json` prints it, a sentence a contrast, and the rows of every arm.
     """
-    width = max(width, _LEAST)
+    width = max(width, _LEAST_WIDTH)
     if judgement["cannot_judge"]:
         blocks = [_cannot(judgement, width)]
     else:
         blocks = [
-            _ruling(contrast, said, width)
+            _contrast(contrast, said, width)
             for contrast, said in zip(judgement["contrasts"], sentences, strict=True)
         ]
         blocks.append(_rows(judgement, rows, width))
     blocks.append(_arms(judgement, width))
-    blocks.append(list(_behind(judgement, width)))
-    blocks.append(list(_doubts(judgement["contrasts"], width)))
+    blocks.append(list(_findings(judgement, width)))
+    blocks.append(list(_threats(judgement["contrasts"], width)))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _ruling(contrast: Facts, said: str, width: int) -> list[str]:
+def _contrast(contrast: Facts, said: str, width: int) -> list[str]:
     word = str(contrast["verdict"])
     told = full_stop(said.removeprefix(f"{word}: "))
     lines = [f"{MARKS[word]} {word.upper()}", *wrapped(told, width, "")]
-    beam = beam_lines(contrast, contrast["details"]["margin_percent"], min(width - 2, _MOST_BEAM))
-    return [*lines, "", *(f"  {line}".rstrip() for line in beam)]
+    chart = interval_chart(
+        contrast, contrast["details"]["margin_percent"], min(width - 2, _MOST_CHART)
+    )
+    return [*lines, "", *(f"  {line}".rstrip() for line in chart)]
 
 
 def _cannot(judgement: Facts, width: int) -> list[str]:
@@ -69,7 +73,7 @@ def _metric(judgement: Facts) -> str:
 
 
 def _rows(judgement: Facts, rows: Mapping[str, Sequence[float]], width: int) -> list[str]:
-    drawn = rows_lines(rows, borders_of(judgement), str(judgement["unit"]), width - 2)
+    drawn = row_plot(rows, level_borders(judgement), str(judgement["unit"]), width - 2)
     lost = judgement["row_order"] == "lost"
     placed = "as given, in no order of time" if lost else "in their order"
     return [f"rows {placed}, on a scale of ratios", *(f"  {line}".rstrip() for line in drawn)]
@@ -102,22 +106,22 @@ def _four(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _behind(judgement: Facts, width: int) -> Iterator[str]:
-    """Findings as a list; those that the doubts tell are left to them."""
+def _findings(judgement: Facts, width: int) -> Iterator[str]:
+    """Findings as a list, without those that are shown as threats."""
     several = len(judgement["contrasts"]) > 1
-    told = [f for f in judgement["findings"] if f["name"] not in _DOUBTED]
+    told = [f for f in judgement["findings"] if f["name"] not in _SHOWN_AS_THREATS]
     if not told:
         return
     yield "what stands behind it"
     for finding in told:
-        name = f"{finding['arm']}: " if several and finding["name"] in _BEHIND else ""
+        name = f"{finding['arm']}: " if several and finding["name"] in _OF_AN_ARM else ""
         yield from wrapped(f"- {name}{finding['said']}", width, "  ")
         if finding["name"] == "to measure":
             yield "    all of it, restarts and random order too:"
             yield f"    {finding['command']}"  # to be copied, however long
 
 
-def _doubts(contrasts: Sequence[Facts], width: int) -> Iterator[str]:
+def _threats(contrasts: Sequence[Facts], width: int) -> Iterator[str]:
     """Every threat by its name: all that was seen, then cause and advice once."""
     threats = [threat for contrast in contrasts for threat in contrast["threats"]]
     if not threats:
@@ -134,3 +138,14 @@ def _doubts(contrasts: Sequence[Facts], width: int) -> Iterator[str]:
             yield from wrapped(f"  {more}", width, "  ")
         yield from wrapped(f"  cause: {same[0]['cause']}", width, "  ")
         yield from wrapped(f"  advice: {same[0]['advice']}", width, "  ")
+
+
+def render_recorded(recorded: Recorded, width: int) -> str:
+    """A verdict of Steelyard's own, in plain lines no wider than `width` (at least 50)."""
+    width = max(width, _LEAST_WIDTH)
+    blocks = [contrast_lines(contrast, width) for contrast in recorded.contrasts]
+    blocks.append(threat_lines(recorded.contrasts, width))
+    blocks.append(
+        wrapped(f'A weighing of the study "{recorded.study}", judged {JUDGED}.', width, "")
+    )
+    return "\n\n".join("\n".join(block) for block in blocks)

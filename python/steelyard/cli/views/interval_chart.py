@@ -1,4 +1,4 @@
-"""Draws the beam in characters: the interval on a balance, the margin marked around zero.
+"""Draws an interval in characters on a scale of percent, with the margin marked around zero.
 
                                  ├─────●─────┤
 ─────┴─────────┴─────────[━━━━━┷━━━━━]─────────┴─────────┴─────
@@ -17,10 +17,10 @@ from steelyard.report.words import better_side, finite
 
 _REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 LEAST_WIDTH = 30
-"""Narrower than this, a beam tells nothing."""
+"""Narrower than this, a chart shows nothing."""
 
 
-def beam_scale(contrast: Mapping[str, Any], margin_percent: float, width: int) -> Linear:
+def percent_scale(contrast: Mapping[str, Any], margin_percent: float, width: int) -> Linear:
     """Percent → column (a fraction of one is rounded away), reaching a round number either side.
 
     Round reaches keep the scale still while an interval settles.
@@ -33,20 +33,20 @@ def beam_scale(contrast: Mapping[str, Any], margin_percent: float, width: int) -
     return Linear(-reach, reach, 0, (max(width, LEAST_WIDTH) - 1) // 2 * 2)
 
 
-def beam_lines(contrast: Mapping[str, Any], margin_percent: float, width: int) -> list[str]:
-    """Four lines: the interval, the beam, its scale, and what lies on either side."""
-    x = beam_scale(contrast, margin_percent, width)
+def interval_chart(contrast: Mapping[str, Any], margin_percent: float, width: int) -> list[str]:
+    """Four lines: the interval, the axis, its labels, and what lies on either side."""
+    x = percent_scale(contrast, margin_percent, width)
     left, right = better_side(contrast)
     return [
         interval_line(contrast, x),
-        _beam(x, margin_percent),
+        _axis(x, margin_percent),
         _labels(x),
         _sides(f"◂ {left}", f"margin ±{margin_percent:.3g} %", f"{right} ▸", int(x.end) + 1),
     ]
 
 
 def interval_line(contrast: Mapping[str, Any], x: Linear) -> str:
-    """`├──●──┤` over the beam; `◂` and `▸` are open ends, `○` an estimate without interval."""
+    """`├──●──┤` over the axis; `◂` and `▸` are open ends, `○` an estimate without interval."""
     middle = finite(contrast.get("estimate_percent"))
     if middle is None:
         return ""
@@ -69,7 +69,7 @@ def column(value: float, x: Linear) -> int:
     return round(x.clamped(value))
 
 
-def _beam(x: Linear, margin_percent: float) -> str:
+def _axis(x: Linear, margin_percent: float) -> str:
     row = ["─"] * (int(x.end) + 1)
     for tick in _ticks(x):
         row[column(tick, x)] = "┴"

@@ -1,13 +1,12 @@
-"""The verdict as a terminal shows it at the end: sentence, beam, cause, doubts, where to look."""
+"""Formats a verdict for a terminal: sentences, interval charts, causes, threats, the record."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.cli.views.beam import beam_lines
+from steelyard.cli.views.interval_chart import interval_chart
+from steelyard.cli.views.text_layout import wrapped
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.report.builds import default_lines, loads_line
 from steelyard.report.tables import amount, cause_rows
@@ -15,34 +14,33 @@ from steelyard.report.words import MARKS, course, finite, reading, sentence, tol
 
 Facts = Mapping[str, Any]
 _INDENT = "  "
-_MOST_BEAM = 76
-_LEAST = 50
-_TIED = "\N{NO-BREAK SPACE}"
+_MOST_CHART = 76
+_LEAST_WIDTH = 50
 
 
 def render_verdict(verdict: Facts, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
-    width = max(width, _LEAST)
+    width = max(width, _LEAST_WIDTH)
     blocks: list[list[str]] = []
     contrasts = verdict.get("contrasts", [])
-    blocks += [ruling_lines(contrast, width) for contrast in contrasts]
+    blocks += [contrast_lines(contrast, width) for contrast in contrasts]
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
-    blocks.append([*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
-    blocks.append(whereabouts(verdict))
+    blocks.append([*threat_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
+    blocks.append(record_lines(verdict))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def ruling_lines(contrast: Facts, width: int) -> list[str]:
-    """The verdict of one contrast, its own sentence, and the interval on the beam."""
+def contrast_lines(contrast: Facts, width: int) -> list[str]:
+    """The verdict of one contrast, its own sentence, and the interval as a chart."""
     said = str(contrast.get("sentence") or sentence(contrast))
     word = str(contrast.get("verdict", "inconclusive"))
     lines = [f"{MARKS.get(word, '?')} {word.upper()}", *wrapped(told(contrast, said), width, "")]
     margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
     truth = truth_words(contrast)
     lines += wrapped(f"It {truth}.", width, "") if truth else []
-    beam = beam_lines(contrast, margin, min(width - len(_INDENT), _MOST_BEAM))
-    return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in beam)]
+    chart = interval_chart(contrast, margin, min(width - len(_INDENT), _MOST_CHART))
+    return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
 
 
 def _causes(verdict: Facts, width: int) -> list[str]:
@@ -116,7 +114,7 @@ def _pages(pages: Facts | None, width: int) -> list[str]:
     return wrapped(said, width, "")
 
 
-def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
+def threat_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
     """Every threat once, those that invalidate first, with cause and advice."""
     threats = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("threats", [])}
     went = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("withdrawn", [])}
@@ -134,7 +132,7 @@ def doubt_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
     return lines
 
 
-def whereabouts(verdict: Facts) -> list[str]:
+def record_lines(verdict: Facts) -> list[str]:
     """Paths and the command stay on one line each, however long: they are there to be copied."""
     record = verdict.get("record")
     seconds = finite(verdict.get("whole_seconds")) or finite(verdict.get("seconds"))
@@ -148,18 +146,3 @@ def whereabouts(verdict: Facts) -> list[str]:
             took += f", {format_duration(round(measured) * NS_PER_S)} of it under load"
         lines.append(took)
     return lines
-
-
-def wrapped(text: str, width: int, indent: str) -> list[str]:
-    """Lines no wider than `width`; an item ("- …") and what belongs to it hang by two columns."""
-    hanging = indent + ("  " if text.startswith(("- ", "  ")) else "")
-    # What belongs together stays on one line: a number and its %, the ends of an interval.
-    kept = re.sub(r"\[[^\]]*\]| %", lambda found: found[0].replace(" ", _TIED), text.strip())
-    wrapped = textwrap.wrap(
-        kept,
-        width,
-        initial_indent=indent if text.startswith("- ") else hanging,
-        subsequent_indent=hanging,
-        break_on_hyphens=False,
-    )
-    return [line.replace(_TIED, " ") for line in wrapped]

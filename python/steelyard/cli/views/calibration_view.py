@@ -1,4 +1,4 @@
-"""Shows a calibration on a terminal: readings beside truths, and what the machine is good for.
+"""Formats a calibration for a terminal: readings beside true effects, and resolvable differences.
 
 none                           ├──────◉──────┤
 3 % done twice       ├────●──◇──┤
@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.cli.views.beam import column
-from steelyard.cli.views.summary import doubt_lines, whereabouts, wrapped
+from steelyard.cli.views.interval_chart import column
+from steelyard.cli.views.text_layout import wrapped
+from steelyard.cli.views.verdict_view import record_lines, threat_lines
 from steelyard.model.units import format_percent
 from steelyard.report.calibrated import (
     covered_words,
@@ -27,7 +28,7 @@ from steelyard.report.words import course, finite
 from steelyard.study.study import Study
 
 Facts = Mapping[str, Any]
-_LEAST = 60
+_LEAST_WIDTH = 60
 _MOST_PICTURE = 70
 _ROOM = 0.08
 """Of the span of a picture, left free at either side."""
@@ -35,7 +36,7 @@ _ROOM = 0.08
 
 def render_calibration(verdict: Facts, study: Study, width: int) -> str:
     """The whole result as plain lines no wider than `width` (at least 60), colourless."""
-    width = max(width, _LEAST)
+    width = max(width, _LEAST_WIDTH)
     contrasts = list(verdict.get("contrasts", []))
     names = {arm.name: weight_words(arm.weight) for arm in study.arms}
     blocks = [
@@ -44,8 +45,8 @@ def render_calibration(verdict: Facts, study: Study, width: int) -> str:
         wrapped(covered_words(contrasts, names), width, ""),
         _trust(verdict, study, width),
         wrapped(ledger_words(verdict.get("ledger")), width, ""),
-        [*doubt_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")],
-        whereabouts(verdict),
+        [*threat_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")],
+        record_lines(verdict),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -112,14 +113,14 @@ def _row(contrast: Facts, x: Linear) -> str:
 
 def _axis(x: Linear) -> list[str]:
     ticks = x.ticks(max(int((x.end + 1) / 12), 2))
-    beam, labels = ["─"] * (int(x.end) + 1), [" "] * (int(x.end) + 1)
+    axis, labels = ["─"] * (int(x.end) + 1), [" "] * (int(x.end) + 1)
     digits = decimals_of(ticks)
     for tick in ticks:
-        beam[column(tick, x)] = "┴"
+        axis[column(tick, x)] = "┴"
         words = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
         start = min(max(column(tick, x) - len(words) // 2, 0), len(labels) - len(words))
         labels[start : start + len(words)] = words
-    return ["".join(beam), "".join(labels)]
+    return ["".join(axis), "".join(labels)]
 
 
 def _trust(verdict: Facts, study: Study, width: int) -> list[str]:

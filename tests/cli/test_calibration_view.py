@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.views.truths import render_calibration
+from steelyard.cli.views.calibration_view import render_calibration
 from steelyard.report.calibrated import trust_words, weight_words
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study

@@ -1,17 +1,20 @@
-"""Reads what weighings have in common from the command line: changes, records, seeds, widths."""
+"""Turns the options of `weigh` and `calibrate` into a study's overrides and a resumed study."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.engines.engine import Identity
+from steelyard.engines.postgres.builds.build import programs_in
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 
-MOST_COLUMNS = 120
+BUILDS = "builds"
+_USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"
 
 
 def changes_of(
@@ -67,6 +70,41 @@ def _scripts(files: Sequence[str]) -> str:
     return "{" + ", ".join(pairs) + "}"
 
 
-def terminal_width() -> int:
-    """Columns for a summary: those of the terminal, 100 where there is none."""
-    return min(MOST_COLUMNS, shutil.get_terminal_size((100, 24)).columns)
+def build_changes(
+    study: str | None, control: Path | None, arm: Path | None, account: str | None
+) -> list[str]:
+    """The keys of the study that two directories stand for; none for another study.
+
+    UsageError: a directory is missing or another study was asked for, or the builds are of two
+    major versions; EngineError: no PostgreSQL that runs in one of them.
+    """
+    if study != BUILDS:
+        if control or arm:
+            raise UsageError(
+                "options --control and --arm belong to study builds", hint=f"Write: {_USE}"
+            )
+        return []
+    if control is None or arm is None:
+        missing = "--control" if control is None else "--arm"
+        raise UsageError(
+            f"study builds compares two directories: {missing} BINDIR is missing",
+            hint=f"Write: {_USE}",
+        )
+    places = {"control": programs_in(control), "arm": programs_in(arm)}
+    identities = {
+        name: find_postgres("", place, account).identity for name, place in places.items()
+    }
+    _refuse_two_majors(identities["control"], identities["arm"], places)
+    return [f"{name}.bindir={json.dumps(str(place))}" for name, place in places.items()]
+
+
+def _refuse_two_majors(control: Identity, arm: Identity, places: dict[str, Path]) -> None:
+    if control.version_number // 10000 == arm.version_number // 10000:
+        return
+    keys = " ".join(f"--set {name}.bindir={place}" for name, place in places.items())
+    raise UsageError(
+        f"cannot weigh PostgreSQL {arm.version} against {control.version} as two builds: "
+        "they are of two major versions",
+        detail="Neither opens the other's data directories, and more than a patch differs.",
+        hint=f"Versions are a study of their own: steelyard weigh versions {keys}",
+    )

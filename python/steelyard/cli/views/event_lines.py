@@ -1,4 +1,4 @@
-"""Says each event of a weighing in one line of plain text."""
+"""Formats each event of a weighing as one line of plain text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def left_words(seconds_left: float | None) -> str:
     return f"{format_duration(round(seconds_left) * NS_PER_S) if seconds_left >= 1 else '0 s'} left"
 
 
-def d_words(contrast: Facts) -> str:
+def epoch_reading(contrast: Facts) -> str:
     """The reading of the epoch that just ended, or that it was lost."""
     d = finite(contrast.get("d"))
     return "lost" if d is None else format_percent(percent_of_log(d))
@@ -74,7 +74,7 @@ def verdict_line(verdict: Facts) -> str:
 
 
 def _contrast_words(contrast: Facts) -> str:
-    return f"{_pair(contrast)} {d_words(contrast)}, so far {reading(contrast)}"
+    return f"{_pair(contrast)} {epoch_reading(contrast)}, so far {reading(contrast)}"
 
 
 def _pair(contrast: Facts) -> str:

@@ -1,4 +1,4 @@
-"""Those who watch a weighing see it settle: as a beam on a terminal, as lines everywhere else."""
+"""Those who watch a weighing see it settle: as a chart on a terminal, as lines everywhere else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from steelyard.cli.views.live import LiveView, PlainView, open_view
+from steelyard.cli.views.live_view import LiveView, PlainView, open_view
 from steelyard.running.progress import Progress, Silent
 
 PLAN = {
@@ -102,7 +102,7 @@ def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> N
     assert "lost" in picture
 
 
-def test_on_a_terminal_the_beam_the_dots_and_the_time_left_are_drawn() -> None:
+def test_on_a_terminal_the_chart_the_dots_and_the_time_left_are_drawn() -> None:
     shown = drawn()
     for part in ("○", "├", "●", "•", "margin ±1 %", "37 s left", "lost", "faster ▸"):
         assert part in shown

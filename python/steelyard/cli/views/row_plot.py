@@ -21,7 +21,7 @@ _LEAST_WIDTH = 20
 MOST_ARMS = 8
 
 
-def rows_lines(
+def row_plot(
     arms: Mapping[str, Sequence[float]], borders: Sequence[int], unit: str, width: int
 ) -> list[str]:
     """A small plot an arm; `borders`: rows from 0 at which another level begins."""
@@ -99,7 +99,7 @@ def _amount(value: float) -> str:
     return f"{value:,.{min(digits, 9)}f}".replace(",", " ")
 
 
-def borders_of(judgement: Mapping[str, Any]) -> list[int]:
+def level_borders(judgement: Mapping[str, Any]) -> list[int]:
     """Rows from 0 at which all arms went over to another level, of a judgement as JSON."""
     found: set[int] = set()
     for finding in judgement["findings"]:
