@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from steelyard.cli.views.calibration_view import render_calibration
-from steelyard.report.calibrated import trust_words, weight_words
+from steelyard.report.calibration import detection_time_text, weight_text
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
 from steelyard.study.study import Weight
@@ -155,9 +155,9 @@ def test_the_truth_stands_where_it_is_on_the_scale_of_its_reading() -> None:
     ],
 )
 def test_a_weight_is_named_in_words(weight: Weight, words: str) -> None:
-    assert weight_words(weight) == words
+    assert weight_text(weight) == words
 
 
 def test_what_takes_for_ever_is_not_given_a_time() -> None:
-    assert "no time" in trust_words(trusted(1, None, None, None))
-    assert trust_words(trusted(1, 60, 90, None)) == "in about 1 min 30 s (1 min to hours)"
+    assert "not in a practical time" in detection_time_text(trusted(1, None, None, None))
+    assert detection_time_text(trusted(1, 60, 90, None)) == "in about 1 min 30 s (1 min to hours)"

@@ -95,7 +95,7 @@ def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> N
         view.plan(PLAN)
         view.recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
-    assert "epoch 3 of 12 · not a verdict before epoch 8" in shown
+    assert "epoch 3 of 12 · no verdict before epoch 8" in shown
     picture = shown.split("epoch 3 of 12")[-2]  # it is drawn once more at the end
     assert picture.count("•") == 2
     assert "+3.05 %" in picture
@@ -106,7 +106,7 @@ def test_on_a_terminal_the_chart_the_dots_and_the_time_left_are_drawn() -> None:
     shown = drawn()
     for part in ("○", "├", "●", "•", "margin ±1 %", "37 s left", "lost", "faster ▸"):
         assert part in shown
-    assert "not a verdict before epoch 8" in shown
+    assert "no verdict before epoch 8" in shown
     assert "doubt: steal or throttling" in shown
 
 

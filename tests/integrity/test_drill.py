@@ -36,7 +36,7 @@ from steelyard.integrity.drill.recovery import WAL_FAULTS, drill_recovery
 from steelyard.integrity.drill.test_cluster import Ground, require_ours
 from steelyard.integrity.enabling import SHIPPED_KERNEL
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.report.drilled import write_page
+from steelyard.report.drill_page import write_page
 from steelyard.study.read import read_study, write_study
 
 COPIES = 2

@@ -33,7 +33,7 @@ from steelyard.integrity.drill.matrix import Matrix
 from steelyard.integrity.drill.rate import Rate, interval
 from steelyard.integrity.drill.test_cluster import Ground
 from steelyard.model.errors import UsageError
-from steelyard.report.drilled import write_page
+from steelyard.report.drill_page import write_page
 
 Met = dict[tuple[str, str], str]
 

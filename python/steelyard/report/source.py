@@ -1,4 +1,4 @@
-"""Reads from a record what a page is drawn from, one slice at a time, whatever its size."""
+"""Reads from a record what its page shows, one slice at a time, whatever its size."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from steelyard.model.errors import RecordError
 from steelyard.record.record import Record
 from steelyard.record.totals import slice_busy_ns
+from steelyard.report.contrast import Contrast, read_contrasts, shown_epoch
+from steelyard.report.plan import Plan
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -35,11 +37,45 @@ class SliceDot:
 
 @dataclass(frozen=True)
 class Border:
-    """What the borders of an arm's slices in one epoch say beside their throughput."""
+    """Slices of an arm that were dropped in one epoch, and clients that were cancelled."""
 
     dropped: int = 0  # slices left out
     causes: tuple[str, ...] = ()  # for which they were
-    capped: int = 0  # clients that were not back in time
+    capped: int = 0  # clients that did not finish in time
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """How one epoch went."""
+
+    number: int  # from 1, as people count
+    outcome: str
+    error: tuple[str, ...]
+    attempt: int
+    host: tuple[tuple[str, str], ...]
+    """Kind and text of what disturbed the machine."""
+
+    @classmethod
+    def read(cls, line: Json) -> Self:
+        """A line of telemetry that ends an epoch."""
+        error, host, attempt = line.get("error"), line.get("host"), line.get("attempt", 1)
+        return cls(
+            number=shown_epoch(line),
+            outcome=str(line.get("outcome", "complete")),
+            error=tuple(map(str, error)) if isinstance(error, list) else (),
+            attempt=attempt if isinstance(attempt, int) else 1,
+            host=tuple((str(kind), str(seen)) for kind, seen in host)
+            if isinstance(host, list)
+            else (),
+        )
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was recorded in the course of an epoch."""
+
+    epoch: int  # from 1, as people count
+    text: str
 
 
 @dataclass(frozen=True)
@@ -48,34 +84,24 @@ class Source:
 
     directory: Path
     study: Json
-    plan: Json
+    plan: Plan
     environment: Json
     verdict: Json | None
-    epochs: list[Json]
-    events: list[Json]
+    contrasts: tuple[Contrast, ...]
+    """Those of the verdict; none while there is no verdict."""
+    epochs: tuple[Epoch, ...]
+    events: tuple[Event, ...]
     dots: dict[str, list[SliceDot]]
     """Measured slices by arm, in the order of the plan's arms."""
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
     borders: dict[int, dict[str, Border]] = field(default_factory=dict)
-    """Epoch (from 1) → arm → what its borders say, where there is anything to say."""
+    """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
 
     @property
     def arms(self) -> list[str]:
         """Arm names, the control first: an arm's colour is its place in this list."""
-        control = str(self.plan.get("control", ""))
-        named = [str(arm) for arm in self.plan.get("arms", [])]
-        return sorted(named, key=lambda arm: arm != control)
-
-    @property
-    def contrasts(self) -> list[Json]:
-        """The verdict's contrasts, none while there is no verdict."""
-        return list(self.verdict.get("contrasts", [])) if self.verdict else []
-
-
-def shown_epoch(entry: Mapping[str, Any]) -> int:
-    """The epoch of a line of a record as people count: from 1, where the record counts from 0."""
-    return int(entry["epoch"]) + 1
+        return _control_first(self.plan)
 
 
 def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
@@ -89,25 +115,34 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
 def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     """Read a record; only plan.json must be there. Raises RecordError."""
     record = Record.open(directory)
-    plan = record.read("plan.json")
+    plan = Plan.read(record.read("plan.json"))
     lines = list(record.lines("telemetry.jsonl"))
-    arms = sorted((str(arm) for arm in plan.get("arms", [])), key=lambda a: a != plan["control"])
     finished = {line["epoch"]: line for line in lines if line.get("type") == "epoch"}
     borders: dict[int, dict[str, Border]] = {}
     measured = _kept(_measured(record.lines("slices.jsonl"), finished), borders)
-    dots, counts = _read_slices(measured, arms, count_latencies)
+    dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
+    verdict = _read_if_there(record, "verdict.json")
     return Source(
         directory=directory,
         study=_read_study(directory / "study.toml"),
         plan=plan,
         environment=_read_if_there(record, "environment.json") or {},
-        verdict=_read_if_there(record, "verdict.json"),
-        epochs=[finished[epoch] for epoch in sorted(finished)],
-        events=[line for line in lines if line.get("type") == "event"],
+        verdict=verdict,
+        contrasts=read_contrasts(verdict.get("contrasts") if verdict else None),
+        epochs=tuple(Epoch.read(finished[epoch]) for epoch in sorted(finished)),
+        events=tuple(
+            Event(shown_epoch(line), str(line.get("event", "")))
+            for line in lines
+            if line.get("type") == "event"
+        ),
         dots=dots,
         latency_counts=counts,
         borders=borders,
     )
+
+
+def _control_first(plan: Plan) -> list[str]:
+    return sorted(plan.arms, key=lambda arm: arm != plan.control)
 
 
 def _read_if_there(record: Record, name: str) -> Json | None:
@@ -161,7 +196,7 @@ def _measured(slices: Iterable[Json], finished: Mapping[int, Json]) -> Iterator[
 
 
 def _kept(measured: Iterable[Json], borders: dict[int, dict[str, Border]]) -> Iterator[Json]:
-    """The slices that were not dropped; what dropped ones and borders say goes into `borders`."""
+    """The slices that were not dropped; dropped ones and cancelled clients are in `borders`."""
     for entry in measured:
         cause, capped = entry.get("dropped"), int(entry.get("capped", 0))
         if cause or capped:

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def calibrate(
     weight: Annotated[
         list[str] | None,
-        typer.Option(metavar="PERCENT", help="Put this on: 0.5% to 50%; 3% if nothing is named."),
+        typer.Option(metavar="PERCENT", help="Add this weight: 0.5% to 50%; default: 3%."),
     ] = None,
     budget: parameter.Budget = None,
     overrides: parameter.Overrides = None,
@@ -35,7 +35,7 @@ def calibrate(
     account: parameter.AccountName = None,
     as_json: parameter.AsJson = False,
     new_ledger: Annotated[
-        bool, typer.Option("--new-ledger", help="Begin the balance's ledger anew, after a repair.")
+        bool, typer.Option("--new-ledger", help="Begin a new A/A ledger, after a repair.")
     ] = False,
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
@@ -51,7 +51,7 @@ def calibrate(
     else:
         chosen = resumed_study(resume, changed=bool(changes or shares))
         if new_ledger:
-            raise UsageError("cannot begin a new ledger with a weighing that is gone on with")
+            raise UsageError("cannot begin a new ledger with a resumed weighing")
 
     from steelyard.cli.views.calibration_view import render_calibration
     from steelyard.cli.views.live_view import open_view

@@ -77,7 +77,7 @@ def drill(
     from steelyard.integrity.drill.rate import interval
     from steelyard.integrity.drill.test_cluster import PLACES
     from steelyard.record.environment import machine
-    from steelyard.report.drilled import write_page
+    from steelyard.report.drill_page import write_page
 
     if page is not None:
         _require_writable(page)

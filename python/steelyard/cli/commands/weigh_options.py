@@ -35,12 +35,12 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
     """The study of a record that is gone on with; UsageError where it is none, or is `changed`."""
     if changed:
         raise UsageError(
-            "cannot change the study of a record that is gone on with",
+            "cannot change the study of a resumed weighing",
             hint="Name only the record: steelyard weigh --resume DIR",
         )
     if not (resume / "plan.json").is_file():
         raise UsageError(
-            f'cannot go on with "{resume}": it is not the record of a planned weighing',
+            f'cannot resume "{resume}": it is not the record of a planned weighing',
             detail="There is no plan.json in it.",
         )
     return read_study(str(resume / "study.toml"))

@@ -19,7 +19,7 @@ Scripts = Annotated[
 Workload = Annotated[Path | None, typer.Option(help="A folder that holds a workload.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of every random order.")]
 RecordPlace = Annotated[Path | None, typer.Option(help="Where to keep the record.")]
-Resume = Annotated[Path | None, typer.Option(help="Go on with an interrupted one.")]
+Resume = Annotated[Path | None, typer.Option(help="Resume an interrupted one.")]
 AccountName = Annotated[
     str | None, typer.Option("--as", metavar="USER", help="Run servers as this account.")
 ]

@@ -66,7 +66,7 @@ def load_workload(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A workload, or its folder.")],
     target: Annotated[
         str | None,
-        typer.Argument(help="libpq connection string; the cache of loaded clusters without."),
+        typer.Argument(help="libpq connection string; default: the cache of loaded clusters."),
     ] = None,
     overrides: Annotated[
         list[str] | None,

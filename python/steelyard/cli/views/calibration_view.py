@@ -10,57 +10,56 @@ none                           ├──────◉──────┤
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from steelyard.cli.views.interval_chart import column
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import record_lines, threat_lines
 from steelyard.model.units import format_percent
-from steelyard.report.calibrated import (
-    covered_words,
-    ledger_words,
+from steelyard.report.calibration import (
+    coverage_text,
+    ledger_text,
     trust_of,
     truth_cells,
-    weight_words,
+    weight_text,
 )
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.words import course, finite
+from steelyard.report.contrast import Contrast, Json, read_contrasts
+from steelyard.report.incidents import interruption_text
 from steelyard.study.study import Study
 
-Facts = Mapping[str, Any]
 _LEAST_WIDTH = 60
 _MOST_PICTURE = 70
 _ROOM = 0.08
 """Of the span of a picture, left free at either side."""
 
 
-def render_calibration(verdict: Facts, study: Study, width: int) -> str:
+def render_calibration(verdict: Json, study: Study, width: int) -> str:
     """The whole result as plain lines no wider than `width` (at least 60), colourless."""
     width = max(width, _LEAST_WIDTH)
-    contrasts = list(verdict.get("contrasts", []))
-    names = {arm.name: weight_words(arm.weight) for arm in study.arms}
+    contrasts = read_contrasts(verdict.get("contrasts"))
+    names = {arm.name: weight_text(arm.weight) for arm in study.arms}
     blocks = [
         _table(contrasts, names, width),
         picture(contrasts, names, width),
-        wrapped(covered_words(contrasts, names), width, ""),
-        _trust(verdict, study, width),
-        wrapped(ledger_words(verdict.get("ledger")), width, ""),
-        [*threat_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")],
+        wrapped(coverage_text(contrasts, names), width, ""),
+        _trust(verdict, contrasts, study, width),
+        wrapped(ledger_text(verdict.get("ledger")), width, ""),
+        [*threat_lines(contrasts, width), *wrapped(interruption_text(verdict), width, "")],
         record_lines(verdict),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _table(contrasts: Sequence[Facts], names: Mapping[str, str], width: int) -> list[str]:
+def _table(contrasts: Sequence[Contrast], names: Mapping[str, str], width: int) -> list[str]:
     """On a narrow terminal a truth goes without its own uncertainty."""
-    told = [
+    rows = [
         ("weight", "truth", "reading", "held"),
         *(truth_cells(one, names, True) for one in contrasts),
     ]
-    lines = _aligned(told)
+    lines = _aligned(rows)
     if max(map(len, lines)) <= width:
         return lines
-    return _aligned([told[0], *(truth_cells(one, names, False) for one in contrasts)])
+    return _aligned([rows[0], *(truth_cells(one, names, False) for one in contrasts)])
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
@@ -70,21 +69,19 @@ def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     ]
 
 
-def picture(contrasts: Sequence[Facts], names: Mapping[str, str], width: int) -> list[str]:
+def picture(contrasts: Sequence[Contrast], names: Mapping[str, str], width: int) -> list[str]:
     """One row an arm on one scale, its truth marked; then the scale, and what the signs mean."""
     label = max(len(name) for name in names.values()) + 2
     x = _scale(contrasts, min(width - label, _MOST_PICTURE))
     if x is None:
         return []
-    rows = [f"{names[str(one['arm'])]:<{label}}{_row(one, x)}".rstrip() for one in contrasts]
+    rows = [f"{names[str(one.arm)]:<{label}}{_row(one, x)}".rstrip() for one in contrasts]
     axis = [f"{'':<{label}}{line}".rstrip() for line in _axis(x)]
     return [*rows, *axis, f"{'':<{label}}● reading  ◇ truth  ◉ both"]
 
 
-def _scale(contrasts: Sequence[Facts], columns: int) -> Linear | None:
-    keys = ("low", "estimate", "high", "true")
-    values = [finite(one.get(f"{key}_percent")) for one in contrasts for key in keys]
-    known = [value for value in values if value is not None]
+def _scale(contrasts: Sequence[Contrast], columns: int) -> Linear | None:
+    known = [value for one in contrasts for value in _places(one) if value is not None]
     if not known:
         return None
     low, high = min([*known, 0.0]), max([*known, 0.0])
@@ -92,10 +89,14 @@ def _scale(contrasts: Sequence[Facts], columns: int) -> Linear | None:
     return Linear(low - room, high + room, 0, columns - 1)
 
 
-def _row(contrast: Facts, x: Linear) -> str:
-    low, middle, high, true = (
-        finite(contrast.get(f"{key}_percent")) for key in ("low", "estimate", "high", "true")
-    )
+def _places(contrast: Contrast) -> tuple[float | None, ...]:
+    """Low end, estimate and high end of the reading, and the true effect."""
+    read, true = contrast.interval, contrast.true.estimate_percent
+    return read.low_percent, read.estimate_percent, read.high_percent, true
+
+
+def _row(contrast: Contrast, x: Linear) -> str:
+    low, middle, high, true = _places(contrast)
     row = [" "] * (int(x.end) + 1)
     if middle is not None and (low is not None or high is not None):
         first = 0 if low is None else column(low, x)
@@ -123,9 +124,9 @@ def _axis(x: Linear) -> list[str]:
     return ["".join(axis), "".join(labels)]
 
 
-def _trust(verdict: Facts, study: Study, width: int) -> list[str]:
-    told = trust_of(verdict, study)
-    if told is None:
+def _trust(verdict: Json, contrasts: Sequence[Contrast], study: Study, width: int) -> list[str]:
+    trust = trust_of(verdict, contrasts, study)
+    if trust is None:
         return []
-    lines = [f"  {size}  {time}" for size, time in told.rows]
-    return [*wrapped(told.head, width, ""), *lines, *wrapped(told.foot, width, "")]
+    lines = [f"  {size}  {time}" for size, time in trust.rows]
+    return [*wrapped(trust.head, width, ""), *lines, *wrapped(trust.foot, width, "")]

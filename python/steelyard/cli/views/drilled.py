@@ -8,8 +8,8 @@ from typing import Any
 
 from steelyard.integrity.drill.matrix import PLANTED, planted_less
 from steelyard.integrity.drill.rate import Rate
-from steelyard.report.drilled import COLUMNS, grids, table, ways
-from steelyard.report.grid import text_of
+from steelyard.report.drill_grids import text_of
+from steelyard.report.drill_page import COLUMNS, grids, table, ways
 
 Facts = Mapping[str, Any]
 WHY = {

@@ -2,80 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
-from steelyard.report.words import finite, full_stop, reading
+from steelyard.report.contrast import Contrast, Json, Threat
+from steelyard.report.contrast_text import full_stop, reading_text
+from steelyard.report.plan import Plan
 
-Facts = Mapping[str, Any]
 
-
-def plan_line(plan: Facts) -> str:
+def plan_line(plan: Plan) -> str:
     """`"12 epochs of 6.5 s, slices of 50 ms, placement symmetric, … seed 7"`."""
-    parts = [f"{plan.get('epochs')} epochs"]
-    epoch_ns, slice_ns = finite(plan.get("epoch_ns")), finite(plan.get("slice_ns"))
-    if epoch_ns:
-        parts[0] += f" of {format_duration(epoch_ns)}"
-    if slice_ns:
-        parts.append(f"slices of {format_duration(slice_ns)}")
-    if plan.get("placement"):
-        parts.append(f"placement {plan['placement']}")
-    parts.append(looks_words(plan))
-    parts.append(f"seed {plan.get('seed')}")
-    return ", ".join(part for part in parts if part)
+    parts = [f"{plan.epochs} epochs"]
+    if plan.epoch_ns:
+        parts[0] += f" of {format_duration(plan.epoch_ns)}"
+    if plan.slice_ns:
+        parts.append(f"slices of {format_duration(plan.slice_ns)}")
+    if plan.placement:
+        parts.append(f"placement {plan.placement}")
+    parts.append(looks_text(plan))
+    parts.append(f"seed {plan.seed}")
+    return ", ".join(parts)
 
 
-def looks_words(plan: Facts) -> str:
+def looks_text(plan: Plan) -> str:
     """When a verdict may fall: `"looks after epoch 8 and 12"`."""
-    if plan.get("open_ended"):
+    if plan.open_ended:
         return "a look after every epoch"
-    if plan.get("look"):
-        return f"looks after epoch {plan['look']} and {plan.get('epochs')}"
-    return f"one look after epoch {plan.get('epochs')}"
+    if plan.look:
+        return f"looks after epoch {plan.look} and {plan.epochs}"
+    return f"one look after epoch {plan.epochs}"
 
 
-def epoch_line(n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None) -> str:
+def epoch_line(
+    n: int, total: int, contrasts: Sequence[Contrast], seconds_left: float | None
+) -> str:
     """`"epoch  3/12  off against on +2.31 %, so far +2.40 % [+1.20, +3.50], 54 s left"`."""
-    said = [_contrast_words(contrast) for contrast in contrasts]
-    left = left_words(seconds_left)
+    texts = [_contrast_text(contrast) for contrast in contrasts]
+    left = time_left_text(seconds_left)
     width = len(str(total))
-    return f"epoch {n:>{width}}/{total}  " + "; ".join(said) + (f", {left}" if left else "")
+    return f"epoch {n:>{width}}/{total}  " + "; ".join(texts) + (f", {left}" if left else "")
 
 
-def recalled_line(n: int, total: int, contrasts: Sequence[Facts]) -> str:
+def recalled_line(n: int, total: int, contrasts: Sequence[Contrast]) -> str:
     """`"record: 4 of 12 epochs; off against on, so far +2.40 % [+1.20, +3.50]"`."""
-    said = [f"{_pair(contrast)}, so far {reading(contrast)}" for contrast in contrasts]
-    return f"record: {n} of {total} epochs; " + "; ".join(said)
+    texts = [f"{contrast.pair}, so far {reading_text(contrast.interval)}" for contrast in contrasts]
+    return f"record: {n} of {total} epochs; " + "; ".join(texts)
 
 
-def left_words(seconds_left: float | None) -> str:
+def time_left_text(seconds_left: float | None) -> str:
     """`"54 s left"`; nothing where it is not known."""
     if seconds_left is None or seconds_left < 0:
         return ""
     return f"{format_duration(round(seconds_left) * NS_PER_S) if seconds_left >= 1 else '0 s'} left"
 
 
-def epoch_reading(contrast: Facts) -> str:
-    """The reading of the epoch that just ended, or that it was lost."""
-    d = finite(contrast.get("d"))
+def epoch_reading(d: float | None) -> str:
+    """The log ratio of an epoch as a percent, or that it was lost."""
     return "lost" if d is None else format_percent(percent_of_log(d))
 
 
-def threat_line(threat: Facts) -> str:
+def threat_line(threat: Threat) -> str:
     """`"doubt: steal or throttling: the hypervisor took …"`."""
-    kind = "invalid" if threat.get("invalidates") else "doubt"
-    return f"{kind}: {threat.get('name')}: {threat.get('seen')}"
+    kind = "invalid" if threat.invalidates else "doubt"
+    return f"{kind}: {threat.name}: {threat.seen}"
 
 
-def verdict_line(verdict: Facts) -> str:
+def verdict_line(verdict: Json) -> str:
     """The verdict in one sentence."""
     return f"verdict: {full_stop(str(verdict.get('sentence') or 'none'))}"
 
 
-def _contrast_words(contrast: Facts) -> str:
-    return f"{_pair(contrast)} {epoch_reading(contrast)}, so far {reading(contrast)}"
-
-
-def _pair(contrast: Facts) -> str:
-    return f"{contrast.get('arm')} against {contrast.get('control')}"
+def _contrast_text(contrast: Contrast) -> str:
+    so_far = reading_text(contrast.interval)
+    return f"{contrast.pair} {epoch_reading(contrast.latest_d)}, so far {so_far}"

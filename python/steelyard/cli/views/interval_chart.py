@@ -8,24 +8,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from steelyard.model.units import format_percent
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
-from steelyard.report.words import better_side, finite
+from steelyard.report.contrast import Contrast, Interval
+from steelyard.report.contrast_text import better_side
 
 _REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 LEAST_WIDTH = 30
 """Narrower than this, a chart shows nothing."""
 
 
-def percent_scale(contrast: Mapping[str, Any], margin_percent: float, width: int) -> Linear:
+def percent_scale(interval: Interval, margin_percent: float, width: int) -> Linear:
     """Percent → column (a fraction of one is rounded away), reaching a round number either side.
 
     Round reaches keep the scale still while an interval settles.
     """
-    ends = [finite(contrast.get(f"{key}_percent")) for key in ("low", "estimate", "high")]
+    ends = [interval.low_percent, interval.estimate_percent, interval.high_percent]
     needed = reach_of(ends, margin_percent)
     unit = 10.0 ** math.floor(math.log10(needed))
     reach = next(step * unit for step in _REACHES if step * unit >= needed * 0.999)
@@ -33,24 +32,24 @@ def percent_scale(contrast: Mapping[str, Any], margin_percent: float, width: int
     return Linear(-reach, reach, 0, (max(width, LEAST_WIDTH) - 1) // 2 * 2)
 
 
-def interval_chart(contrast: Mapping[str, Any], margin_percent: float, width: int) -> list[str]:
+def interval_chart(contrast: Contrast, margin_percent: float, width: int) -> list[str]:
     """Four lines: the interval, the axis, its labels, and what lies on either side."""
-    x = percent_scale(contrast, margin_percent, width)
+    x = percent_scale(contrast.interval, margin_percent, width)
     left, right = better_side(contrast)
     return [
-        interval_line(contrast, x),
+        interval_line(contrast.interval, x),
         _axis(x, margin_percent),
         _labels(x),
         _sides(f"◂ {left}", f"margin ±{margin_percent:.3g} %", f"{right} ▸", int(x.end) + 1),
     ]
 
 
-def interval_line(contrast: Mapping[str, Any], x: Linear) -> str:
+def interval_line(interval: Interval, x: Linear) -> str:
     """`├──●──┤` over the axis; `◂` and `▸` are open ends, `○` an estimate without interval."""
-    middle = finite(contrast.get("estimate_percent"))
+    middle = interval.estimate_percent
     if middle is None:
         return ""
-    low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
+    low, high = interval.low_percent, interval.high_percent
     row = [" "] * (int(x.end) + 1)
     if low is None and high is None:
         row[column(middle, x)] = "○"

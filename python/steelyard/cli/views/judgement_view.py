@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.row_plot import level_borders, row_plot
@@ -11,9 +10,9 @@ from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import contrast_lines, threat_lines
 from steelyard.foreign.recorded import JUDGED, Recorded
 from steelyard.model.units import format_percent
-from steelyard.report.words import MARKS, finite, full_stop
+from steelyard.report.contrast import Contrast, Json, finite, read_contrasts
+from steelyard.report.contrast_text import MARKS, full_stop
 
-Facts = Mapping[str, Any]
 _LEAST_WIDTH = 50
 _MOST_CHART = 76
 _OF_AN_ARM = ("pairing", "replicates", "centres", "visible")
@@ -21,7 +20,7 @@ _SHOWN_AS_THREATS = ("level steps", "Little's law")
 
 
 def render_judgement(
-    judgement: Facts, sentences: Sequence[str], rows: Mapping[str, Sequence[float]], width: int
+    judgement: Json, sentences: Sequence[str], rows: Mapping[str, Sequence[float]], width: int
 ) -> str:
     """Plain lines no wider than `width` (at least 50).
 
@@ -32,8 +31,10 @@ def render_judgement(
         blocks = [_cannot(judgement, width)]
     else:
         blocks = [
-            _contrast(contrast, said, width)
-            for contrast, said in zip(judgement["contrasts"], sentences, strict=True)
+            _contrast(contrast, sentence, width)
+            for contrast, sentence in zip(
+                read_contrasts(judgement["contrasts"]), sentences, strict=True
+            )
         ]
         blocks.append(_rows(judgement, rows, width))
     blocks.append(_arms(judgement, width))
@@ -42,17 +43,16 @@ def render_judgement(
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _contrast(contrast: Facts, said: str, width: int) -> list[str]:
-    word = str(contrast["verdict"])
-    told = full_stop(said.removeprefix(f"{word}: "))
-    lines = [f"{MARKS[word]} {word.upper()}", *wrapped(told, width, "")]
-    chart = interval_chart(
-        contrast, contrast["details"]["margin_percent"], min(width - 2, _MOST_CHART)
-    )
+def _contrast(contrast: Contrast, sentence: str, width: int) -> list[str]:
+    word = contrast.word
+    text = full_stop(sentence.removeprefix(f"{word}: "))
+    lines = [f"{MARKS[word]} {word.upper()}", *wrapped(text, width, "")]
+    margin = contrast.margin_percent or 1.0
+    chart = interval_chart(contrast, margin, min(width - 2, _MOST_CHART))
     return [*lines, "", *(f"  {line}".rstrip() for line in chart)]
 
 
-def _cannot(judgement: Facts, width: int) -> list[str]:
+def _cannot(judgement: Json, width: int) -> list[str]:
     lines = [f"? {judgement['cannot_judge']}"]
     given = "; ".join(
         f"{contrast['arm']} against {contrast['control']} "
@@ -67,19 +67,19 @@ def _cannot(judgement: Facts, width: int) -> list[str]:
     )
 
 
-def _metric(judgement: Facts) -> str:
+def _metric(judgement: Json) -> str:
     name = str(judgement["metric"]).replace("latency_mean", "mean latency").replace("_", " ")
     return f"{name} ({judgement['unit']})" if judgement["unit"] else name
 
 
-def _rows(judgement: Facts, rows: Mapping[str, Sequence[float]], width: int) -> list[str]:
+def _rows(judgement: Json, rows: Mapping[str, Sequence[float]], width: int) -> list[str]:
     drawn = row_plot(rows, level_borders(judgement), str(judgement["unit"]), width - 2)
     lost = judgement["row_order"] == "lost"
     placed = "as given, in no order of time" if lost else "in their order"
     return [f"rows {placed}, on a scale of ratios", *(f"  {line}".rstrip() for line in drawn)]
 
 
-def _arms(judgement: Facts, width: int) -> list[str]:
+def _arms(judgement: Json, width: int) -> list[str]:
     """The table of arms; columns that do not fit are left out from the right."""
     head = ["arm", "rows", "mean", "median", "lowest", "highest", "sd of a row"]
     table = [head]
@@ -106,14 +106,14 @@ def _four(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _findings(judgement: Facts, width: int) -> Iterator[str]:
+def _findings(judgement: Json, width: int) -> Iterator[str]:
     """Findings as a list, without those that are shown as threats."""
     several = len(judgement["contrasts"]) > 1
-    told = [f for f in judgement["findings"] if f["name"] not in _SHOWN_AS_THREATS]
-    if not told:
+    findings = [f for f in judgement["findings"] if f["name"] not in _SHOWN_AS_THREATS]
+    if not findings:
         return
-    yield "what stands behind it"
-    for finding in told:
+    yield "findings"
+    for finding in findings:
         name = f"{finding['arm']}: " if several and finding["name"] in _OF_AN_ARM else ""
         yield from wrapped(f"- {name}{finding['said']}", width, "  ")
         if finding["name"] == "to measure":
@@ -121,7 +121,7 @@ def _findings(judgement: Facts, width: int) -> Iterator[str]:
             yield f"    {finding['command']}"  # to be copied, however long
 
 
-def _threats(contrasts: Sequence[Facts], width: int) -> Iterator[str]:
+def _threats(contrasts: Sequence[Json], width: int) -> Iterator[str]:
     """Every threat by its name: all that was seen, then cause and advice once."""
     threats = [threat for contrast in contrasts for threat in contrast["threats"]]
     if not threats:
@@ -143,8 +143,9 @@ def _threats(contrasts: Sequence[Facts], width: int) -> Iterator[str]:
 def render_recorded(recorded: Recorded, width: int) -> str:
     """A verdict of Steelyard's own, in plain lines no wider than `width` (at least 50)."""
     width = max(width, _LEAST_WIDTH)
-    blocks = [contrast_lines(contrast, width) for contrast in recorded.contrasts]
-    blocks.append(threat_lines(recorded.contrasts, width))
+    contrasts = read_contrasts(recorded.contrasts)
+    blocks = [contrast_lines(contrast, width) for contrast in contrasts]
+    blocks.append(threat_lines(contrasts, width))
     blocks.append(
         wrapped(f'A weighing of the study "{recorded.study}", judged {JUDGED}.', width, "")
     )

@@ -7,21 +7,22 @@ on an event and never by a timer: a timer would take processor time from the arm
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from steelyard.cli.views import event_lines
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
 from steelyard.model.units import percent_of_log
-from steelyard.report.words import finite, reading
+from steelyard.report.contrast import Contrast, Json, Threat, finite, read_contrasts
+from steelyard.report.contrast_text import reading_text
+from steelyard.report.plan import Plan
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from steelyard.running.progress import Progress
 
-Facts = Mapping[str, Any]
 _BEYOND_DOTS = 16
 """Rows of a terminal that are not epochs' dots: titles, charts, threats, the prompt."""
 _LABEL = 6
@@ -52,32 +53,32 @@ class PlainView:
         if not self._planned:
             self._write(text)
 
-    def plan(self, plan: Facts) -> None:
+    def plan(self, plan: Json) -> None:
         """The plan in a line."""
         self._planned = True
-        self._write(f"plan: {event_lines.plan_line(plan)}")
+        self._write(f"plan: {event_lines.plan_line(Plan.read(plan))}")
 
     def epoch(
-        self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
+        self, n: int, total: int, contrasts: Sequence[Json], seconds_left: float | None
     ) -> None:
         """The epoch's readings and what they add up to so far."""
-        self._write(event_lines.epoch_line(n, total, contrasts, seconds_left))
+        self._write(event_lines.epoch_line(n, total, read_contrasts(contrasts), seconds_left))
 
     def recalled(
-        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Json]
     ) -> None:
         """The epochs of the record in one line."""
-        self._write(event_lines.recalled_line(len(readings), total, contrasts))
+        self._write(event_lines.recalled_line(len(readings), total, read_contrasts(contrasts)))
 
-    def threat(self, threat: Facts) -> None:
+    def threat(self, threat: Json) -> None:
         """The threat and what was seen."""
-        self._write(event_lines.threat_line(threat))
+        self._write(event_lines.threat_line(Threat.read(threat)))
 
     def note(self, text: str) -> None:
         """The note as a line."""
         self._write(f"note: {text}")
 
-    def done(self, verdict: Facts) -> None:
+    def done(self, verdict: Json) -> None:
         """The verdict's sentence."""
         self._write(event_lines.verdict_line(verdict))
 
@@ -94,10 +95,10 @@ class LiveView:
 
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=False)
-        self._plan: Facts = {}
+        self._plan: Plan | None = None
         self._stage = ""
         self._left = ""
-        self._contrasts: Sequence[Facts] = ()
+        self._contrasts: Sequence[Contrast] = ()
         self._readings: list[tuple[int, float | None]] = []
 
     def __enter__(self) -> LiveView:
@@ -110,40 +111,40 @@ class LiveView:
     def stage(self, text: str) -> None:
         """Before the plan a line that stays; afterwards only the line under the charts."""
         self._stage = text
-        if not self._plan:
+        if self._plan is None:
             self._print(f"· {text}", "dim")
         self._draw()
 
-    def plan(self, plan: Facts) -> None:
+    def plan(self, plan: Json) -> None:
         """The plan in a line that stays."""
-        self._plan = plan
-        self._print(f"plan: {event_lines.plan_line(plan)}", "")
+        self._plan = Plan.read(plan)
+        self._print(f"plan: {event_lines.plan_line(self._plan)}", "")
         self._draw()
 
     def epoch(
-        self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
+        self, n: int, total: int, contrasts: Sequence[Json], seconds_left: float | None
     ) -> None:
         """A new dot, and the interval where it settled."""
-        self._contrasts = contrasts
-        if contrasts:
-            self._readings.append((n, finite(contrasts[0].get("d"))))
-        left = event_lines.left_words(seconds_left)
+        self._contrasts = read_contrasts(contrasts)
+        if self._contrasts:
+            self._readings.append((n, self._contrasts[0].latest_d))
+        left = event_lines.time_left_text(seconds_left)
         self._left = f"epoch {n} of {total}" + (f" · {left}" if left else "")
         self._draw()
 
     def recalled(
-        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Json]
     ) -> None:
         """The dots of the record, and the interval as they left it."""
-        self._contrasts = contrasts
+        self._contrasts = read_contrasts(contrasts)
         self._readings = [(n, finite(d)) for n, d in enumerate(readings, 1)]
         self._left = f"epoch {len(readings)} of {total}"
         self._draw()
 
-    def threat(self, threat: Facts) -> None:
+    def threat(self, threat: Json) -> None:
         """A threat in a line that stays."""
         style = "bold red" if threat.get("invalidates") else "yellow"
-        self._print(event_lines.threat_line(threat), style)
+        self._print(event_lines.threat_line(Threat.read(threat)), style)
         self._draw()
 
     def note(self, text: str) -> None:
@@ -151,7 +152,7 @@ class LiveView:
         self._print(f"· {text}", "dim")
         self._draw()
 
-    def done(self, verdict: Facts) -> None:
+    def done(self, verdict: Json) -> None:
         """Clears the view: the summary that follows holds all of it."""
         self._live.transient = True
         self._print("", "")
@@ -179,40 +180,38 @@ class LiveView:
         return picture
 
     def _margin(self) -> float:
-        return (finite(self._plan.get("margin")) or 0.01) * 100
+        return self._plan.margin_percent if self._plan else 1.0
 
     def _chart_width(self, width: int) -> int:
         return width - _LABEL - _READING
 
-    def _draw_dots(self, picture: Any, contrast: Facts, width: int) -> None:
-        x = percent_scale(contrast, self._margin(), self._chart_width(width))
+    def _draw_dots(self, picture: Any, contrast: Contrast, width: int) -> None:
+        x = percent_scale(contrast.interval, self._margin(), self._chart_width(width))
         zero = column(0, x)
         rows = max(self._console.height - _BEYOND_DOTS - 5 * len(self._contrasts), 3)
         for n, d in self._readings[-rows:]:
             row = [" "] * (int(x.end) + 1)
             row[zero] = "┊"
-            text = "lost" if d is None else event_lines.epoch_reading({"d": d})
+            text = event_lines.epoch_reading(d)
             if d is not None:
                 row[column(percent_of_log(d), x)] = "•"
             picture.append(f"{n:>{_LABEL - 2}}  ", "dim")
             picture.append("".join(row))
             picture.append(f"{text:>{_READING}}\n", "dim")
 
-    def _draw_chart(self, picture: Any, contrast: Facts, width: int) -> None:
-        pair = f"{contrast.get('arm')} against {contrast.get('control')}"
+    def _draw_chart(self, picture: Any, contrast: Contrast, width: int) -> None:
         drawn = interval_chart(contrast, self._margin(), self._chart_width(width))
         for number, line in enumerate(drawn):
             style = ("bold cyan", "", "dim", "dim")[number]
             picture.append(" " * _LABEL)
             picture.append(line + "\n", style)
-        picture.append(f"{' ' * _LABEL}{pair}: ")
-        picture.append(f"{reading(contrast)}\n", "bold")
+        picture.append(f"{' ' * _LABEL}{contrast.pair}: ")
+        picture.append(f"{reading_text(contrast.interval)}\n", "bold")
 
     def _next_look(self) -> str:
         """Until a planned look nothing is decided, and the view says so."""
         done = len(self._readings)
-        looks = [self._plan.get("look"), self._plan.get("epochs")]
-        ahead = [look for look in looks if isinstance(look, int) and look > done]
-        if not ahead or self._plan.get("open_ended"):
+        ahead = [look for look in self._plan.looks if look > done] if self._plan else []
+        if not ahead or (self._plan and self._plan.open_ended):
             return ""
-        return f"not a verdict before epoch {ahead[0]}"
+        return f"no verdict before epoch {ahead[0]}"

@@ -3,47 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.report.builds import default_lines, loads_line
+from steelyard.report.build_differences import default_lines, loads_line
+from steelyard.report.contrast import Contrast, Json, finite, read_contrasts
+from steelyard.report.contrast_text import MARKS, row_reading, shown_sentence, truth_text
+from steelyard.report.incidents import interruption_text
 from steelyard.report.tables import amount, cause_rows
-from steelyard.report.words import MARKS, course, finite, reading, sentence, told, truth_words
 
-Facts = Mapping[str, Any]
 _INDENT = "  "
 _MOST_CHART = 76
 _LEAST_WIDTH = 50
 
 
-def render_verdict(verdict: Facts, width: int) -> str:
+def render_verdict(verdict: Json, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
     blocks: list[list[str]] = []
-    contrasts = verdict.get("contrasts", [])
+    contrasts = read_contrasts(verdict.get("contrasts"))
     blocks += [contrast_lines(contrast, width) for contrast in contrasts]
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
-    blocks.append([*threat_lines(contrasts, width), *wrapped(course(verdict, {}), width, "")])
+    blocks.append(
+        [*threat_lines(contrasts, width), *wrapped(interruption_text(verdict), width, "")]
+    )
     blocks.append(record_lines(verdict))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def contrast_lines(contrast: Facts, width: int) -> list[str]:
+def contrast_lines(contrast: Contrast, width: int) -> list[str]:
     """The verdict of one contrast, its own sentence, and the interval as a chart."""
-    said = str(contrast.get("sentence") or sentence(contrast))
-    word = str(contrast.get("verdict", "inconclusive"))
-    lines = [f"{MARKS.get(word, '?')} {word.upper()}", *wrapped(told(contrast, said), width, "")]
-    margin = finite((contrast.get("details") or {}).get("margin_percent")) or 1.0
-    truth = truth_words(contrast)
+    word = contrast.word
+    lines = [
+        f"{MARKS.get(word, '?')} {word.upper()}",
+        *wrapped(shown_sentence(contrast), width, ""),
+    ]
+    truth = truth_text(contrast)
     lines += wrapped(f"It {truth}.", width, "") if truth else []
+    margin = contrast.margin_percent or 1.0
     chart = interval_chart(contrast, margin, min(width - len(_INDENT), _MOST_CHART))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
 
 
-def _causes(verdict: Facts, width: int) -> list[str]:
+def _causes(verdict: Json, width: int) -> list[str]:
     causes = list(verdict.get("causes") or [])
     contrasts = verdict.get("contrasts") or [{}]
     lines: list[str] = []
@@ -58,25 +62,29 @@ def _causes(verdict: Facts, width: int) -> list[str]:
     )
 
 
-def _queries(verdict: Facts, width: int) -> list[str]:
+def _queries(verdict: Json, width: int) -> list[str]:
     """A row a query, where each was a slice of its own."""
-    told: list[str] = []
+    lines: list[str] = []
     for row in verdict.get("queries") or []:
-        values = [amount(row.get(f"{who}_ms"), "ms") for who in ("control", "arm")]
-        lost = sum(int(row.get(f"{who}_unfinished") or 0) for who in ("control", "arm"))
+        values = [amount(row.get(f"{side}_ms"), "ms") for side in ("control", "arm")]
+        lost = sum(int(row.get(f"{side}_unfinished") or 0) for side in ("control", "arm"))
         more = f" ({lost} not finished: counted with their time until then)" if lost else ""
         more += " (not in the mean)" if row.get("aside") else ""
-        told.append(f"{row.get('query')}  {values[0]:>10}  {values[1]:>10}  {reading(row)}{more}")
-    return [line for one in told for line in wrapped(one, width, "")]
+        lines.append(
+            f"{row.get('query')}  {values[0]:>10}  {values[1]:>10}  {row_reading(row)}{more}"
+        )
+    return [line for one in lines for line in wrapped(one, width, "")]
 
 
-def _work(verdict: Facts, width: int) -> list[str]:
+def _work(verdict: Json, width: int) -> list[str]:
     """What the workload counts of its own work, as NOPM is."""
     lines: list[str] = []
     for row in verdict.get("work") or []:
         name = str(row.get("metric", "")).removesuffix("_per_minute").replace("_", " ")
-        values = [f"{amount(row.get(f'{who}_value'))} {row.get(who)}" for who in ("control", "arm")]
-        lines += wrapped(f"{name} a minute: {', '.join(values)}; {reading(row)}", width, "")
+        values = [
+            f"{amount(row.get(f'{side}_value'))} {row.get(side)}" for side in ("control", "arm")
+        ]
+        lines += wrapped(f"{name} a minute: {', '.join(values)}; {row_reading(row)}", width, "")
     return lines
 
 
@@ -95,45 +103,45 @@ def _cause_table(
     return lines
 
 
-def _builds(verdict: Facts, width: int) -> list[str]:
+def _builds(verdict: Json, width: int) -> list[str]:
     """What the builds of the arms assume differently, and how often data was loaded."""
-    said = [*default_lines(verdict), loads_line(verdict.get("loads"))]
-    return [line for text in said if text for line in wrapped(text, width, "")]
+    texts = [*default_lines(verdict), loads_line(verdict.get("loads"))]
+    return [line for text in texts if text for line in wrapped(text, width, "")]
 
 
-def _pages(pages: Facts | None, width: int) -> list[str]:
+def _pages(pages: Json | None, width: int) -> list[str]:
     if not pages or finite(pages.get("verified_per_transaction")) is None:
         return []
-    said = f"pages verified per transaction: {amount(pages['verified_per_transaction'])}"
+    text = f"pages verified per transaction: {amount(pages['verified_per_transaction'])}"
     if finite(pages.get("low")) is not None and finite(pages.get("high")) is not None:
-        said += (
+        text += (
             f"; {amount(pages.get('nanoseconds_per_page'), 'ns')} a page"
             f" [{amount(pages['low'])}, {amount(pages['high'])}]"
         )
-        said += ", not told apart from zero" if pages["low"] <= 0 <= pages["high"] else ""
-    return wrapped(said, width, "")
+        text += ", not distinguishable from zero" if pages["low"] <= 0 <= pages["high"] else ""
+    return wrapped(text, width, "")
 
 
-def threat_lines(contrasts: Sequence[Facts], width: int) -> list[str]:
+def threat_lines(contrasts: Sequence[Contrast], width: int) -> list[str]:
     """Every threat once, those that invalidate first, with cause and advice."""
-    threats = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("threats", [])}
-    went = {(t.get("name"), t.get("seen")): t for c in contrasts for t in c.get("withdrawn", [])}
-    if not threats and not went:
+    threats = {(t.name, t.seen): t for contrast in contrasts for t in contrast.threats}
+    withdrawn = {(t.name, t.seen): t for contrast in contrasts for t in contrast.withdrawn}
+    if not threats and not withdrawn:
         return ["doubts: none of the known threats was seen"]
     lines = ["doubts"]
-    for threat in sorted(threats.values(), key=lambda t: not t.get("invalidates")):
-        fatal = " (makes the verdict invalid)" if threat.get("invalidates") else ""
-        lines += wrapped(f"- {threat.get('name')}{fatal}: {threat.get('seen')}", width, _INDENT)
-        lines += wrapped(f"  cause: {threat.get('cause')}", width, _INDENT)
-        lines += wrapped(f"  advice: {threat.get('advice')}", width, _INDENT)
-    for threat in went.values():
-        lines += wrapped(f"- withdrawn: {threat.get('name')}: {threat.get('seen')}", width, _INDENT)
-        lines += wrapped(f"  {threat.get('why')}", width, _INDENT)
+    for threat in sorted(threats.values(), key=lambda t: not t.invalidates):
+        fatal = " (makes the verdict invalid)" if threat.invalidates else ""
+        lines += wrapped(f"- {threat.name}{fatal}: {threat.seen}", width, _INDENT)
+        lines += wrapped(f"  cause: {threat.cause}", width, _INDENT)
+        lines += wrapped(f"  advice: {threat.advice}", width, _INDENT)
+    for threat in withdrawn.values():
+        lines += wrapped(f"- withdrawn: {threat.name}: {threat.seen}", width, _INDENT)
+        lines += wrapped(f"  {threat.why}", width, _INDENT)
     return lines
 
 
-def record_lines(verdict: Facts) -> list[str]:
-    """Paths and the command stay on one line each, however long: they are there to be copied."""
+def record_lines(verdict: Json) -> list[str]:
+    """Paths and the command stay on one line each, however long, to be copied."""
     record = verdict.get("record")
     seconds = finite(verdict.get("whole_seconds")) or finite(verdict.get("seconds"))
     study, seed = verdict.get("study"), verdict.get("seed")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.report.builds import default_lines, default_rows, loads_line, only_lines
+from steelyard.report.build_differences import default_lines, default_rows, loads_line, only_lines
 
 DEFAULTS: dict[str, Any] = {
     "rule": "aligned",

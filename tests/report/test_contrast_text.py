@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.report import tables, words
+from steelyard.report import tables
+from steelyard.report.contrast import Contrast, Details, Interval
+from steelyard.report.contrast_text import (
+    better_side,
+    digits_for,
+    interval_text,
+    method_text,
+    ordinal,
+    reading_text,
+    sentence_text,
+    shown_sentence,
+    truth_text,
+)
+from steelyard.report.plan import Plan, plan_rows
 
 FACTS = {
     "arm": "off",
@@ -18,8 +31,11 @@ FACTS = {
 
 
 def test_a_reading_carries_its_interval() -> None:
-    assert words.reading(FACTS) == "−3.06 % [−3.51, −2.60]"
-    assert words.sentence(FACTS) == "off is slower than on: −3.06 % [−3.51, −2.60] of throughput."
+    assert reading_text(Interval.read(FACTS)) == "−3.06 % [−3.51, −2.60]"
+    assert (
+        sentence_text(Contrast.read(FACTS))
+        == "off is slower than on: −3.06 % [−3.51, −2.60] of throughput."
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,42 +59,49 @@ def test_a_reading_carries_its_interval() -> None:
 def test_a_truth_that_is_known_is_said_with_whether_the_interval_holds_it(
     facts: dict[str, object], said: str
 ) -> None:
-    assert words.truth_words({**FACTS, **facts}) == said
+    assert truth_text(Contrast.read({**FACTS, **facts})) == said
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), float("inf")])
 def test_an_open_end_is_infinite_and_two_open_ends_are_no_interval(nothing: float | None) -> None:
     half_open = {**FACTS, "high_percent": nothing}
-    assert words.interval(half_open) == "[−3.51, +∞] %"
-    assert words.reading({**half_open, "low_percent": nothing}) == "−3.06 % no interval"
+    assert interval_text(Interval.read(half_open)) == "[−3.51, +∞] %"
+    assert (
+        reading_text(Interval.read({**half_open, "low_percent": nothing})) == "−3.06 % no interval"
+    )
 
 
 @pytest.mark.parametrize(
     ("width", "digits"), [(0.01, 3), (0.5, 2), (5.0, 2), (20.0, 1), (500.0, 0)]
 )
 def test_wide_intervals_show_fewer_decimals(width: float, digits: int) -> None:
-    assert words.digits_for({"low_percent": 0.0, "high_percent": width}) == digits
+    assert digits_for(Interval.read({"low_percent": 0.0, "high_percent": width})) == digits
 
 
 def test_for_a_latency_the_left_side_is_the_faster_one() -> None:
-    assert words.better_side({"higher_is_better": False}) == ("faster", "slower")
-    assert words.better_side(FACTS) == ("slower", "faster")
+    assert better_side(Contrast.read({"higher_is_better": False})) == (
+        "faster",
+        "slower",
+    )
+    assert better_side(Contrast.read(FACTS)) == ("slower", "faster")
 
 
 def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
     rows = dict(
-        tables.plan_rows(
-            {
-                "epochs": 12,
-                "epoch_ns": 6.5e9,
-                "look": 8,
-                "alpha": [0.01, 0.04],
-                "margin": 0.01,
-                "slice_ns": 5e7,
-                "slice_why": "smallest variance",
-                "seed": 7,
-                "attempt": 2,
-            }
+        plan_rows(
+            Plan.read(
+                {
+                    "epochs": 12,
+                    "epoch_ns": 6.5e9,
+                    "look": 8,
+                    "alpha": [0.01, 0.04],
+                    "margin": 0.01,
+                    "slice_ns": 5e7,
+                    "slice_why": "smallest variance",
+                    "seed": 7,
+                    "attempt": 2,
+                }
+            )
         )
     )
     assert rows["looks"] == "after epoch 8 at level 0.01, after epoch 12 at 0.04"
@@ -100,7 +123,9 @@ def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
     ],
 )
 def test_a_forecast_is_said_as_time(forecast: object, said: str) -> None:
-    assert tables.forecast_words(forecast) == said
+    assert (
+        tables.forecast_text(Contrast.read({"forecast_seconds": forecast}).forecast_seconds) == said
+    )
 
 
 def test_amounts_have_four_figures_and_a_unit() -> None:
@@ -111,15 +136,15 @@ def test_amounts_have_four_figures_and_a_unit() -> None:
 
 def test_the_method_is_told_with_the_bounds_that_were_taken() -> None:
     details = {"method": "balanced sign flips", "k": 18, "subsets": 924, "level": 0.96}
-    said = words.interval_words(details)
+    said = method_text(Details.read(details))
     assert "924 balanced subsets of epochs the 18th smallest and the 18th largest" in said
     assert "Its own level is 96 %" in said
-    assert "e-process" in words.interval_words({"method": "e-process", "level": 0.99})
-    assert "t interval" in words.interval_words({"method": "t", "k": 0})
+    assert "e-process" in method_text(Details.read({"method": "e-process", "level": 0.99}))
+    assert "t interval" in method_text(Details.read({"method": "t", "k": 0}))
 
 
 def test_ordinals_are_written_as_people_write_them() -> None:
-    assert [words.ordinal(n) for n in (1, 2, 3, 11, 22, 113)] == [
+    assert [ordinal(n) for n in (1, 2, 3, 11, 22, 113)] == [
         "1st",
         "2nd",
         "3rd",
@@ -130,4 +155,6 @@ def test_ordinals_are_written_as_people_write_them() -> None:
 
 
 def test_a_sentence_does_not_repeat_the_word_beside_it() -> None:
-    assert words.told({"verdict": "invalid"}, "invalid: a b") == "a b."
+    assert (
+        shown_sentence(Contrast.read({"verdict": "invalid", "sentence": "invalid: a b"})) == "a b."
+    )

@@ -1,4 +1,4 @@
-"""Draws a judgement as one SVG file that stands alone: the intervals, then every arm's rows."""
+"""Draws a judgement as one self-contained SVG file: the intervals, then every arm's rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from steelyard.analysis.two_samples.change_points import Segment
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.model.errors import RecordError
+from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.rows import HEIGHT, Level, draw_rows
-from steelyard.report.charts.strip import draw_strip
+from steelyard.report.contrast import Contrast
 
 WIDTH = 920
-STRIP_HEIGHT = 150
+INTERVAL_HEIGHT = 150
 MOST_ARMS = 6
 _MARGIN = 20
 _STYLE = """
@@ -47,26 +48,26 @@ def write_picture(judgement: Judgement, path: Path) -> None:
     try:
         path.write_text(picture_of(judgement), encoding="utf-8")
     except OSError as error:
-        said = error.strerror or str(error)
-        raise RecordError(f'could not write the picture "{path}": {said.lower()}') from None
+        reason = error.strerror or str(error)
+        raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
 
 
 def picture_of(judgement: Judgement) -> str:
     """The SVG text: an interval a contrast, then rows on one scale, at most six arms."""
     parts: list[tuple[Markup, float]] = []
     for number, contrast in enumerate(judgement.contrasts[: MOST_ARMS - 1], start=1):
-        facts = contrast.to_json()
-        if facts["estimate_percent"] is not None:
+        facts = Contrast.read(contrast.to_json())
+        if facts.interval.estimate_percent is not None:
             margin = 100 * contrast.terms.margin
-            strip = draw_strip(facts, margin, f"arm{number}", WIDTH)
+            drawn = draw_interval(facts, margin, f"arm{number}", WIDTH)
             title = Markup('<text x="14" y="14" class="strong">{}</text>').format(
                 f"{contrast.arm} against {contrast.control}: {contrast.verdict.kind.value}"
             )
-            parts.append((title + _at(strip, 18), STRIP_HEIGHT + 18))
+            parts.append((title + _at(drawn, 18), INTERVAL_HEIGHT + 18))
     parts += [(rows, HEIGHT + 10) for rows in _rows(judgement)]
     key = "rows in their order; open diamonds lie far out, lines are levels between steps"
     parts.append((Markup('<text x="62" y="10" class="quiet">{}</text>').format(key), 20))
-    return _standing_alone(parts, judgement)
+    return _document(parts, judgement)
 
 
 def _rows(judgement: Judgement) -> list[Markup]:
@@ -95,8 +96,8 @@ def _rows(judgement: Judgement) -> list[Markup]:
 
 
 def _segments(judgement: Judgement, arm: str) -> Sequence[Segment]:
-    """Where levels step, of all arms together where their rows belong together; none of which
-    nothing is said."""
+    """The segments between level steps, of all arms together where their rows are paired; none
+    where no step is reported."""
     view = judgement.view
     if view.common is not None and view.common_logs is not None:
         return view.common.segments if steps_of(view.common, view.common_logs) else ()
@@ -117,7 +118,7 @@ def _at(drawing: Markup, y: float) -> Markup:
     return Markup('<g transform="translate(0 {})">{}</g>').format(f"{y:g}", drawing)
 
 
-def _standing_alone(parts: list[tuple[Markup, float]], judgement: Judgement) -> str:
+def _document(parts: list[tuple[Markup, float]], judgement: Judgement) -> str:
     y, placed = float(_MARGIN), []
     for drawing, height in parts:
         placed.append(_at(drawing, y))

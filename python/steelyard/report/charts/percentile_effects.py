@@ -1,16 +1,16 @@
-"""The effect at each percentile of latency with its interval, one row a percentile."""
+"""Draws the effect at each percentile of latency with its interval, one row a percentile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from steelyard.model.units import NS_PER_US, format_duration, format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.words import finite, reading
+from steelyard.report.contrast import Interval, Json, finite
+from steelyard.report.contrast_text import reading_text, row_reading
 
 _ROW = 46
 _TOP = 20
@@ -22,8 +22,8 @@ def quantile_name(quantile: float) -> str:
     return f"p{quantile * 100:.6g}"
 
 
-def draw_effect(
-    rows: Sequence[Mapping[str, Any]], control: str, arm: str, arm_class: str, width: float
+def draw_percentile_effects(
+    rows: Sequence[Json], control: str, arm: str, arm_class: str, width: float
 ) -> Markup:
     """Rows hold `quantile`, `control_us`, `arm_us` and an estimate in percent with its ends."""
     values = [
@@ -35,7 +35,7 @@ def draw_effect(
     reach = min(max([abs(value) for value in values] or [1.0]) * 1.1, 400.0)
     x = Linear(-reach, reach, 16, width - 16)
     height = _TOP + _ROW * len(rows) + _FOOT
-    said = "; ".join(f"{quantile_name(r['quantile'])}: {reading(r)}" for r in rows)
+    said = "; ".join(f"{quantile_name(r['quantile'])}: {row_reading(r)}" for r in rows)
     drawing = Drawing(width, height, f"Latency of {arm} against {control} by percentile", said)
     bottom = height - _FOOT
     ticks = x.ticks(8 if width > 500 else 4)
@@ -51,16 +51,15 @@ def draw_effect(
     return drawing.svg()
 
 
-def _draw_row(
-    drawing: Drawing, row: Mapping[str, Any], x: Linear, top: float, arm_class: str
-) -> None:
+def _draw_row(drawing: Drawing, row: Json, x: Linear, top: float, arm_class: str) -> None:
     y = top + 31
+    interval = Interval.read(row)
     drawing.text(x.start, top + 15, _name(row), "halo")
-    drawing.text(x.end, top + 15, reading(row), "halo strong", "end")
-    middle = finite(row.get("estimate_percent"))
+    drawing.text(x.end, top + 15, reading_text(interval), "halo strong", "end")
+    middle = interval.estimate_percent
     if middle is None:
         return
-    low, high = finite(row.get("low_percent")), finite(row.get("high_percent"))
+    low, high = interval.low_percent, interval.high_percent
     left = x.start if low is None else x.clamped(low)
     right = x.end if high is None else x.clamped(high)
     drawing.line(left, y, right, y, f"interval thin {arm_class}")
@@ -70,7 +69,7 @@ def _draw_row(
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
 
 
-def _name(row: Mapping[str, Any]) -> str:
+def _name(row: Json) -> str:
     times = [finite(row.get(key)) for key in ("control_us", "arm_us")]
     shown = [format_duration(value * NS_PER_US) for value in times if value is not None]
     name = quantile_name(float(row["quantile"]))

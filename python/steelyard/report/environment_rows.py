@@ -1,14 +1,12 @@
-"""Tells where a weighing took place: machine, builds, settings and hashes, as rows of text."""
+"""Formats the environment of a weighing as rows: machine, builds, settings and hashes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from steelyard.model.units import format_bytes, format_duration
-from steelyard.report.words import finite
+from steelyard.report.contrast import Json, finite
 
-Facts = Mapping[str, Any]
 Rows = list[tuple[str, str]]
 
 _LONG = 24
@@ -16,7 +14,7 @@ _LONG = 24
 _BUILD_FIELDS = ("kind", "version", "builder", "configure", "cflags", "origin", "assertions")
 
 
-def machine_rows(environment: Facts) -> Rows:
+def machine_rows(environment: Json) -> Rows:
     """Machine, disk and tool; what has its own place on the page (arms, files) is left out."""
     rows: Rows = []
     for key, value in environment.items():
@@ -25,7 +23,7 @@ def machine_rows(environment: Facts) -> Rows:
     return rows
 
 
-def workload_rows(environment: Facts) -> Rows:
+def workload_rows(environment: Json) -> Rows:
     """What was driven; what is unset or zero is left out."""
     rows: Rows = []
     workload = environment.get("workload")
@@ -35,9 +33,9 @@ def workload_rows(environment: Facts) -> Rows:
     return rows
 
 
-def builds(environment: Facts) -> list[tuple[list[str], Rows]]:
+def builds(environment: Json) -> list[tuple[list[str], Rows]]:
     """Every distinct build with the arms that ran it; one entry: all arms ran the same."""
-    found: list[tuple[list[str], Facts]] = []
+    found: list[tuple[list[str], Json]] = []
     for arm, about in _arms(environment).items():
         build = about.get("build") or {}
         same = next((names for names, known in found if known == build), None)
@@ -48,7 +46,7 @@ def builds(environment: Facts) -> list[tuple[list[str], Rows]]:
     return [(names, _build_rows(build)) for names, build in found]
 
 
-def hash_rows(environment: Facts) -> Rows:
+def hash_rows(environment: Json) -> Rows:
     """SHA-256 of the files that took part."""
     files = environment.get("files")
     if not isinstance(files, Mapping):
@@ -56,21 +54,21 @@ def hash_rows(environment: Facts) -> Rows:
     return [(str(name), str(digest)) for name, digest in files.items()]
 
 
-def settings_compared(environment: Facts, verdict: Facts) -> int | None:
-    """How many settings were compared between the arms; None when the record does not tell."""
-    told = finite((verdict.get("differences") or {}).get("compared"))
-    if told is not None:
-        return int(told)
+def settings_compared(environment: Json, verdict: Json) -> int | None:
+    """How many settings were compared between the arms; None when the record does not hold it."""
+    compared = finite((verdict.get("differences") or {}).get("compared"))
+    if compared is not None:
+        return int(compared)
     counts = [len(about.get("settings") or {}) for about in _arms(environment).values()]
     return max(counts, default=0) or None
 
 
-def _arms(environment: Facts) -> Mapping[str, Facts]:
+def _arms(environment: Json) -> Mapping[str, Json]:
     arms = environment.get("arms")
     return arms if isinstance(arms, Mapping) else {}
 
 
-def _build_rows(build: Facts) -> Rows:
+def _build_rows(build: Json) -> Rows:
     rows: Rows = []
     for name in _BUILD_FIELDS:
         if build.get(name) not in (None, ""):

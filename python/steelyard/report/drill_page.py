@@ -1,4 +1,4 @@
-"""Writes what a drill saw as one page that opens without a network."""
+"""Writes the results of a drill as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import RecordError
-from steelyard.report.grid import Grid, consequence_grids, recovery_grid
+from steelyard.report.drill_grids import Grid, consequence_grids, recovery_grid
 
 Facts = Mapping[str, Any]
 Counts = dict[tuple[str, str], tuple[int, int]]

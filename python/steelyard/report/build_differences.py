@@ -1,17 +1,12 @@
-"""Says where the builds of the arms differ in their defaults, and how often data was loaded."""
+"""Lists where the builds of the arms differ in their defaults, and how often data was loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.report.words import finite
-
-Facts = Mapping[str, Any]
+from steelyard.report.contrast import Json, finite
 
 
-def default_rows(defaults: Facts | None) -> list[dict[str, str]]:
+def default_rows(defaults: Json | None) -> list[dict[str, str]]:
     """Each setting whose default differs: both defaults, and what it was weighed with."""
     alike = (defaults or {}).get("alike") or {}
     rows = []
@@ -25,7 +20,7 @@ def default_rows(defaults: Facts | None) -> list[dict[str, str]]:
     return rows
 
 
-def default_lines(verdict: Facts) -> list[str]:
+def default_lines(verdict: Json) -> list[str]:
     """The same in sentences, and what only one build knows; none where the builds are one."""
     defaults = verdict.get("defaults") or {}
     control = next((c.get("control") for c in verdict.get("contrasts") or []), "the control")
@@ -42,7 +37,7 @@ def default_lines(verdict: Facts) -> list[str]:
     return lines + only_lines(defaults, str(control))
 
 
-def only_lines(defaults: Facts | None, control: str) -> list[str]:
+def only_lines(defaults: Json | None, control: str) -> list[str]:
     """How many settings only one of two builds knows: those cannot be set alike."""
     known = defaults or {}
     lines = []
@@ -55,7 +50,7 @@ def only_lines(defaults: Facts | None, control: str) -> list[str]:
     return lines
 
 
-def loads_line(loads: Facts | None) -> str:
+def loads_line(loads: Json | None) -> str:
     """How often the data of each arm was loaded, and what that took; empty for a shared load."""
     arms = (loads or {}).get("arms") or {}
     if not arms or (loads or {}).get("shared", True):

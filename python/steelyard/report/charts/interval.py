@@ -1,16 +1,14 @@
-"""The beam: one interval on a balance whose middle is "no difference", with the margin marked."""
+"""Draws one interval on a scale around "no difference", with the margin marked."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from markupsafe import Markup
 
 from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
-from steelyard.report.words import better_side, finite, reading, sentence
+from steelyard.report.contrast import Contrast
+from steelyard.report.contrast_text import better_side, reading_text, sentence_text
 
 _HEIGHT = 132
 _WIDE_CHARACTER = 8.4
@@ -18,17 +16,15 @@ _WIDE_CHARACTER = 8.4
 _BEAM_Y = 84
 
 
-def draw_strip(
-    contrast: Mapping[str, Any], margin_percent: float, arm_class: str, width: float
+def draw_interval(
+    contrast: Contrast, margin_percent: float, arm_class: str, width: float
 ) -> Markup:
-    """The interval of one contrast on the beam; `arm_class` carries the arm's colour."""
-    low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
-    middle = finite(contrast.get("estimate_percent"))
-    true = finite(contrast.get("true_percent"))
+    """The interval of one contrast; `arm_class` carries the arm's colour."""
+    interval, true = contrast.interval, contrast.true.estimate_percent
+    low, middle, high = interval.low_percent, interval.estimate_percent, interval.high_percent
     reach = reach_of([low, high, middle, true], margin_percent)
     x = Linear(-reach, reach, 14, width - 14)
-    title = f"{contrast.get('arm')} against {contrast.get('control')}"
-    drawing = Drawing(width, _HEIGHT, title, sentence(contrast))
+    drawing = Drawing(width, _HEIGHT, contrast.pair, sentence_text(contrast))
     _draw_margin(drawing, x, margin_percent)
     _draw_scale(drawing, x, width)
     left, right = better_side(contrast)
@@ -36,7 +32,7 @@ def draw_strip(
     drawing.text(x(reach), 12, f"{right} ▸", "side", "end")
     if middle is not None:
         _draw_interval(drawing, x, (low, middle, high), arm_class)
-        _draw_label(drawing, x(middle), reading(contrast), width)
+        _draw_label(drawing, x(middle), reading_text(interval), width)
     if true is not None:
         _draw_truth(drawing, x(true))
     return drawing.svg()

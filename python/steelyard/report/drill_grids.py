@@ -1,4 +1,4 @@
-"""Sets what a drill saw of crashes and consequences as grids: the same in text and page."""
+"""Arranges a drill's crash and consequence results as grids, for text and page alike."""
 
 from __future__ import annotations
 
