@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
-from steelyard.cli.app import COMMANDS
+from steelyard.cli.commands import COMMANDS
 from steelyard.evaluation.epoch_threats import threats_of_epochs
 from steelyard.model.threat import Threat, ThreatKind, raise_threat, threat_named
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreign.reading import GOLDEN
-from steelyard.cli.views.judged import render_judgement
+from steelyard.cli.views.judgement_view import render_judgement
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import format_names, read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers

@@ -1,15 +1,16 @@
-"""Reads from a record what a page is drawn from, one slice at a time, whatever its size."""
+"""Reads from a record what its page shows, one slice at a time, whatever its size."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from steelyard.evaluation.host_threats import seen_in
 from steelyard.model.errors import RecordError
-from steelyard.record.epoch import EpochLine, EventLine
+from steelyard.record.epoch import EpochLine
 from steelyard.record.record import Record
 from steelyard.record.recorded import (
     epoch_lines,
@@ -20,6 +21,8 @@ from steelyard.record.recorded import (
     read_verdict,
 )
 from steelyard.record.slice import SliceLine
+from steelyard.report.contrast import Contrast, read_contrasts
+from steelyard.report.plan import Plan
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -44,11 +47,36 @@ class SliceDot:
 
 @dataclass(frozen=True)
 class Border:
-    """What the borders of an arm's slices in one epoch say beside their throughput."""
+    """Slices of an arm that were dropped in one epoch, and clients that were cancelled."""
 
     dropped: int = 0  # slices left out
     causes: tuple[str, ...] = ()  # for which they were
-    capped: int = 0  # clients that were not back in time
+    capped: int = 0  # clients that did not finish in time
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a page shows of an epoch beside its slices."""
+
+    number: int  # from 1, as people count
+    outcome: str
+    error: tuple[str, ...]
+    attempt: int
+    machine: tuple[tuple[str, str], ...]  # (threat, what was seen)
+
+    @classmethod
+    def of(cls, line: EpochLine, processors: Sequence[int]) -> Self:
+        """Of an epoch's line in the record; `processors`: those that a weighing may use."""
+        seen = tuple((kind.value, words) for kind, words in seen_in(line, processors))
+        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, seen)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was recorded in the course of an epoch."""
+
+    epoch: int  # from 1, as people count
+    text: str
 
 
 @dataclass(frozen=True)
@@ -57,34 +85,24 @@ class Source:
 
     directory: Path
     study: Json
-    plan: Json
+    plan: Plan
     environment: Json
     verdict: Json | None
-    epochs: list[EpochLine]
-    events: list[EventLine]
+    contrasts: tuple[Contrast, ...]
+    """Those of the verdict; none while there is no verdict."""
+    epochs: tuple[Epoch, ...]
+    events: tuple[Event, ...]
     dots: dict[str, list[SliceDot]]
     """Measured slices by arm, in the order of the plan's arms."""
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
     borders: dict[int, dict[str, Border]] = field(default_factory=dict)
-    """Epoch (from 1) → arm → what its borders say, where there is anything to say."""
+    """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
 
     @property
     def arms(self) -> list[str]:
         """Arm names, the control first: an arm's colour is its place in this list."""
-        control = str(self.plan.get("control", ""))
-        named = [str(arm) for arm in self.plan.get("arms", [])]
-        return sorted(named, key=lambda arm: arm != control)
-
-    @property
-    def contrasts(self) -> list[Json]:
-        """The verdict's contrasts, none while there is no verdict."""
-        return list(self.verdict.get("contrasts", [])) if self.verdict else []
-
-
-def shown_epoch(epoch: int) -> int:
-    """An epoch as people count: from 1, where the record counts from 0."""
-    return epoch + 1
+        return _control_first(self.plan)
 
 
 def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
@@ -98,24 +116,30 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
 def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     """Read a record; only plan.json must be there. Raises RecordError."""
     record = Record.open(directory)
-    plan, epochs = read_plan(record), epoch_lines(record)
-    arms = sorted(plan.arms, key=lambda arm: arm != plan.control)
+    kept, lines = read_plan(record), epoch_lines(record)
+    plan = Plan.read(kept.to_json())
     borders: dict[int, dict[str, Border]] = {}
-    measured = _kept(_measured(read_slices(record), epochs), borders)
-    dots, counts = _read_slices(measured, arms, count_latencies)
+    measured = _kept(_measured(read_slices(record), lines), borders)
+    dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     environment, verdict = read_environment(record), read_verdict(record)
+    shown = None if verdict is None else verdict.to_json()
     return Source(
         directory=directory,
         study=_read_study(directory / "study.toml"),
-        plan=plan.to_json(),
+        plan=plan,
         environment={} if environment is None else environment.to_json(),
-        verdict=None if verdict is None else verdict.to_json(),
-        epochs=epochs,
-        events=read_events(record),
+        verdict=shown,
+        contrasts=read_contrasts(shown["contrasts"] if shown else None),
+        epochs=tuple(Epoch.of(line, kept.processors) for line in lines),
+        events=tuple(Event(line.epoch + 1, line.event) for line in read_events(record)),
         dots=dots,
         latency_counts=counts,
         borders=borders,
     )
+
+
+def _control_first(plan: Plan) -> list[str]:
+    return sorted(plan.arms, key=lambda arm: arm != plan.control)
 
 
 def _read_study(file: Path) -> Json:
@@ -165,10 +189,10 @@ def _measured(slices: Iterable[SliceLine], epochs: Iterable[EpochLine]) -> Itera
 def _kept(
     measured: Iterable[SliceLine], borders: dict[int, dict[str, Border]]
 ) -> Iterator[SliceLine]:
-    """The slices that were not dropped; what dropped ones and borders say goes into `borders`."""
+    """The slices that were not dropped; dropped ones and cancelled clients are in `borders`."""
     for entry in measured:
         if entry.dropped or entry.capped:
-            arms = borders.setdefault(shown_epoch(entry.epoch), {})
+            arms = borders.setdefault(entry.epoch + 1, {})
             before = arms.get(entry.arm, Border())
             causes = [*before.causes, *([entry.dropped] if entry.dropped else [])]
             arms[entry.arm] = Border(
@@ -185,7 +209,7 @@ def _dot_of(entry: SliceLine) -> SliceDot:
     busy_ns = entry.busy_with_debt_ns
     done = entry.clients * entry.transactions
     return SliceDot(
-        epoch=shown_epoch(entry.epoch),
+        epoch=entry.epoch + 1,
         start_ns=entry.start_ns,
         end_ns=entry.end_ns,
         throughput=done * 1e9 / busy_ns if busy_ns else 0.0,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreign.reading import refusal
-from steelyard.cli.views.recorded import render_recorded
+from steelyard.cli.views.judgement_view import render_saved_verdict
 from steelyard.foreign.formats import saved_verdict_of
 from steelyard.foreign.source import source_of
 from steelyard.model.errors import NumbersError
@@ -56,13 +56,14 @@ def test_contrasts_and_threats_stand_as_the_record_has_them() -> None:
 
 
 def test_what_is_shown_is_the_records_own_sentence_interval_and_threats() -> None:
-    said = render_recorded(recorded(verdict(CONTRAST)), 100)
+    said = render_saved_verdict(recorded(verdict(CONTRAST)), 100)
     assert said.startswith("? INCONCLUSIVE\noff against on reads −3.0 % [unbounded, +4.2].\n")
     assert "◂──" in said  # the open end of the interval
     assert "- an arm crashed: off did not complete 1 of 12 epochs: 5 (crashed)" in said
     assert 'A weighing of the study "checksums", judged by the plan' in said
     assert all(
-        len(line) <= 60 for line in render_recorded(recorded(verdict(CONTRAST)), 60).split("\n")
+        len(line) <= 60
+        for line in render_saved_verdict(recorded(verdict(CONTRAST)), 60).split("\n")
     )
 
 
@@ -70,7 +71,7 @@ def test_an_older_record_has_its_sentence_beside_its_contrast() -> None:
     bare = {key: value for key, value in CONTRAST.items() if key != "sentence"}
     found = recorded(verdict(bare, sentence="off is what it is"))
     assert found.contrasts[0]["sentence"] == "off is what it is"
-    assert "off is what it is." in render_recorded(found, 80)
+    assert "off is what it is." in render_saved_verdict(found, 80)
 
 
 def test_what_is_no_verdict_is_left_to_the_other_formats() -> None:
@@ -119,7 +120,7 @@ def test_nothing_of_a_record_reaches_the_terminal_but_what_can_be_printed() -> N
     found = recorded(
         verdict({**CONTRAST, "sentence": "off \x1b[2J on", "low_percent": float("nan")})
     )
-    assert "\x1b" not in render_recorded(found, 80)
+    assert "\x1b" not in render_saved_verdict(found, 80)
     assert found.contrasts[0]["low_percent"] is None
 
 
@@ -132,4 +133,4 @@ def test_any_change_of_a_contrast_is_shown_or_refused(changes: dict[str, Any]) -
         found = recorded(verdict({**CONTRAST, **changes}))
     except NumbersError:
         return
-    assert render_recorded(found, 80)
+    assert render_saved_verdict(found, 80)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from integrity.conftest import drilled_cluster, quiet
 from own_cache import own_cache
 from steelyard._core import kernels
-from steelyard.cli.app import app
+from steelyard.cli.command_line import app
 from steelyard.cli.views.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
 from steelyard.integrity.drill import drill as drilling
@@ -37,7 +37,7 @@ from steelyard.integrity.drill.recovery import WAL_FAULTS, drill_recovery
 from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
 from steelyard.integrity.enabling import SHIPPED_KERNEL
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.report.drilled import write_page
+from steelyard.report.drill_page import write_page
 
 COPIES = 2
 

@@ -1,117 +1,170 @@
-"""The options of `steelyard drive`; those of pgbench's names mean what they mean there."""
+"""The options of one call of `steelyard drive`: checks them and makes the driver's plan."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from dataclasses import dataclass
+from typing import cast
 
-import typer
+from steelyard.cli.views.drive_summary import ProgressLines
+from steelyard.driver.plan import (
+    DriveArm,
+    DriveLog,
+    DrivePlan,
+    DriveScript,
+    QueryMode,
+    SliceRequest,
+    Variable,
+)
+from steelyard.driver.ramp import read_ramp
+from steelyard.driver.target import Target, read_target
+from steelyard.model.errors import UsageError
+from steelyard.model.units import NS_PER_MS, NS_PER_S
 
-from steelyard.cli.commands.drive_scripts import BUILTIN_NAMES
+MODES = ("simple", "extended", "prepared")
+PLACEMENTS = ("auto", "symmetric", "free")
+DEFAULT_SECONDS = 10.0
 
-TargetText = Annotated[
-    str,
-    typer.Argument(help="Connection string, URI, or name of a database; empty: the environment."),
-]
-Database = Annotated[
-    str | None, typer.Option("-d", "--dbname", help="The target, said by an option.")
-]
-Host = Annotated[
-    str | None, typer.Option("-h", "--host", help="Of the server, or its socket directory.")
-]
-Port = Annotated[str | None, typer.Option("-p", "--port", help="Of the server.")]
-User = Annotated[str | None, typer.Option("-U", "--username", help="As whom to connect.")]
-Files = Annotated[
-    list[str] | None,
-    typer.Option("-f", "--file", help="Script file, as PATH or PATH@WEIGHT; - is standard input."),
-]
-Builtins = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-b",
-        "--builtin",
-        help=f"{', '.join(BUILTIN_NAMES)}, or NAME@WEIGHT; list: which there are.",
-    ),
-]
-SelectOnly = Annotated[bool, typer.Option("-S", "--select-only", help="As -b select-only.")]
-SkipUpdates = Annotated[
-    bool, typer.Option("-N", "--skip-some-updates", help="As -b simple-update.")
-]
-Clients = Annotated[int, typer.Option("-c", "--client", min=1, help="Connections.")]
-Threads = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Driver threads.")]
-Seconds = Annotated[
-    float | None, typer.Option("-T", "--time", min=0.05, help="How long, in seconds; 10 without.")
-]
-Transactions = Annotated[
-    int | None, typer.Option("-t", "--transactions", min=1, help="Of each client, instead of -T.")
-]
-Mode = Annotated[str, typer.Option("-M", "--protocol", help="simple, extended or prepared.")]
-Definitions = Annotated[
-    list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
-]
-Scale = Annotated[
-    int | None,
-    typer.Option("-s", "--scale", min=1, help="Of pgbench's tables; read from them without."),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(
-        "-R", "--rate", help="Transactions that arrive in a second, by a Poisson process."
-    ),
-]
-Ramp = Annotated[
-    str | None,
-    typer.Option(
-        help="Rates one after the other, which share -T: FROM:TO, FROM:TO:STEPS, or RATE,RATE,…"
-    ),
-]
-LatencyLimit = Annotated[
-    float | None,
-    typer.Option(
-        "-L", "--latency-limit", help="Milliseconds: slower is counted, later is skipped."
-    ),
-]
-MaxTries = Annotated[
-    int,
-    typer.Option(
-        min=0, help="Of a transaction that fails to serialize or is in a deadlock; 0: no limit."
-    ),
-]
-Connect = Annotated[
-    bool, typer.Option("-C", "--connect", help="A new connection for each transaction.")
-]
-PerCommand = Annotated[bool, typer.Option("-r", "--report-per-command", help="Time each command.")]
-Progress = Annotated[
-    float | None, typer.Option("-P", "--progress", min=0.05, help="Seconds between progress lines.")
-]
-LogToFile = Annotated[
-    bool, typer.Option("-l", "--log", help="Write pgbench's log of transactions.")
-]
-LogPrefix = Annotated[str, typer.Option(help="Of the log's file names: PREFIX.PID.")]
-AggregateInterval = Annotated[
-    int | None, typer.Option(min=1, help="Seconds that a line of the log adds up.")
-]
-SamplingRate = Annotated[
-    float | None, typer.Option(min=0.0, max=1.0, help="Share of transactions in the log.")
-]
-ProgressTimestamp = Annotated[
-    bool, typer.Option("--progress-timestamp", help="Progress lines bear the Unix time.")
-]
-NoVacuum = Annotated[
-    bool, typer.Option("-n", "--no-vacuum", help="Always so: nothing is vacuumed before.")
-]
-ShowScript = Annotated[
-    str | None, typer.Option("--show-script", help="Show a built-in script, and exit.")
-]
-FailuresDetailed = Annotated[bool, typer.Option(help="Name the kinds of failures in the log.")]
-Placement = Annotated[
-    str,
-    typer.Option(
-        help="symmetric: each backend on the processor of its driver thread; free; or auto: "
-        "symmetric for scripts that only read, on a server of this machine, with a thread for "
-        "every processor."
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option("--seed", "--random-seed", min=0, help="Of all random keys.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+@dataclass(frozen=True)
+class DriveOptions:
+    """One call of the command. drive_parameters.py says what each option means."""
+
+    target: str
+    dbname: str | None
+    host: str | None
+    port: str | None
+    username: str | None
+    file: list[str] | None
+    builtin: list[str] | None
+    select_only: bool
+    skip_some_updates: bool
+    clients: int
+    threads: int
+    seconds: float | None
+    transactions: int | None
+    mode: str
+    define: list[str] | None
+    scale: int | None
+    rate: float | None
+    ramp: str | None
+    latency_limit: float | None
+    max_tries: int
+    connect: bool
+    report_per_command: bool
+    progress: float | None
+    log: bool
+    log_prefix: str
+    aggregate_interval: int | None
+    sampling_rate: float | None
+    failures_detailed: bool
+    progress_timestamp: bool
+    no_vacuum: bool
+    show_script: str | None
+    placement: str
+    seed: int | None
+    as_json: bool
+
+    @property
+    def builtins(self) -> list[str]:
+        """Built-in scripts, also those that have an option of their own."""
+        return [
+            *(self.builtin or []),
+            *(["select-only"] if self.select_only else []),
+            *(["simple-update"] if self.skip_some_updates else []),
+        ]
+
+    @property
+    def latency_limit_ns(self) -> int | None:
+        """The latency limit in the driver's unit."""
+        return None if self.latency_limit is None else round(self.latency_limit * NS_PER_MS)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The rates of a ramp; none without."""
+        return () if self.ramp is None else read_ramp(self.ramp)
+
+    def check(self) -> None:
+        """UsageError: options that contradict each other, or values that no driver takes."""
+        if self.mode not in MODES:
+            hint = f"Accepted: {', '.join(MODES)}."
+            raise UsageError(f'unrecognized protocol: "{self.mode}"', hint=hint)
+        if self.placement not in PLACEMENTS:
+            hint = f"Accepted: {', '.join(PLACEMENTS)}."
+            raise UsageError(f'unrecognized placement: "{self.placement}"', hint=hint)
+        if self.seconds is not None and self.transactions is not None:
+            raise UsageError("cannot drive for a time (-T) and by count (-t) at once")
+        for name, value in (("rate", self.rate), ("latency limit", self.latency_limit)):
+            if value is not None and not 0 < value < float("inf"):
+                raise UsageError(f"invalid {name}: {value}; accepted: more than 0")
+        if self.rates and (self.rate is not None or self.transactions is not None):
+            raise UsageError("cannot drive a ramp of rates at one rate (-R) or by count (-t)")
+        endless = self.max_tries == 0 and self.transactions is not None
+        if endless and self.latency_limit is None:
+            raise UsageError(
+                "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
+            )
+
+    def read_target(self) -> Target:
+        """The server that the options name. UsageError: two targets are given."""
+        if self.target and self.dbname:
+            raise UsageError(f'too many targets: "{self.dbname}" (-d) and "{self.target}"')
+        return read_target(
+            self.dbname or self.target, host=self.host, port=self.port, user=self.username
+        )
+
+    def plan(
+        self, arm: DriveArm, scripts: tuple[DriveScript, ...], variables: dict[str, Variable]
+    ) -> DrivePlan:
+        """The plan for the driver. UsageError: options of the log contradict each other."""
+        return DrivePlan(
+            arms=(arm,),
+            scripts=scripts,
+            threads=min(self.threads, self.clients),
+            seed=int.from_bytes(os.urandom(4), "big") if self.seed is None else self.seed,
+            mode=cast(QueryMode, self.mode),
+            variables=variables,
+            max_tries=self.max_tries,
+            latency_limit_ns=self.latency_limit_ns,
+            connect=self.connect,
+            timed=self.report_per_command,
+            log=self._log(),
+        )
+
+    def slices(self) -> list[SliceRequest]:
+        """The load: one slice, or one for each step of a ramp."""
+        steps: tuple[float | None, ...] = self.rates or (self.rate,)
+        length_ns = None
+        if self.transactions is None:
+            seconds = self.seconds or DEFAULT_SECONDS
+            length_ns = round(seconds * NS_PER_S / len(steps))
+        return [
+            SliceRequest(
+                arm=0,
+                length_ns=length_ns,
+                each=self.transactions,
+                rate=rate,
+                progress_ns=None if self.progress is None else round(self.progress * NS_PER_S),
+            )
+            for rate in steps
+        ]
+
+    def progress_lines(self) -> ProgressLines:
+        """Writes the progress lines."""
+        return ProgressLines(
+            self.progress or 1.0,
+            rate=self.rate is not None or self.ramp is not None,
+            limit=self.latency_limit is not None,
+            retries=self.max_tries != 1,
+            dated=self.progress_timestamp,
+        )
+
+    def _log(self) -> DriveLog | None:
+        if not self.log:
+            if self.aggregate_interval is not None or self.sampling_rate is not None:
+                raise UsageError("cannot aggregate or sample a log that is not written: add --log")
+            return None
+        if self.aggregate_interval is not None and self.sampling_rate is not None:
+            raise UsageError("cannot aggregate a sample: the totals would not be totals")
+        path = os.path.abspath(f"{self.log_prefix}.{os.getpid()}")
+        return DriveLog(path, self.aggregate_interval, self.sampling_rate, self.failures_detailed)

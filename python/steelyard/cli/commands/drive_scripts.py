@@ -1,4 +1,4 @@
-"""What `steelyard drive` drives: scripts with their weights, and the variables they read."""
+"""Reads the scripts of `steelyard drive`, their weights, and the variables of --define."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
+from steelyard.cli.commands.drive_parameters import BUILTIN_NAMES
 from steelyard.driver.plan import DriveScript
 from steelyard.model.errors import UsageError
 
-BUILTIN_NAMES = ("tpcb-like", "simple-update", "select-only")
 AUTOMATIC = {"client_id": "0", "random_seed": "0", "default_seed": "0"}
 _BUILTIN_ROWS = {"tpcb-like": 1, "simple-update": 1, "select-only": 1}
 
@@ -31,9 +31,9 @@ def read_scripts(
     """The scripts named on the command line, checked together. UsageError: one is wrong."""
     if not files and not builtins:
         builtins = ["tpcb-like"]
-    scripts = [_builtin(asked) for asked in builtins]
-    for asked in files:
-        path, weight = _weighted(asked)
+    scripts = [_builtin(name) for name in builtins]
+    for file in files:
+        path, weight = _weighted(file)
         scripts.append(DriveScript(path, _text(path), weight))
     try:
         texts = [(script.name, script.text) for script in scripts]
@@ -54,16 +54,16 @@ def only_reads(script: DriveScript, variables: dict[str, Any]) -> bool:
     return all(statement.lstrip().lower().startswith("select") for statement in sent)
 
 
-def _builtin(asked: str) -> DriveScript:
+def _builtin(text: str) -> DriveScript:
     """A built-in script; as with pgbench, the beginning of a name is enough."""
-    name, weight = _weighted(asked)
+    name, weight = _weighted(text)
     found = [known for known in BUILTIN_NAMES if name and known.startswith(name)]
-    text = _core.builtin_script(found[0]) if len(found) == 1 else None
-    if text is None:
+    script = _core.builtin_script(found[0]) if len(found) == 1 else None
+    if script is None:
         kind = "ambiguous" if found else "unrecognized"
         hint = f"There are {', '.join(BUILTIN_NAMES)}."
         raise UsageError(f'{kind} built-in script: "{name}"', hint=hint)
-    return DriveScript(found[0], text, weight, _BUILTIN_ROWS[found[0]])
+    return DriveScript(found[0], script, weight, _BUILTIN_ROWS[found[0]])
 
 
 def shown_script(name: str | None) -> str:
@@ -73,10 +73,10 @@ def shown_script(name: str | None) -> str:
     return _builtin(name).text
 
 
-def _weighted(asked: str) -> tuple[str, int]:
-    name, at, weight = asked.rpartition("@")
+def _weighted(text: str) -> tuple[str, int]:
+    name, at, weight = text.rpartition("@")
     if not at:
-        return asked, 1
+        return text, 1
     if not weight.isdecimal():
         raise UsageError(f'invalid weight of script "{name}": "{weight}"; accepted: whole numbers')
     return name, int(weight)

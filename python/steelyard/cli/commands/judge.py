@@ -29,7 +29,7 @@ Files = Annotated[
     ),
 ]
 Control = Annotated[
-    str | None, typer.Option(help="The arm to compare with; the first one without.")
+    str | None, typer.Option(help="The arm to compare with; default: the first one.")
 ]
 MetricName = Annotated[
     str | None, typer.Option(help="Which metric, or what the numbers are: tps, latency, ...")
@@ -39,7 +39,7 @@ Direction = Annotated[
     bool | None,
     typer.Option(
         "--higher-is-better/--lower-is-better",
-        help="Where neither metric nor unit tell.",
+        help="Needed where neither metric nor unit imply it.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Paired = Annotated[
     bool | None,
     typer.Option(
         "--paired/--unpaired",
-        help="Compare row by row, or not; found out without.",
+        help="Compare row by row, or not; default: detected.",
         show_default=False,
     ),
 ]
@@ -66,7 +66,7 @@ Form = Annotated[
         "--format",
         metavar="NAME",
         help="csv, json, hyperfine, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
-        "hammerdb; found by content without.",
+        "hammerdb; default: found by content.",
     ),
 ]
 Picture = Annotated[
@@ -119,15 +119,15 @@ def judge(
     sheets = _sheets(sources, form, column or [])
     judgement = judge_numbers(compare(sheets, asked), delta, paired)
     if picture is not None:
-        from steelyard.report.picture import write_picture
+        from steelyard.report.judgement_picture import write_picture
 
         write_picture(judgement, picture)
     facts = judgement.to_json()
     if as_json:
         typer.echo(json.dumps(facts))
         return
-    from steelyard.cli.commands.asking import terminal_width
-    from steelyard.cli.views.judged import render_judgement
+    from steelyard.cli.views.judgement_view import render_judgement
+    from steelyard.cli.views.text_layout import terminal_width
 
     sentences = [contrast.sentence() for contrast in judgement.contrasts]
     rows = {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms}
@@ -159,10 +159,10 @@ def _show_recorded(recorded: SavedVerdict, asked: bool, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(recorded.to_json()))
         return
-    from steelyard.cli.commands.asking import terminal_width
-    from steelyard.cli.views.recorded import render_recorded
+    from steelyard.cli.views.judgement_view import render_saved_verdict
+    from steelyard.cli.views.text_layout import terminal_width
 
-    typer.echo(render_recorded(recorded, terminal_width()))
+    typer.echo(render_saved_verdict(recorded, terminal_width()))
 
 
 def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:
