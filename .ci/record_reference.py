@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from pydantic.json_schema import models_json_schema
 
-from steelyard.record.environment_facts import Environment
+from steelyard.record.environment import Environment
 from steelyard.record.epoch import EndLine, EpochLine, EventLine
 from steelyard.record.frozen import Frozen
 from steelyard.record.inspection import Inspection

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.model.errors import RecordError
-from steelyard.record.environment_facts import MachineFacts
+from steelyard.record.environment import MachineFacts
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.ledger import Ledger, LedgerLine, LedgerMachine
 

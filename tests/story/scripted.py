@@ -15,7 +15,7 @@ from typing import Any
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.noop import NoopEngine, NoopInstance
-from steelyard.model.kind import Kind, Sample
+from steelyard.model.readings import Kind, Sample
 from steelyard.study.study import Study
 from steelyard.telemetry.arm_sources import ProcessTree, ServerCounters
 from steelyard.telemetry.host import HostSample

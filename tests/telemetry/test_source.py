@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from steelyard.cli.views.summary import render_verdict
+
 from steelyard.engines.engine import Instance
-from steelyard.model.kind import Kind, Sample
+from steelyard.model.readings import Kind, Sample
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
 from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source

@@ -25,7 +25,7 @@ from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.evaluation.achievements import query_rows
+from steelyard.evaluation.workload_rows import query_rows
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
 from steelyard.workloads.checking.checks import check

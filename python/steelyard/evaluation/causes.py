@@ -7,15 +7,15 @@ that holds jointly with those of all other causes. They explain a verdict; they 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
-from steelyard.analysis.decision.secondary import SecondaryContrast
+from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_contrasts
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.evaluation.epoch_contrasts import Read, compared, epoch_contrasts
+from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
 from steelyard.record.verdict import Cause, Pages
 
@@ -109,3 +109,30 @@ def page_cost(epochs: Sequence[EpochTotals], verifying: str, other: str) -> Page
 def complete(epochs: Sequence[EpochTotals]) -> list[EpochTotals]:
     """The epochs that both arms survived: the others have no cause to tell."""
     return [epoch for epoch in epochs if epoch.outcome == "complete"]
+
+
+Read = Callable[[EpochTotals, str], float]
+"""What an epoch tells of an arm; NaN where it does not tell."""
+
+
+def epoch_contrasts(
+    epochs: Sequence[EpochTotals], control: str, arm: str, reads: Mapping[str, Read]
+) -> tuple[SecondaryContrast, ...]:
+    """The contrasts of an arm with the control, of what every epoch tells, in the order given."""
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    for name, read in reads.items():
+        of_control = [read(epoch, control) for epoch in epochs]
+        of_arm = [read(epoch, arm) for epoch in epochs]
+        if epochs and all(map(math.isfinite, [*of_control, *of_arm])):
+            columns[name] = (of_control, of_arm)
+    return secondary_contrasts(columns)
+
+
+def compared(found: SecondaryContrast, control: str, arm: str) -> dict[str, str | float | None]:
+    """The keys of a row (record/verdict.py, Compared): what is compared is named by the caller."""
+    return {
+        "arm": arm,
+        "control": control,
+        **percent_ends(found.estimate),
+        "confidence": found.estimate.confidence,
+    }

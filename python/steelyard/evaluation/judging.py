@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
-from steelyard.evaluation.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.epoch_threats import threats_of_epochs
-from steelyard.evaluation.inspection_threats import inspection_threats
 from steelyard.evaluation.judge_arms import contrasts_of
-from steelyard.evaluation.run_threats import run_threats
-from steelyard.evaluation.work_done import work_threats
+from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
+from steelyard.evaluation.threats.epochs import threats_of_epochs
+from steelyard.evaluation.threats.inspection import inspection_threats
+from steelyard.evaluation.threats.run import run_threats
+from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.analysis.calibration.trust import Trust, trust
-from steelyard.evaluation.achievements import (
+from steelyard.evaluation.causes import cause_rows, complete, page_cost
+from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.judging import judge, withdrawn
+from steelyard.evaluation.truths import Weighed, truth_beside
+from steelyard.evaluation.workload_rows import (
+    latency_rows,
     probe_rows,
     query_rows,
     script_rows,
     statement_rows,
     work_rows,
 )
-from steelyard.evaluation.causes import cause_rows, complete, page_cost
-from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.judging import judge, withdrawn
-from steelyard.evaluation.latencies import latency_rows
-from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.model.errors import RecordError
 from steelyard.model.readings import EpochTotals
 from steelyard.record.contrast import ContrastLine

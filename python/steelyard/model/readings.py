@@ -125,3 +125,25 @@ class EpochTotals:
         if reading.measured:
             done = self.transactions_measured.get(arm) or self.arms[arm].transactions
         return reading.value / done if done else math.nan
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One number that a source gives."""
+
+    name: str
+    unit: str
+    per_transaction: bool = False
+    """Shown as a cause: over the transactions of its span."""
+    level: bool = False
+    """Not cumulative: the last value counts."""
+    parts: bool = False
+    """Of a border: also read for each part of the measured slices."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a source gave at one moment; a reason in place of values it could not give."""
+
+    values: Mapping[str, float]
+    missing: str = ""

@@ -20,7 +20,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from steelyard.model.errors import RecordError
-from steelyard.record.environment_facts import MachineFacts
+from steelyard.record.environment import MachineFacts
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.record.environment_facts import Environment
+from steelyard.record.environment import Environment
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
 from steelyard.record.inspection import Inspection
 from steelyard.record.plan import Plan

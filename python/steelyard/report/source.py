@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from steelyard.evaluation.host_threats import seen_in
+from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
 from steelyard.record.epoch import EpochLine
 from steelyard.record.record import Record

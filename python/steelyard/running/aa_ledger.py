@@ -16,7 +16,7 @@ import numpy as np
 from steelyard import __version__
 from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
 from steelyard.evaluation.contrast import Contrast
-from steelyard.record.environment_facts import MachineFacts
+from steelyard.record.environment import MachineFacts
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.ledger import (
     Ledger,

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from steelyard.engines.engine import Instance
-from steelyard.evaluation.achievements import work_per_minute
-from steelyard.evaluation.pool_warmth import PARTS
+from steelyard.evaluation.threats.pool_warmth import PARTS
+from steelyard.evaluation.workload_rows import work_per_minute
 from steelyard.model.errors import DriverError, EngineError, ServerError, SteelyardError
 from steelyard.model.readings import Reading
 from steelyard.record.epoch import ArmLine, Epoch, EpochLine, PartLine, ReadingLine

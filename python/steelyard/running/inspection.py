@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
 from steelyard.engines.engine import Identity, Instance, Tunable
-from steelyard.evaluation.inspection_threats import common_threats, own_threats
-from steelyard.record.environment_facts import Environment
+from steelyard.evaluation.threats.inspection import common_threats, own_threats
+from steelyard.record.environment import Environment
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.inspection import ArmInspection, DifferencesFound, Inspection
 from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment

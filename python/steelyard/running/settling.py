@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.inspection_threats import inspection_threats
 from steelyard.evaluation.judging import judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless
+from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import EndLine, Epoch, EventLine

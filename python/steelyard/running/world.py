@@ -31,7 +31,7 @@ from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.waits import WaitSampler
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.model.kind import Sample
+from steelyard.model.readings import Sample
 from steelyard.model.units import format_bytes
 from steelyard.running.laboratory import SaysStage
 from steelyard.study.study import Study

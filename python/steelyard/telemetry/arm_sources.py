@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from steelyard.engines.engine import Instance, Observable
-from steelyard.model.kind import Kind, Sample
+from steelyard.model.readings import Kind, Sample
 from steelyard.telemetry.source import Moment
 
 NS_PER_US = 1000

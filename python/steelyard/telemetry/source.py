@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from steelyard.engines.engine import Instance
-from steelyard.model.kind import Kind, Sample
-from steelyard.model.readings import Reading
+from steelyard.model.readings import Kind, Reading, Sample
 
 Moment = Literal["closed", "border"]
 RESET = "it went backwards: the statistics were reset or lost meanwhile"

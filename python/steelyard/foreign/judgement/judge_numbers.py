@@ -15,7 +15,7 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.two_samples.centres import centres_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.details import ends_or_none, percent_or_none
+from steelyard.evaluation.judge_epochs import ends_or_none, percent_or_none
 from steelyard.evaluation.rule import decide
 from steelyard.foreign.comparison import Comparison, total_of
 from steelyard.foreign.judgement.judgement import Finding, Judgement

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.model.errors import EngineError
-from steelyard.model.kind import Kind
+from steelyard.model.readings import Kind
 
 if TYPE_CHECKING:
     import psycopg

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.pool_warmth import part_reads, pool_not_warm
+from steelyard.evaluation.threats.pool_warmth import part_reads, pool_not_warm
 from steelyard.model.threat import Threat
 from steelyard.record.epoch import Epoch
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluation.made import MakeEpoch, make_plan
-from steelyard.evaluation.run_threats import run_threats
+from steelyard.evaluation.threats.run import run_threats
 from steelyard.study.study import Study
 
 

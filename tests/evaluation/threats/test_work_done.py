@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.work_done import work_threats
+from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.record.inspection import Inspection
 
 READS = Inspection(compared=0, statements=1, writes=False, arms={})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.inspection_threats import shown_statements
+from steelyard.evaluation.threats.inspection import shown_statements
 
 
 def test_few_statements_are_shown_whole() -> None:

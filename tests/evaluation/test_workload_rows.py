@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steelyard.cli.views.verdict_view import render_verdict
-from steelyard.evaluation.achievements import probe_rows, query_rows, work_per_minute, work_rows
+from steelyard.evaluation.workload_rows import probe_rows, query_rows, work_per_minute, work_rows
 from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
 from steelyard.record.slice import SliceLine
 from steelyard.report import tables

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.checkpoint_distance import as_weighed, by_settings, checkpoint_distance
+from steelyard.evaluation.threats.checkpoint_distance import (
+    as_weighed,
+    by_settings,
+    checkpoint_distance,
+)
 from steelyard.model.threat import Threat
 
 SETTINGS = {

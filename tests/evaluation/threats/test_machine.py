@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.evaluation.host_threats import seen_on
+from steelyard.evaluation.threats.machine import seen_on
 from steelyard.telemetry.host import HostSample, host_readings
 
 SECOND = 1_000_000_000

@@ -17,8 +17,8 @@ from steelyard.evaluation.causes import (
     cause_read,
     complete,
 )
-from steelyard.evaluation.host_threats import machine_threats
-from steelyard.evaluation.pool_warmth import pool_not_warm
+from steelyard.evaluation.threats.machine import machine_threats
+from steelyard.evaluation.threats.pool_warmth import pool_not_warm
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import NS_PER_US, format_percent, percent_of_log

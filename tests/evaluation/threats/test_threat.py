@@ -12,7 +12,7 @@ import pytest
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.cli.commands import COMMANDS
-from steelyard.evaluation.epoch_threats import threats_of_epochs
+from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.model.threat import Threat, ThreatKind, raise_threat, threat_named
 
 INVALIDATING = {
