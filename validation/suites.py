@@ -82,6 +82,11 @@ ROWS: tuple[Any, ...] = (
     *(number_threats._order, number_threats._movement),
 )
 """What judges rows from elsewhere."""
+TRACES: tuple[Any, ...] = (
+    *(traces.Trace, traces.read, traces._epoch, traces._slice, traces.arm_of, traces.traces),
+    traces.NS_PER_US,
+)
+"""What reads traces; what makes them of records shows in their digest."""
 WORLDS: tuple[ModuleType, ...] = (
     *(atlas, autoregression, bench, errors, lives, machine, restarts, slots, stalls, trends),
     *(variances, white, world),
@@ -122,11 +127,11 @@ SUITES = (
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
     Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
-    Suite("replay", replay.cases, (*JUDGING, simulation, replay, traces), replays=True),
+    Suite("replay", replay.cases, (*JUDGING, *TRACES, simulation, replay), replays=True),
     Suite(
         "comparison",
         comparison.cases,
-        (*JUDGING, *WORLDS, *RULES, comparison, traces),
+        (*JUDGING, *TRACES, *WORLDS, *RULES, comparison),
         replays=True,
     ),
 )
