@@ -1,4 +1,4 @@
-"""`steelyard calibrate`: weighs known weights and says what this machine can be trusted for."""
+"""`steelyard calibrate`: weighs known weights, and prints which differences can be detected."""
 
 from __future__ import annotations
 
