@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from steelyard.cli.command_line import app, load_command
-from steelyard.cli.commands.drive_parameters import ELSEWHERE
+from steelyard.cli.options.drive_parameters import ELSEWHERE
 from steelyard.engines.postgres.builds.find import find_postgres
 
 

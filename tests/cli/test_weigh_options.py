@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.cli.commands.weigh_options import repeating_command
+from steelyard.cli.options.weigh_options import repeating_command
 
 
 @pytest.mark.parametrize(

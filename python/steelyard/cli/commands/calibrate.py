@@ -1,4 +1,4 @@
-"""`steelyard calibrate`: weighs known weights and says what this machine can be trusted for."""
+"""`steelyard calibrate`: weighs known weights, and prints which differences can be detected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.commands import weigh_parameters as parameter
+from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.model.errors import UsageError
 
 STUDY = "calibrate"
@@ -39,7 +39,7 @@ def calibrate(
     ] = False,
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
-    from steelyard.cli.commands.weigh_options import changes_of, repeating_command, resumed_study
+    from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
     from steelyard.study.calibration import lay_out, parse_weight
     from steelyard.study.read import read_study
     from steelyard.workloads.reading.choice import completed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from steelyard.cli.commands import drive_parameters as parameter
+from steelyard.cli.options import drive_parameters as parameter
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +57,7 @@ def drive(
     docs/reference/connections.md, what a script may hold in docs/reference/scripts.md.
     """
     given = locals()  # every option by its name
-    from steelyard.cli.commands.drive_options import DriveOptions
     from steelyard.cli.commands.drive_run import run_drive
+    from steelyard.cli.options.drive_options import DriveOptions
 
     run_drive(DriveOptions(**given))

@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard import _core
-from steelyard.cli.commands.drive_options import DriveOptions
-from steelyard.cli.commands.drive_scripts import (
+from steelyard.cli.options.drive_options import DriveOptions
+from steelyard.cli.options.drive_scripts import (
     only_reads,
     read_definitions,
     read_scripts,

@@ -1,4 +1,4 @@
-"""`steelyard engines`: what is found to run and what the cache holds; adds, removes, clears."""
+"""`steelyard engines`: lists the engines found and the cache; adds, removes and clears."""
 
 from __future__ import annotations
 

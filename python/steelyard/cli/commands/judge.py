@@ -1,4 +1,4 @@
-"""`steelyard judge`: says what numbers that came from elsewhere support."""
+"""`steelyard judge`: judges measurements from other tools, and prints what they support."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ def judge(
         given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
         _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)
         return
-    asked = Options(
+    options = Options(
         control, metric, unit, higher_is_better, Order(order) if order else None, clients
     )
     sheets = _sheets(sources, form, column or [])
-    judgement = judge_numbers(compare(sheets, asked), delta, paired)
+    judgement = judge_numbers(compare(sheets, options), delta, paired)
     if picture is not None:
         from steelyard.report.judgement_picture import write_picture
 
@@ -148,9 +148,9 @@ def _margin(text: str) -> float:
     return margin
 
 
-def _show_recorded(recorded: SavedVerdict, asked: bool, as_json: bool) -> None:
-    """What the record says; UsageError where something else is asked of it."""
-    if asked:
+def _show_recorded(recorded: SavedVerdict, changed: bool, as_json: bool) -> None:
+    """Print the verdict of a record; UsageError where options would change it."""
+    if changed:
         raise UsageError(
             f'"{recorded.source}" is a verdict of Steelyard: it is shown, not judged again',
             detail="The plan of its weighing fixed metric, margin and looks beforehand.",

@@ -61,8 +61,8 @@ def _rejudge(directory: Path, as_json: bool) -> None:
     judged = rejudge(read_recorded(record))
     found = differences(recorded, judged)
     if as_json:
-        said = {"same": not found, "differences": [asdict(one) for one in found]}
-        typer.echo(json.dumps(said))
+        facts = {"same": not found, "differences": [asdict(one) for one in found]}
+        typer.echo(json.dumps(facts))
         return
     typer.echo(judged.sentence)
     if not found:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.cli.commands import weigh_parameters as parameter
+from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
-    from steelyard.cli.commands.weigh_options import build_changes, changes_of, repeating_command
+    from steelyard.cli.options.weigh_options import build_changes, changes_of, repeating_command
 
     changes = changes_of(overrides, budget, workload, file)
     changes += ["decision.first_verdict=true"] if first_verdict else []
@@ -78,7 +78,7 @@ def weigh(
 
 
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
-    from steelyard.cli.commands.weigh_options import resumed_study
+    from steelyard.cli.options.weigh_options import resumed_study
     from steelyard.study.read import read_study
     from steelyard.workloads.reading.choice import completed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.cli.commands.drive_parameters import BUILTIN_NAMES
+from steelyard.cli.options.drive_parameters import BUILTIN_NAMES
 from steelyard.driver.plan import DriveScript
 from steelyard.model.errors import UsageError
 

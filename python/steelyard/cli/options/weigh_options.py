@@ -32,7 +32,7 @@ def changes_of(
 
 
 def resumed_study(resume: Path, *, changed: bool) -> Study:
-    """The study of a record that is gone on with; UsageError where it is none, or is `changed`."""
+    """The study of the record to resume; UsageError where it is none, or options changed it."""
     if changed:
         raise UsageError(
             "cannot change the study of a resumed weighing",
@@ -75,7 +75,7 @@ def build_changes(
 ) -> list[str]:
     """The keys of the study that two directories stand for; none for another study.
 
-    UsageError: a directory is missing or another study was asked for, or the builds are of two
+    UsageError: a directory is missing or another study was named, or the builds are of two
     major versions; EngineError: no PostgreSQL that runs in one of them.
     """
     if study != BUILDS:
