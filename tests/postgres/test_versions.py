@@ -13,7 +13,7 @@ import pytest
 
 from engines.published import server
 from steelyard._core import read_control
-from steelyard.engines.postgres.builds.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_copy
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard.telemetry.host import HostSample
-from steelyard.telemetry.host_threats import doubts
+from steelyard.telemetry.host_threats import host_threats
 
 SECOND = 1_000_000_000
 QUIET = HostSample(
@@ -34,7 +34,7 @@ def later(**changes: object) -> HostSample:
 
 def test_a_quiet_machine_leaves_no_doubt() -> None:
     quiet = later(busy_ns={0: 90 * SECOND, 1: 90 * SECOND}, steal_ns=SECOND)
-    assert doubts(QUIET, quiet, processors=[0, 1]) == []
+    assert host_threats(QUIET, quiet, processors=[0, 1]) == []
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_a_quiet_machine_leaves_no_doubt() -> None:
     ],
 )
 def test_each_cause_raises_its_own_doubt(changes: dict[str, object], kind: str, seen: str) -> None:
-    (doubt,) = doubts(QUIET, later(**changes), processors=[0, 1])
+    (doubt,) = host_threats(QUIET, later(**changes), processors=[0, 1])
     assert doubt[0] == kind
     assert seen in doubt[1]
 
 
 def test_one_processor_is_a_doubt_of_its_own() -> None:
-    assert doubts(QUIET, later(), processors=[3]) == [
+    assert host_threats(QUIET, later(), processors=[3]) == [
         ("one processor", "driver and servers share processor 3")
     ]
 
 
 def test_less_room_than_what_is_still_to_be_written_is_nearly_full() -> None:
-    assert doubts(QUIET, later(), processors=[0, 1], disk_needed_bytes=150 << 30) != []
+    assert host_threats(QUIET, later(), processors=[0, 1], disk_needed_bytes=150 << 30) != []

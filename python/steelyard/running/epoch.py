@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.engines.engine import Instance, Observable, TreeUse
+from steelyard.engines.counters import CounterSample
+from steelyard.engines.engine import Instance, TreeUse
 from steelyard.evaluation.achievements import work_per_minute
 from steelyard.evaluation.pool_warmth import PARTS
 from steelyard.model.errors import DriverError, EngineError, ServerError
@@ -20,8 +21,9 @@ from steelyard.running.arm_loss import ArmLostError
 from steelyard.running.choices import Choices
 from steelyard.running.counted import counted_visits
 from steelyard.running.load import Visit, lay_out
+from steelyard.running.observation import counters_of, use_of
 from steelyard.running.setup import Setup
-from steelyard.running.suspend_detection import DROPPED, Sleeps
+from steelyard.running.suspend_detection import DROPPED, SuspendDetector
 from steelyard.study.plan import block_count
 
 Json = dict[str, Any]
@@ -63,10 +65,10 @@ class EpochRunner:
         head |= {"start_order": list(order), "outcome": "complete", "arms": {}}
         head["loads"] = self._setup.loads_of(epoch)
         lines: list[Json] = []
-        laboratory = self._setup.laboratory
-        host_before = laboratory.host()
+        host = self._setup.laboratory.host
+        host_before = host.sample()
         try:
-            with self._setup.standing(epoch, self._choices.upkeep) as standing:
+            with self._setup.started_arms(epoch, self._choices.upkeep) as standing:
                 try:
                     self._measure(epoch, attempt, slots, standing, lines, head)
                 except (EngineError, DriverError) as failure:
@@ -78,8 +80,7 @@ class EpochRunner:
                 head |= {"outcome": f"failed: {failure.primary}", "error": failure.lines()}
         if head["outcome"] != "complete":
             self._keep_logs(epoch)
-        doubts = laboratory.host_doubts(host_before, laboratory.host())
-        head["host"] = [list(doubt) for doubt in doubts]
+        head["host"] = [list(threat) for threat in host.threats(host_before, host.sample())]
         self._setup.record.append("telemetry.jsonl", head)
         return RanEpoch(epoch_totals(head, lines), head)
 
@@ -92,10 +93,9 @@ class EpochRunner:
         lines: list[Json],
         head: Json,
     ) -> None:
-        laboratory = self._setup.laboratory
-        study = self._setup.study
-        before = {arm: dict(laboratory.counters(i)) for arm, i in standing.items()}
-        done_before = {arm: laboratory.work_counts(i, study) for arm, i in standing.items()}
+        data = self._setup.data
+        before = {arm: counters_of(instance) for arm, instance in standing.items()}
+        done_before = {arm: data.work_counts(instance) for arm, instance in standing.items()}
         seed = self._design.script_seed(epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
         with self._setup.connect(standing, placement, seed, stalls) as load:
@@ -121,12 +121,11 @@ class EpochRunner:
                 head["arms"][arm]["parts"] = _reads(arm, borders, uses)
         for arm, instance in standing.items():
             own = [line for line in lines if line["arm"] == arm]
-            done = laboratory.work_counts(instance, study)
+            done = data.work_counts(instance)
             head["arms"][arm]["work_per_minute"] = work_per_minute(done_before[arm], done, own)
-            head["arms"][arm]["probes"] = laboratory.probes(instance, study)
+            head["arms"][arm]["probes"] = data.probes(instance)
         head["violations"] = {
-            arm: list(laboratory.violations(instance, study, self._setup.scripts))
-            for arm, instance in standing.items()
+            arm: list(data.violations(instance)) for arm, instance in standing.items()
         }
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
@@ -147,10 +146,10 @@ class EpochRunner:
     def _keep(
         self, answers: Iterable[Json], place: Json, slots: Mapping[str, int], lines: list[Json]
     ) -> None:
-        sleeps = Sleeps(self._setup.laboratory.suspended_ns)
+        detector = SuspendDetector(self._setup.laboratory.clock.suspended_ns)
         for answer in answers:
             line = {**place, "slot": slots[answer["arm"]], **answer}
-            if sleeps.spoilt():
+            if detector.affected():
                 line["dropped"] = DROPPED
             self._setup.record.append("slices.jsonl", line)
             lines.append(line)
@@ -159,19 +158,19 @@ class EpochRunner:
 
     def _keep_logs(self, epoch: int) -> None:
         """The servers' own words of an epoch that was lost, beside the record's other files."""
-        for slot, log in self._setup.laboratory.server_logs().items():
+        for slot, log in self._setup.laboratory.engines.server_logs().items():
             self._setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
 
     def _account(
         self,
         arm: str,
         instance: Instance,
-        before: Mapping[str, float],
+        before: CounterSample,
         start: Mapping[str, TreeUse],
         end: Mapping[str, TreeUse],
         lines: list[Json],
     ) -> Json:
-        after = self._setup.laboratory.counters(instance)
+        counted = counters_of(instance).since(before)
         own = [line for line in lines if line["arm"] == arm]
         return {
             "cpu_ns": end[arm].cpu_ns - start[arm].cpu_ns,
@@ -180,7 +179,8 @@ class EpochRunner:
             "driver_cpu_ns": sum(x["driver_cpu_ns"] for x in own if x["kind"] == "measured"),
             "transactions": sum(x["transactions"] for x in own if x["kind"] == "measured"),
             "all_transactions": sum(x["transactions"] for x in own),
-            "counters": {name: value - before.get(name, 0) for name, value in after.items()},
+            "counters": dict(counted.values),
+            **({"counters_missing": dict(counted.missing)} if counted.missing else {}),
         }
 
 
@@ -193,11 +193,7 @@ def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError)
 
 
 def _uses(standing: Mapping[str, Instance]) -> dict[str, TreeUse]:
-    none = TreeUse(cpu_ns=0, read_bytes=0, written_bytes=0)
-    return {
-        arm: instance.use() if isinstance(instance, Observable) else none
-        for arm, instance in standing.items()
-    }
+    return {arm: use_of(instance) for arm, instance in standing.items()}
 
 
 def _reads(

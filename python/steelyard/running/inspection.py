@@ -13,14 +13,14 @@ from steelyard.engines.differences import (
     Differences,
     builds_differ,
     compare,
+    plans_differ,
     told,
 )
-from steelyard.engines.engine import Instance, Tunable
-from steelyard.engines.postgres.sql.plans import plans_differ
 from steelyard.evaluation.work_done import Asked
 from steelyard.model.errors import RecordError
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.record.environment import machines_differ
+from steelyard.running.observation import plans_of, settings_of
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
 from steelyard.study.declared import declared_names
@@ -52,20 +52,21 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
     """Start every arm once and compare; WeighingError when they differ where not declared."""
     progress.stage("compare the arms")
     laboratory = setup.laboratory
-    with setup.standing(0, "restore") as standing:
-        template = setup.stand.arms[setup.study.control.name].templates[0]
-        seen = laboratory.environment(standing, setup.study, setup.scripts, template)
-        settings = {arm: _settings(instance) for arm, instance in standing.items()}
-        plans = {arm: laboratory.plans(i, setup.scripts) for arm, i in standing.items()}
+    with setup.started_arms(0, "restore") as standing:
+        prepared = setup.slots.arms[setup.study.control.name]
+        place = laboratory.host.environment(standing, setup.scripts, prepared.templates[0])
+        settings = {arm: settings_of(instance) for arm, instance in standing.items()}
+        plans = {arm: plans_of(instance, setup.scripts) for arm, instance in standing.items()}
         identities = {arm: instance.identity for arm, instance in standing.items()}
-    control = setup.study.control
+    seen = {**place, "workload": setup.study.workload.model_dump(mode="json")}
+    control, rules = setup.study.control, prepared.engine.setting_rules
     differences: dict[str, Differences] = {}
     own: dict[str, tuple[Threat, ...]] = {}
     names: dict[str, frozenset[str]] = {}
     for arm in setup.study.arms:
-        declared = declared_names(setup.study, control, arm) | setup.kinship.declared(arm.name)
+        declared = declared_names(setup.study, control, arm) | setup.builds.declared(arm.name)
         names[arm.name] = frozenset(declared)
-        found = compare(settings[control.name], settings[arm.name], declared)
+        found = compare(settings[control.name], settings[arm.name], declared, rules)
         found.refuse_undeclared(control.name, arm.name)
         differences[arm.name] = found
         builds = builds_differ(identities[control.name], identities[arm.name])
@@ -73,7 +74,7 @@ def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
         pair = f"{control.name} and {arm.name}"
         own[arm.name] = tuple(_unlike(pair, builds, changed))
     common = _machine_changed(setup, seen)
-    if laboratory.build_profile() != "release":
+    if laboratory.drivers.build_profile() != "release":
         common.append(raise_threat(ThreatKind.DEBUG_BUILD, "the load driver is a debug build"))
     for threat in (*common, *chain.from_iterable(own.values())):
         progress.threat(threat.to_json())
@@ -109,7 +110,3 @@ def _machine_changed(setup: Setup, seen: Mapping[str, Any]) -> list[Threat]:
         return []
     changes = machines_differ(earlier.get("machine", {}), seen.get("machine", {}))
     return [raise_threat(ThreatKind.MACHINE_CHANGED, "; ".join(changes))] if changes else []
-
-
-def _settings(instance: Instance) -> dict[str, str]:
-    return instance.settings() if isinstance(instance, Tunable) else {}

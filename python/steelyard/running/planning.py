@@ -42,7 +42,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
 
 def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
     study, design, workload = setup.study, setup.design, setup.study.workload
-    processors = list(setup.laboratory.processors())
+    processors = list(setup.laboratory.host.processors())
     return {
         "format": FORMAT,
         "weighing": secrets.token_hex(8),  # what the balance's ledger knows it by
@@ -72,7 +72,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
         "assignment": [list(row) for row in design.assignment],
         "start_orders": [list(row) for row in design.start_orders],
         "loads": _loads(setup),
-        "defaults": setup.kinship.to_json(),
+        "defaults": setup.builds.to_json(),
         "writes": any(script.writes for script in setup.scripts),
         "attempt": attempt_number(kept.record, study),
         "command": shlex.join(kept.question.command),
@@ -82,13 +82,13 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
 
 def _loads(setup: Setup) -> Json:
     """How the data of each arm was loaded, how often, and what that took when it was done."""
-    kinship, arms = setup.kinship, setup.stand.arms
+    builds, arms = setup.builds, setup.slots.arms
     loads = {}
-    for arm, loader in kinship.loaders.items():
+    for arm, loader in builds.loaders.items():
         made = [description(template) for template in arms[arm].templates]
         seconds = [one["seconds"] for one in made if "seconds" in one]
-        loads[arm] = {"by": loader, "count": kinship.loads, "seconds": round(sum(seconds), 1)}
-    return {"shared": kinship.shared, "arms": loads}
+        loads[arm] = {"by": loader, "count": builds.loads, "seconds": round(sum(seconds), 1)}
+    return {"shared": builds.shared, "arms": loads}
 
 
 def attempt_number(record: Record, study: Study) -> int:

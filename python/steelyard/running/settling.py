@@ -45,8 +45,8 @@ def settle(
 ) -> Outcome:
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
-    laboratory, runner = setup.laboratory, EpochRunner(setup, choices)
-    started_ns = laboratory.now_ns()
+    clock, runner = setup.laboratory.clock, EpochRunner(setup, choices)
+    started_ns = clock.now_ns()
     epochs = list(kept.epochs)
     arms = [arm.name for arm in setup.study.arms]
     # Those of the inspection were told before the pilot.
@@ -62,7 +62,7 @@ def settle(
             number = len(epochs)
             epochs.append(runner.run(number, kept.attempts.get(number, 0) + 1))
             contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
-            mean_ns = (laboratory.now_ns() - started_ns) / (len(epochs) - len(kept.epochs))
+            mean_ns = (clock.now_ns() - started_ns) / (len(epochs) - len(kept.epochs))
             left = (plan["epochs"] - len(epochs)) * mean_ns / NS_PER_S
             _show(contrasts, epochs, plan, left, threats_shown, progress)
             failure = _hopeless(epochs)
@@ -74,7 +74,7 @@ def settle(
         _note(setup, len(epochs), JUDGED)
     if interrupted or failure is not None:
         contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
-    ended_ns = laboratory.now_ns()
+    ended_ns = clock.now_ns()
     return Outcome(
         epochs=tuple(epochs),
         contrasts=tuple(contrasts),

@@ -1,22 +1,18 @@
-"""Says in plain facts why the machine may have spoilt a reading; the verdict makes threats of it.
+"""Finds what the machine did between two samples that threatens a reading.
 
-Each doubt is a kind, in the words of the closed list of threats, and what was seen.
+Each is a threat of the closed list and what was seen; evaluation adds cause and advice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import NS_PER_MS, format_bytes, format_duration
 from steelyard.telemetry.host import HostSample, HostUse
 
-Doubt = tuple[str, str]
-"""(kind, what was seen)."""
-
-STEAL_OR_THROTTLING = "steal or throttling"
-NEARLY_FULL = "memory or disk nearly full"
-MACHINE_CHANGED = "machine changed"
-ONE_PROCESSOR = "one processor"
+SeenThreat = tuple[ThreatKind, str]
+"""(threat, what was seen)."""
 
 STEAL_SHARE = 0.02
 THROTTLED_SHARE = 0.005
@@ -29,14 +25,14 @@ SUSPENDED_NS = 50 * NS_PER_MS
 MEMORY_PRESSURE_SHARE = 0.01
 
 
-def doubts(
+def host_threats(
     before: HostSample,
     after: HostSample,
     *,
     processors: Sequence[int],
     disk_needed_bytes: int = 0,
-) -> list[Doubt]:
-    """What two samples of the host and the processors in use leave to doubt.
+) -> list[SeenThreat]:
+    """The threats that two samples of the host and the processors in use show.
 
     `disk_needed_bytes`: what the weighing may still write; less room than that is nearly full.
     """
@@ -47,54 +43,60 @@ def doubts(
         *_changed(before, after, use),
     ]
     if len(processors) == 1:
-        found.append((ONE_PROCESSOR, f"driver and servers share processor {processors[0]}"))
+        found.append(
+            (ThreatKind.ONE_PROCESSOR, f"driver and servers share processor {processors[0]}")
+        )
     return found
 
 
-def _withheld_time(use: HostUse) -> list[Doubt]:
-    found = []
+def _withheld_time(use: HostUse) -> list[SeenThreat]:
+    found: list[SeenThreat] = []
     if use.steal_share > STEAL_SHARE:
         seen = f"{use.steal_share:.1%} of processor time was stolen by other guests"
-        found.append((STEAL_OR_THROTTLING, seen))
+        found.append((ThreatKind.STEAL, seen))
     if use.throttled_share > THROTTLED_SHARE:
         seen = (
             f"the control group was throttled for {format_duration(use.throttled_ns)} "
             f"of {format_duration(use.elapsed_ns)}"
         )
-        found.append((STEAL_OR_THROTTLING, seen))
+        found.append((ThreatKind.STEAL, seen))
     return found
 
 
-def _nearly_full(after: HostSample, use: HostUse, disk_needed_bytes: int) -> list[Doubt]:
-    found = []
+def _nearly_full(after: HostSample, use: HostUse, disk_needed_bytes: int) -> list[SeenThreat]:
+    found: list[SeenThreat] = []
     if after.memory_available_bytes < MEMORY_SHARE * after.memory_total_bytes:
         seen = f"{format_bytes(after.memory_available_bytes)} of memory available"
-        found.append((NEARLY_FULL, seen))
+        found.append((ThreatKind.NEARLY_FULL, seen))
     if use.swapped_bytes > SWAPPED_BYTES:
-        found.append((NEARLY_FULL, f"{format_bytes(use.swapped_bytes)} were swapped out"))
+        found.append(
+            (ThreatKind.NEARLY_FULL, f"{format_bytes(use.swapped_bytes)} were swapped out")
+        )
     stalled_ns = use.pressure_ns.get("memory full", 0)
     if stalled_ns > MEMORY_PRESSURE_SHARE * use.elapsed_ns > 0:
         seen = f"everything stood still for memory for {format_duration(stalled_ns)}"
-        found.append((NEARLY_FULL, seen))
+        found.append((ThreatKind.NEARLY_FULL, seen))
     if after.disk_free_bytes < max(disk_needed_bytes, DISK_SHARE * after.disk_total_bytes):
-        found.append((NEARLY_FULL, f"{format_bytes(after.disk_free_bytes)} of disk free"))
+        found.append(
+            (ThreatKind.NEARLY_FULL, f"{format_bytes(after.disk_free_bytes)} of disk free")
+        )
     return found
 
 
-def _changed(before: HostSample, after: HostSample, use: HostUse) -> list[Doubt]:
+def _changed(before: HostSample, after: HostSample, use: HostUse) -> list[SeenThreat]:
     if before.boot_id != after.boot_id:
-        return [(MACHINE_CHANGED, "the machine was started anew, or is another one")]
-    found = []
+        return [(ThreatKind.MACHINE_CHANGED, "the machine was started anew, or is another one")]
+    found: list[SeenThreat] = []
     if use.suspended_ns > SUSPENDED_NS:
         seen = f"the machine was suspended for {format_duration(use.suspended_ns)}"
-        found.append((MACHINE_CHANGED, seen))
+        found.append((ThreatKind.MACHINE_CHANGED, seen))
     if before.busy_ns.keys() != after.busy_ns.keys():
         seen = f"{len(before.busy_ns)} processors were online, then {len(after.busy_ns)}"
-        found.append((MACHINE_CHANGED, seen))
+        found.append((ThreatKind.MACHINE_CHANGED, seen))
     if before.memory_total_bytes != after.memory_total_bytes:
         seen = (
             f"memory was {format_bytes(before.memory_total_bytes)}, "
             f"then {format_bytes(after.memory_total_bytes)}"
         )
-        found.append((MACHINE_CHANGED, seen))
+        found.append((ThreatKind.MACHINE_CHANGED, seen))
     return found

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from steelyard.engines.engine import Identity
 from steelyard.model.errors import UsageError
+from steelyard.model.identity import Identity
 
 STUDY = "builds"
 _USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"

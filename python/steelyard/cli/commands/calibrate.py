@@ -81,7 +81,7 @@ def calibrate(
     command = repeating_command(sys.argv[1:], drawn)
     with World(account) as world, open_view(sys.stderr) as view:
         if resume is None:
-            cost, _ = which_cost(asked, world.scripts(asked))
+            cost, _ = which_cost(asked, world.data.open(asked).scripts)
             laid = lay_out(asked, shares, whole=cost == "whole")
             asked = laid.study
             for what, why in laid.left_out:

@@ -24,7 +24,7 @@ from steelyard.driver.answer import summarize
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan
 from steelyard.driver.ramp import summarize_ramp
-from steelyard.driver.target import Target, arm_of
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, EngineError
 
 _LOST_STATEMENTS = {"26000", "42P05"}
@@ -90,7 +90,7 @@ def answer(asked: Asked) -> None:
         return
     asked.check()
     target = asked.read_target()
-    arm = arm_of(target, asked.clients)
+    arm = DriveArm.at(target, "target", asked.clients)
     variables = read_definitions(asked.define or [])
     files = asked.file or []
     scripts = read_scripts(files, asked.builtins, {"scale": "1", **variables}, asked.mode)
@@ -139,7 +139,7 @@ def _say(line: str) -> None:
     sys.stderr.flush()
 
 
-def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str]:
+def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, str]:
     """A connected driver, and the placement that it really has."""
     from steelyard.driver.beside import allowed_processors, place_beside
 

@@ -20,7 +20,6 @@ from steelyard.engines.cache import (
     open_cache,
     tree_bytes,
 )
-from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.builds.added import (
     added_engines,
     lost_engines,
@@ -34,6 +33,7 @@ from steelyard.engines.postgres.builds.discover import Found, discovered
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
 _HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")

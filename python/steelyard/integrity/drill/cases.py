@@ -104,7 +104,7 @@ def _ask_everybody(
             matrix.add(fault, place, arm, check, Rate(found, len(hit)))
 
     if arm == "off":
-        ground.clone.set_checksums(False)
+        ground.clone.protect("none")
     count("scrub", checks.by_scrub(ground))
     count("catalogue", checks.by_scrub(ground, catalogue))
     if arm == "on":

@@ -130,7 +130,15 @@ def take_base_backup(
         return None
     shutil.rmtree(place, ignore_errors=True)
     ground.engine.account.make_directory(place)
-    command = [str(program), *cluster.address.options(), "-D", str(place), "-X", "fetch", "-N"]
+    command = [
+        str(program),
+        *cluster.address.client_flags(),
+        "-D",
+        str(place),
+        "-X",
+        "fetch",
+        "-N",
+    ]
     return run(ground.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import psycopg
 
-from steelyard.engines.engine import Address, Settings, Slot
+from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.programs import run
 from steelyard.integrity.drill.checks import take_base_backup, verify_backup
 from steelyard.integrity.drill.questions import statements
 from steelyard.integrity.drill.test_cluster import QUIET, Ground
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
 Row = tuple[str, ...]
@@ -49,7 +50,7 @@ class Reading:
         return SOUND if self.rows == truth else SILENT
 
 
-def read_rows(address: Address) -> Reading:
+def read_rows(address: Endpoint) -> Reading:
     """All rows of the first copy by a scan, and whether the server warned of something."""
     severities: list[str | None] = []
     try:
@@ -68,7 +69,7 @@ def compared(one: Reading, other: Reading) -> str:
     return SAME if one.rows is not None and one.rows == other.rows else DIFFER
 
 
-def update_row(address: Address, row_id: int) -> str:
+def update_row(address: Endpoint, row_id: int) -> str:
     """An update of one row, found by the index: it touches the page that holds the row."""
     severities: list[str | None] = []
     try:
@@ -154,7 +155,7 @@ def dump(ground: Ground, alive: Cluster, truth: list[Row]) -> str | None:
         file = place / "dump.sql"
         asked = ["-t", "drill_0", "-a", "-f", str(file), "postgres"]
         status, words = run(
-            ground.engine.account, [str(program), *alive.address.options(), *asked]
+            ground.engine.account, [str(program), *alive.address.client_flags(), *asked]
         )  # fmt: skip
         if status:
             return ERROR

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
 WAYS = {
@@ -78,7 +78,7 @@ class Answers:
         return bool((self.erred | self.hung | self.wrong(truth)) - {"insert"})
 
 
-def statements(address: Address, texts: Sequence[str]) -> list[tuple[Any, ...]]:
+def statements(address: Endpoint, texts: Sequence[str]) -> list[tuple[Any, ...]]:
     """Rows of the last statement, all of them as superuser. ServerError: one of them failed."""
     import psycopg
 
@@ -94,7 +94,7 @@ def statements(address: Address, texts: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def ask_all(
-    address: Address, copies: Iterable[int], sound: tuple[int, Answers] | None = None
+    address: Endpoint, copies: Iterable[int], sound: tuple[int, Answers] | None = None
 ) -> dict[int, Answers]:
     """The answers of every copy's questions, each question in a connection of its own.
 
@@ -111,7 +111,7 @@ def ask_all(
     return found
 
 
-def ask(address: Address, number: int) -> Answers:
+def ask(address: Endpoint, number: int) -> Answers:
     """The answers to one copy's questions. What it inserts is rolled back."""
     return Answers(
         {
@@ -121,7 +121,7 @@ def ask(address: Address, number: int) -> Answers:
     )
 
 
-def asked(address: Address, settings: str, question: str) -> Reply:
+def asked(address: Endpoint, settings: str, question: str) -> Reply:
     """The reply to a question. A server that died is waited for: it starts again by itself."""
     import psycopg
 

@@ -85,7 +85,7 @@ class Ground:
         require_ours(self.clone.directory)
         self.restore()
         if arm == "off":
-            self.clone.set_checksums(False)
+            self.clone.protect("none")
 
     @contextmanager
     def alive(self, settings: Settings | None = None) -> Iterator[Cluster]:
@@ -100,7 +100,7 @@ class Ground:
 
 def make_ground(engine: Postgres, slot: Slot, copies: int) -> Ground:
     """A new cluster with content in two states, the earlier of them remembered."""
-    template = engine.create(slot.path / "ground", checksums=True)
+    template = engine.create(slot.path / "ground", protection="checksums")
     (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
     template.start(slot, QUIET)
     for number in range(copies + 1):

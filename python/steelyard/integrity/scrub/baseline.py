@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import catalogue_origin
-from steelyard.engines.postgres.life.regular import require_regular
+from steelyard.engines.postgres.life.pidfile import require_regular
 from steelyard.integrity.scrub.cluster_state import ClusterState, Life, format_lsn
 from steelyard.integrity.scrub.wal import log_end, record_digest
 from steelyard.model.errors import UsageError

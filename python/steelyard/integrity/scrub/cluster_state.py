@@ -12,8 +12,7 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.postgres.life.control import CONTROL_FILE
-from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file
-from steelyard.engines.postgres.life.regular import read_regular
+from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file, read_regular
 from steelyard.integrity.scrub.wal import log_end, manifest_end, parse_lsn
 from steelyard.model.errors import UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from steelyard.engines.postgres.life.regular import read_regular
+from steelyard.engines.postgres.life.pidfile import read_regular
 from steelyard.integrity.scrub.wal import parse_lsn
 
 

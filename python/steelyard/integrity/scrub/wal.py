@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-from steelyard.engines.postgres.life.regular import require_regular
+from steelyard.engines.postgres.life.pidfile import require_regular
 
 _NAME = re.compile(r"[0-9A-F]{24}")
 _PAGE_BYTES = 8192

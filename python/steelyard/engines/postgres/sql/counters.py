@@ -1,8 +1,8 @@
-"""Reads what a server counted: WAL, blocks, transactions, checkpoints, failed page checks.
+"""Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks.
 
 The cumulative statistics lag: a backend flushes its own at most once a second and at its exit
 (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c). They are therefore read per epoch,
-after `wait_until_flushed`. Inside a slice only `wal_insert_lsn` is exact.
+after the load's connections have closed.
 Frozen background processes cannot flush: thaw them before reading.
 """
 
@@ -10,66 +10,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from steelyard.engines.counters import CounterSample
 from steelyard.engines.postgres.sql.queries import query
+from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
 
-if TYPE_CHECKING:
-    import psycopg
-
 POLL_SECONDS = 0.005
-CONNECT_SECONDS = 10
+
+UNITS = {
+    "wal_bytes": "bytes",
+    "temp_bytes": "bytes",
+    "blocks_hit": "blocks",
+    "blocks_read": "blocks",
+    "blocks_written": "blocks",
+    "blocks_extended": "blocks",
+}
+"""Every other counter is a plain count.
+
+`blocks_read` are relation blocks asked of the kernel by any process. With checksums on each of them
+was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on. `blocks_written`
+are those of backends, background writer and checkpointer. `rows_changed` counts rows inserted,
+updated and deleted, also by what was rolled back. Autovacuums and autoanalyzes are those of the
+database that was read from.
+"""
 
 
-@dataclass(frozen=True)
-class Counters:
-    """Cumulative counts of a whole cluster; a difference of two belongs to the time between.
-
-    `blocks_read` are relation blocks asked of the kernel by any process. With checksums on each
-    of them was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on.
-    Autovacuums and autoanalyzes are those of the database that was read from.
-    """
-
-    wal_bytes: int = 0
-    wal_records: int = 0
-    wal_fpi: int = 0  # full-page images
-    blocks_hit: int = 0
-    blocks_read: int = 0
-    blocks_written: int = 0  # by backends, background writer and checkpointer
-    blocks_extended: int = 0
-    xact_commit: int = 0
-    xact_rollback: int = 0
-    rows_changed: int = 0  # inserted, updated and deleted, also by what was rolled back
-    deadlocks: int = 0
-    temp_bytes: int = 0
-    checksum_failures: int = 0
-    checkpoints_timed: int = 0
-    checkpoints_requested: int = 0
-    autovacuum_count: int = 0
-    autoanalyze_count: int = 0
-
-    def __sub__(self, earlier: Counters) -> Counters:
-        return Counters(**{f.name: getattr(self, f.name) - getattr(earlier, f.name) for f in _ALL})
-
-    def __add__(self, other: Counters) -> Counters:
-        return Counters(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in _ALL})
-
-    def as_dict(self) -> dict[str, int]:
-        """The counts by name, as a record keeps them."""
-        return asdict(self)
-
-    @property
-    def went_backwards(self) -> bool:
-        """Of a difference: the statistics were reset or lost in between (a crash does that)."""
-        return any(getattr(self, field.name) < 0 for field in _ALL)
+def sample_counters(
+    conninfo: str, version_number: int, *, limit_seconds: float = 10.0
+) -> CounterSample:
+    """The counters once all client backends have flushed theirs and gone, or the limit is over."""
+    flushed = wait_until_flushed(conninfo, version_number, limit_seconds=limit_seconds)
+    return read_counters(conninfo, version_number, flushed=flushed)
 
 
-_ALL = fields(Counters)
-
-
-def read_counters(conninfo: str, version_number: int) -> Counters:
+def read_counters(conninfo: str, version_number: int, *, flushed: bool = True) -> CounterSample:
     """What the server at `conninfo` counted so far; EngineError when it cannot be asked."""
     from psycopg.rows import dict_row
 
@@ -78,7 +54,8 @@ def read_counters(conninfo: str, version_number: int) -> Counters:
         row: dict[str, Any] | None = cursor.execute(statement.encode()).fetchone()
     if row is None:
         raise EngineError("could not read the server's counters: it returned no row")
-    return Counters(**{name: int(value or 0) for name, value in row.items()})
+    resets = tuple(row.pop("resets"))
+    return CounterSample({n: int(v or 0) for n, v in row.items()}, UNITS, flushed, resets)
 
 
 def wait_until_flushed(
@@ -103,32 +80,3 @@ def wait_until_flushed(
             if time.monotonic() >= limit:
                 return False
             time.sleep(POLL_SECONDS)
-
-
-def wal_insert_lsn(connection: psycopg.Connection[Any]) -> int:
-    """The WAL insert position in bytes since 0/0: one prepared statement, some 50 µs."""
-    statement = query("wal_insert_lsn", connection.info.server_version).encode()
-    row = connection.execute(statement, prepare=True).fetchone()
-    assert row is not None, "a select without a from clause returns one row"
-    return int(row[0])
-
-
-def connect(conninfo: str) -> psycopg.Connection[Any]:
-    """A control connection in autocommit. A time limit that an arm sets for its statements is not
-    meant for those that watch it: a checkpoint that was given up would be no debt."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        own = conninfo_to_dict(conninfo).get("options") or ""
-        return psycopg.connect(
-            conninfo,
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            application_name="steelyard telemetry",
-            options=f"{own} -c statement_timeout=0".strip(),
-        )
-    except psycopg.OperationalError as failure:
-        raise EngineError(
-            "could not connect to the server to read its counters", detail=str(failure).strip()
-        ) from failure
