@@ -7,11 +7,12 @@ import os
 import pytest
 
 from driver.served import Server
-from steelyard.driver.beside import allowed_processors, beside, place_beside
+from steelyard.driver.beside import beside, place_beside
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
+from steelyard.telemetry.processors import allowed_processors
 
 
 def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:
@@ -25,7 +26,7 @@ def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:
 def test_every_backend_of_a_local_server_is_pinned(server: Server) -> None:
     address = server.address
     target = Endpoint(address.host, address.port, address.user, address.database)
-    processors = allowed_processors()
+    processors = tuple(allowed_processors())
     script = DriveScript("one", "SELECT 1;")
     plan = DrivePlan((server.arm(clients=4),), (script,), threads=2, processors=processors)
     with Driver.start(plan) as driver:

@@ -20,11 +20,6 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 
 
-def allowed_processors() -> tuple[int, ...]:
-    """The processors that this process may use."""
-    return tuple(sorted(os.sched_getaffinity(0)))
-
-
 def beside(
     backends: Sequence[int], threads: int, processors: Sequence[int]
 ) -> dict[int, list[int]]:

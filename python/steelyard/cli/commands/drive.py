@@ -141,9 +141,10 @@ def _say(line: str) -> None:
 
 def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, str]:
     """A connected driver, and the placement that it really has."""
-    from steelyard.driver.beside import allowed_processors, place_beside
+    from steelyard.driver.beside import place_beside
+    from steelyard.telemetry.processors import allowed_processors
 
-    processors = allowed_processors()
+    processors = tuple(allowed_processors())
     symmetric = placement == "symmetric" or (
         placement == "auto"
         and target.host.startswith("/")
