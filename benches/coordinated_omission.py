@@ -33,7 +33,7 @@ from steelyard import _core
 from steelyard.driver.answer import summarize
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 
 STALL_S = 0.2
 PERIOD_S = 2.0
@@ -79,7 +79,7 @@ def show(name: str, summary: dict[str, Any]) -> float:
     return latency["p99"]
 
 
-def plan_of(address: Address) -> DrivePlan:
+def plan_of(address: Endpoint) -> DrivePlan:
     """One client, select-only, prepared."""
     text = _core.builtin_script("select-only")
     assert text is not None

@@ -24,8 +24,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.engine import Address, Slot
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.model.endpoint import Endpoint
 
 MOST_CPU = 0.6
 LEAST_THROUGHPUT = 1.0
@@ -47,18 +48,18 @@ class Round:
 
 
 @contextmanager
-def server(scale: int, settings: dict[str, str] = SETTINGS) -> Iterator[tuple[Address, Path]]:
+def server(scale: int, settings: dict[str, str] = SETTINGS) -> Iterator[tuple[Endpoint, Path]]:
     """A PostgreSQL 18 filled by `pgbench -i`, and where its programs are."""
-    engine = find_engine("postgres", "18")
+    engine = find_postgres("18")
     bindir = Path(engine.identity.bindir)
     with tempfile.TemporaryDirectory(prefix="sybench") as home:
         place = Path(home)
         place.chmod(0o711)
-        instance = engine.create(place / "data", checksums=True)
+        instance = engine.create(place / "data", protection="checksums")
         instance.start(Slot(0, place, place / "socket", 54321), settings)
         try:
             address = instance.address
-            fill = ["-i", "-q", "-s", str(scale), *address.options(), "postgres"]
+            fill = ["-i", "-q", "-s", str(scale), *address.client_flags(), "postgres"]
             subprocess.run([bindir / "pgbench", *fill], check=True, capture_output=True)
             yield address, bindir
         finally:
@@ -80,11 +81,18 @@ def spend(command: list[str | Path]) -> tuple[str, float, float]:
 
 
 def pgbench(
-    address: Address, bindir: Path, clients: int, seconds: int, script: tuple[str, ...] = ("-S",)
+    address: Endpoint, bindir: Path, clients: int, seconds: int, script: tuple[str, ...] = ("-S",)
 ) -> Round:
     """pgbench's measure of a script, which is named by its options."""
     load = ["-n", "-M", "prepared", "-c", str(clients), "-j", str(THREADS), *script]
-    command = [bindir / "pgbench", *load, "-T", str(seconds), *address.options(), "postgres"]
+    command = [
+        bindir / "pgbench",
+        *load,
+        "-T",
+        str(seconds),
+        *address.client_flags(),
+        "postgres",
+    ]
     output, cpu_s, kernel_s = spend(command)
     transactions = re.search(r"actually processed: (\d+)", output)
     throughput = re.search(r"tps = ([0-9.]+)", output)
@@ -95,7 +103,7 @@ def pgbench(
 
 
 def steelyard(
-    address: Address, clients: int, seconds: int, script: tuple[str, ...] = ("-S",)
+    address: Endpoint, clients: int, seconds: int, script: tuple[str, ...] = ("-S",)
 ) -> Round:
     """Our measure of the same."""
     target = f"host={address.host} port={address.port} user={address.user} dbname=postgres"
@@ -109,7 +117,7 @@ def steelyard(
     return Round(summary["throughput"], cpu_s * 1e6 / done, kernel_s * 1e6 / done)
 
 
-def bare(program: Path, address: Address, clients: int, seconds: int, scale: int) -> Round:
+def bare(program: Path, address: Endpoint, clients: int, seconds: int, scale: int) -> Round:
     path = f"{address.host}/.s.PGSQL.{address.port}"
     output, cpu_s, kernel_s = spend(
         [program, path, str(clients), str(seconds), str(100_000 * scale)]

@@ -88,7 +88,7 @@ def measure_pgbench(version: str, scale: int) -> float:
     with open_run(open_cache(), engine.account) as place:
         for number in range(2):
             slot = Slot(number, place.directory / f"slot{number}", place.sockets, 5432 + number)
-            cluster = engine.create(slot.path / "data", checksums=True)
+            cluster = engine.create(slot.path / "data", protection="checksums")
             cluster.start(slot, {})
             target = [f"--host={slot.socket_directory}", f"--port={slot.port}"]
             command = [f"{engine.identity.bindir}/pgbench", "-i", "-q", f"--scale={scale}"]

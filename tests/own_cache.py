@@ -16,7 +16,7 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Instance, Settings, Slot
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import Run, open_run
 
 
@@ -60,7 +60,7 @@ def own_server(
 ) -> Iterator[Instance]:
     """A running server with checksums in an open directory; `files` replace some of its own."""
     with open_directory() as home:
-        instance = find_engine("postgres", version).create(home / "data", checksums=True)
+        instance = find_postgres(version).create(home / "data", protection="checksums")
         for name, text in (files or {}).items():
             (home / "data" / name).write_text(text)
         try:

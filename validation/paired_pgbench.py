@@ -23,8 +23,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.engine import Address, Slot
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.model.endpoint import Endpoint
 from validation.results import FOLDER, Results
 from validation.weighed import machine_of, weighed
 
@@ -37,24 +38,26 @@ PORT = 54321
 
 
 @contextmanager
-def server(place: Path, bindir: Path, slot: int, scale: int) -> Iterator[Address]:
+def server(place: Path, bindir: Path, slot: int, scale: int) -> Iterator[Endpoint]:
     """A running server with the tables of pgbench; checksums on in slot 0, off in slot 1."""
-    instance = find_engine("postgres", "18").create(place / "data", checksums=slot == 0)
+    instance = find_postgres("18").create(
+        place / "data", protection="none" if slot else "checksums"
+    )
     instance.start(Slot(slot, place, place / "socket", PORT + slot), SETTINGS)
     try:
         fill: list[str | Path] = [bindir / "pgbench", "-i", "-q", "-s", str(scale)]
-        fill += [*instance.address.options(), "postgres"]
+        fill += [*instance.address.client_flags(), "postgres"]
         subprocess.run(fill, check=True, capture_output=True)
         yield instance.address
     finally:
         instance.stop()
 
 
-def throughput(bindir: Path, address: Address, seconds: int) -> float:
+def throughput(bindir: Path, address: Endpoint, seconds: int) -> float:
     """Transactions per second of one pgbench process."""
     command: list[str | Path] = [bindir / "pgbench", "-S", "-n", "-M", "prepared"]
     command += ["-c", str(CLIENTS), "-j", str(THREADS), "-T", str(seconds)]
-    command += [*address.options(), "postgres"]
+    command += [*address.client_flags(), "postgres"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return throughput_of(done.stdout)
 
@@ -91,7 +94,7 @@ def measure(pairs: int, seconds: int, scale: int, budget: str, seed: int) -> Non
     found = weighing(budget, scale, seed)
     RESULTS.add(f"{session}/weighing", {"kind": "weighing", **asked, "load_before": load, **found})
     print(f"weighing: {found['low_percent']} … {found['high_percent']} %", flush=True)
-    bindir = Path(find_engine("postgres", "18").identity.bindir)
+    bindir = Path(find_postgres("18").identity.bindir)
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sypaired")))
         home.chmod(0o711)

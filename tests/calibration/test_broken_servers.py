@@ -17,7 +17,7 @@ import pytest
 
 from calibration.meddling import aftermath, slow_second_start, throttled_slot
 from postgres.underway import QUICK, Underway
-from steelyard.engines.postgres.builds.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_copy
 
 pytestmark = pytest.mark.postgres
 

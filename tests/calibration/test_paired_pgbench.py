@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.postgres.builds.find import find_postgres
 from validation import paired_pgbench
 from validation.paired_pgbench import server, throughput, throughput_of
 from validation.results import Results
@@ -26,7 +26,7 @@ def test_two_servers_differ_in_checksums_and_answer_pgbench(tmp_path_factory: ob
 
     import psycopg
 
-    bindir = Path(find_engine("postgres", "18").identity.bindir)
+    bindir = Path(find_postgres("18").identity.bindir)
     shown = []
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sypaired")))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.options.weigh_options import build_changes
-from steelyard.engines.postgres.builds.bundle import bundled_builds
+from steelyard.engines.postgres.builds.build import bundled_builds
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.study.read import read_study
 

@@ -17,7 +17,7 @@ from own_cache import own_cache
 from steelyard.cli.commands.engines import register
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, open_cache
-from steelyard.engines.postgres.builds.bundle import bundled_builds
+from steelyard.engines.postgres.builds.build import bundled_builds
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 

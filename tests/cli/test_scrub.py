@@ -20,7 +20,7 @@ def pgdata() -> Iterator[Path]:
     from steelyard.engines.postgres.builds.find import find_postgres
 
     with open_directory() as home:
-        yield find_postgres("18").create(home / "data", checksums=True).directory
+        yield find_postgres("18").create(home / "data", protection="checksums").directory
 
 
 def _damage(pgdata: Path) -> Path:

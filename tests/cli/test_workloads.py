@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 from own_cache import own_cache
 from steelyard.cli.command_line import app
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Address, Slot
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import open_run
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.workloads.loading import room
 from steelyard.workloads.loading.database import connected
@@ -79,12 +80,12 @@ def test_a_scale_that_does_not_fit_is_refused_with_one_that_would(
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Address]:
+def server() -> Iterator[Endpoint]:
     """A server of somebody else, so to speak."""
     with own_cache():
         engine = find_postgres("18")
         with open_run(open_cache(), engine.account) as run:
-            cluster = engine.create(run.directory / "data", checksums=True)
+            cluster = engine.create(run.directory / "data", protection="checksums")
             cluster.start(Slot(0, run.directory / "slot0", run.sockets, 5432), {"fsync": "off"})
             try:
                 yield cluster.address
@@ -93,7 +94,7 @@ def server() -> Iterator[Address]:
 
 
 @pytest.mark.postgres
-def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server: Address) -> None:
+def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server: Endpoint) -> None:
     target = server.conninfo()
     load = ("load", "select-insert", target, "--set", "thousands=2", "--json")
     first = call(*load)
@@ -119,7 +120,7 @@ def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server:
 
 @pytest.mark.postgres
 def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
-    server: Address, monkeypatch: pytest.MonkeyPatch
+    server: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     databases = "SELECT array_agg(oid::text || datname ORDER BY oid) FROM pg_database"
     with connected(server) as connection:
@@ -136,7 +137,7 @@ def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
 
 @pytest.mark.postgres
 def test_where_the_disk_of_a_server_is_not_seen_its_need_is_told(
-    server: Address, monkeypatch: pytest.MonkeyPatch
+    server: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "_seen", lambda *_: False)
     monkeypatch.setattr(room, "free_bytes", lambda _: 0)

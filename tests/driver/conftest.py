@@ -45,7 +45,15 @@ def server() -> Iterator[Server]:
 
 def _fill(server: Server, bindir: Path) -> None:
     address = server.address
-    command = [bindir / "pgbench", "-i", "-q", "-s", "1", *address.options(), address.database]
+    command = [
+        bindir / "pgbench",
+        "-i",
+        "-q",
+        "-s",
+        "1",
+        *address.client_flags(),
+        address.database,
+    ]
     subprocess.run(command, check=True, capture_output=True)
     with server.connect() as connection:
         for user, encryption in (

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from steelyard.driver.plan import DriveArm
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 
 PASSWORD = "a 'quoted' pässword"
 
@@ -17,7 +17,7 @@ PASSWORD = "a 'quoted' pässword"
 class Server:
     """A running server; its database postgres holds pgbench tables of scale 1."""
 
-    address: Address
+    address: Endpoint
 
     @property
     def conninfo(self) -> str:

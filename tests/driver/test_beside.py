@@ -7,11 +7,12 @@ import os
 import pytest
 
 from driver.served import Server
-from steelyard.driver.beside import allowed_processors, beside, place_beside
+from steelyard.driver.beside import beside, place_beside
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript
-from steelyard.driver.target import Target
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
+from steelyard.telemetry.processors import allowed_processors
 
 
 def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:
@@ -24,8 +25,8 @@ def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:
 @pytest.mark.postgres
 def test_every_backend_of_a_local_server_is_pinned(server: Server) -> None:
     address = server.address
-    target = Target(address.host, address.port, address.user, address.database)
-    processors = allowed_processors()
+    target = Endpoint(address.host, address.port, address.user, address.database)
+    processors = tuple(allowed_processors())
     script = DriveScript("one", "SELECT 1;")
     plan = DrivePlan((server.arm(clients=4),), (script,), threads=2, processors=processors)
     with Driver.start(plan) as driver:
@@ -38,7 +39,7 @@ def test_every_backend_of_a_local_server_is_pinned(server: Server) -> None:
 @pytest.mark.postgres
 def test_a_process_that_is_no_child_of_the_server_is_left_alone(server: Server) -> None:
     address = server.address
-    target = Target(address.host, address.port, address.user, address.database)
+    target = Endpoint(address.host, address.port, address.user, address.database)
     before = os.sched_getaffinity(0)
     with pytest.raises(DriverError, match="cannot place the backends"):
         place_beside(target, [os.getpid()], 1, allowed_processors()[:1])
@@ -46,7 +47,7 @@ def test_a_process_that_is_no_child_of_the_server_is_left_alone(server: Server) 
 
 
 def test_a_server_behind_tcp_is_not_placed() -> None:
-    target = Target("127.0.0.1", 1, "u", "d")
+    target = Endpoint("127.0.0.1", 1, "u", "d")
     with pytest.raises(DriverError, match="cannot place the backends") as caught:
         place_beside(target, [os.getpid()], 1, (0,))
     assert "Unix socket" in (caught.value.hint or "")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.driver.encryption import Tls
-from steelyard.driver.target import read_target
+from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.model.endpoint import Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S
 

@@ -12,7 +12,7 @@ import pytest
 from driver.served import Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, QueryMode, SliceRequest
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres
@@ -169,10 +169,10 @@ REFUSED: dict[str, str] = {
 
 def _pgbench(server: Server, script: Path, mode: str) -> subprocess.CompletedProcess[str]:
     address = server.address
-    program = f"{find_engine('postgres', '18').identity.bindir}/pgbench"
+    program = f"{find_postgres('18').identity.bindir}/pgbench"
     given = [f"--define={name}={value}" for name, value in {**DEFINED, "started": "0"}.items()]
     command = [program, "-n", "-c1", "-t2", "-M", mode, "-f", str(script), *given]
-    command += [*address.options(), address.database]
+    command += [*address.client_flags(), address.database]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

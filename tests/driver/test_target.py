@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.driver.target import Target, read_target
+from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 
 
@@ -17,7 +18,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"PG{name}", raising=False)
 
 
-def plain(target: Target) -> Target:
+def plain(target: Endpoint) -> Endpoint:
     """A target but for its encryption, which has tests of its own."""
     return replace(target, tls=None)
 
@@ -32,29 +33,29 @@ def plain(target: Target) -> Target:
     ],
 )
 def test_every_way_of_writing_gives_the_same_target(conninfo: str) -> None:
-    assert read_target(conninfo) == Target("/tmp/x", 6000, "u", "d", "p")
+    assert read_target(conninfo) == Endpoint("/tmp/x", 6000, "u", "d", "p")
 
 
 @pytest.mark.parametrize("conninfo", ["host=h", "host='h'", "postgresql://h"])
 def test_what_is_not_said_is_as_libpq_has_it(conninfo: str) -> None:
     user = getpass.getuser()
-    assert plain(read_target(conninfo)) == Target("h", 5432, user, user)
+    assert plain(read_target(conninfo)) == Endpoint("h", 5432, user, user)
 
 
 @pytest.mark.parametrize("conninfo", ["host=h", "host='h'"])
 def test_the_environment_is_heeded(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("PGPORT", "7000"), ("PGUSER", "u"), ("PGDATABASE", "d")):
         monkeypatch.setenv(name, value)
-    assert plain(read_target(conninfo)) == Target("h", 7000, "u", "d")
+    assert plain(read_target(conninfo)) == Endpoint("h", 7000, "u", "d")
 
 
 def test_single_words_give_way_to_the_string() -> None:
-    def read(conninfo: str) -> Target:
+    def read(conninfo: str) -> Endpoint:
         return plain(read_target(conninfo, host="h", port="6000", user="u"))
 
-    assert read("bench") == Target("h", 6000, "u", "bench")
-    assert read("port=7000 dbname=d") == Target("h", 7000, "u", "d")
-    assert read("postgresql://v@elsewhere/d") == Target("elsewhere", 6000, "v", "d")
+    assert read("bench") == Endpoint("h", 6000, "u", "bench")
+    assert read("port=7000 dbname=d") == Endpoint("h", 7000, "u", "d")
+    assert read("postgresql://v@elsewhere/d") == Endpoint("elsewhere", 6000, "v", "d")
     assert read("application_name='my own'").application_name == "my own"
     with pytest.raises(UsageError, match="invalid connection string"):
         read("hoost=h")

@@ -23,9 +23,9 @@ from own_cache import open_directory
 from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
-from steelyard.driver.target import arm_of, read_target
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.target import arm_of, read_target
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import DriverError
 
@@ -92,7 +92,7 @@ def made() -> Iterator[Secured]:
         patch.setenv("HOME", str(home))
         fetch("18.1")
         engine = find_postgres("npm-18.1")
-        cluster = engine.create(home / "data", checksums=True)
+        cluster = engine.create(home / "data", protection="checksums")
         (home / "data" / "pg_hba.conf").write_text(HBA)
         (home / "data" / "root.crt").write_bytes(root.pem)
         for path in root.sign("localhost", "localhost").save(home / "data", "server"):

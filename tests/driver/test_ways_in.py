@@ -11,7 +11,8 @@ import pytest
 from driver.served import PASSWORD, Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.driver.target import Target, read_target
+from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 
 
@@ -23,7 +24,7 @@ def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
 
 
-def _drives(target: Target, sql: str = "SELECT 1;") -> None:
+def _drives(target: Endpoint, sql: str = "SELECT 1;") -> None:
     plan = DrivePlan(
         arms=(DriveArm(name="target", clients=2, **asdict(target)),),
         scripts=(DriveScript("one", sql, rows=1),),
@@ -36,7 +37,7 @@ def _drives(target: Target, sql: str = "SELECT 1;") -> None:
 def test_a_service_file_is_read_by_libpq(tmp_path: Path) -> None:
     services = tmp_path / "services"
     services.write_text("[mine]\nhost=/tmp/x\nport=7001\nuser=u\ndbname=d\noptions=-c a.b=c\n")
-    expected = Target("/tmp/x", 7001, "u", "d", options="-c a.b=c")
+    expected = Endpoint("/tmp/x", 7001, "u", "d", options="-c a.b=c")
     assert read_target("service=mine") == expected
     assert read_target("postgresql:///?service=mine") == expected
 
@@ -53,7 +54,7 @@ def test_a_password_file_is_read_by_libpq(conninfo: str, tmp_path: Path) -> None
 
 def test_ipv6_is_a_host_like_others() -> None:
     found = replace(read_target("postgresql://u@[::1]:5433/d"), tls=None)
-    assert found == Target("::1", 5433, "u", "d")
+    assert found == Endpoint("::1", 5433, "u", "d")
 
 
 @pytest.mark.postgres

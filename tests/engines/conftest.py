@@ -23,8 +23,8 @@ from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.pidfile import read_pid_file
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.engines.postgres.processes.processes import tree
-from steelyard.engines.postgres.processes.shared_memory import segments_of
 from steelyard.engines.registry import Run
 
 VERSIONS = ("18", "16")
@@ -115,7 +115,7 @@ def made_of(run: Run) -> Callable[[str], Made]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
             engine = find_postgres(version)
-        template = engine.create(home / "template", checksums=True)
+        template = engine.create(home / "template", protection="checksums")
         clones = (template.clone(home / "first"), template.clone(home / "second"))
         return Made(engine, template, clones)
 

@@ -14,6 +14,7 @@ import pytest
 
 from engines.published import PACKAGE, FakeNpm, files_of, server
 from steelyard.engines.account import Account
+from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds import adding
 from steelyard.engines.postgres.builds.added import (
@@ -24,7 +25,7 @@ from steelyard.engines.postgres.builds.added import (
 )
 from steelyard.engines.postgres.builds.adding import add_directory, add_published
 from steelyard.engines.postgres.builds.discover import discovered
-from steelyard.engines.postgres.builds.find import Wanted, find_alike, find_postgres
+from steelyard.engines.postgres.builds.find import find_alike, find_postgres
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 

@@ -10,7 +10,8 @@ import pytest
 from own_cache import open_directory
 from steelyard.engines.differences import builds_differ, compare
 from steelyard.engines.engine import Instance, Slot, Tunable
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.settings import SETTING_RULES
 
 
 @pytest.fixture
@@ -33,13 +34,13 @@ def _reported(instance: Instance, slot: Slot, settings: dict[str, str]) -> dict[
 def test_what_a_server_computes_from_a_declared_setting_is_derived(
     version: str, home: Path
 ) -> None:
-    instance = find_engine("postgres", version).create(home / "data", checksums=True)
+    instance = find_postgres(version).create(home / "data", protection="checksums")
     slots = [Slot(n, home / f"slot{n}", home / f"socket{n}", 5432 + n) for n in (0, 1)]
     control = _reported(instance, slots[0], {})
-    same = compare(control, _reported(instance, slots[1], {}), set())
+    same = compare(control, _reported(instance, slots[1], {}), set(), SETTING_RULES)
     assert (same.declared, same.undeclared, same.derived) == ([], [], [])
     told = {"shared_buffers": "512MB", "max_connections": "300", "huge_pages": "off"}
-    found = compare(control, _reported(instance, slots[1], told), set(told))
+    found = compare(control, _reported(instance, slots[1], told), set(told), SETTING_RULES)
     assert {name for name, _, _ in found.declared} == set(told)
     assert found.undeclared == []
     assert {"wal_buffers", "shared_memory_size"} <= {name for name, _, _ in found.derived}
@@ -47,6 +48,6 @@ def test_what_a_server_computes_from_a_declared_setting_is_derived(
 
 @pytest.mark.postgres
 def test_the_two_bundled_versions_come_from_one_builder() -> None:
-    newer, older = (find_engine("postgres", version).identity for version in ("18", "16"))
+    newer, older = (find_postgres(version).identity for version in ("18", "16"))
     assert newer.version != older.version
     assert builds_differ(newer, older) == []

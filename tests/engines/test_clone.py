@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.postgres.life.clone import clone, restore, write_back
-from steelyard.engines.postgres.life.copying import copy_file
+from steelyard.engines.copying import copy_file, write_back
+from steelyard.engines.postgres.life.clone import clone, restore
 from steelyard.model.errors import EngineError
 
 Contents = dict[str, tuple[int, bytes | None, int | None]]

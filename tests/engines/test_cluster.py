@@ -18,8 +18,8 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.processes.cleanup import programs_inside
 from steelyard.engines.postgres.processes.processes import sample, tree
-from steelyard.engines.postgres.processes.stragglers import programs_inside
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, ServerError
 
@@ -75,7 +75,7 @@ def test_nothing_of_the_callers_environment_reaches_a_cluster(
         "PGTZ": "Asia/Tokyo", "PGDATESTYLE": "German",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    cluster = engine.create(run.directory / engine.identity.version / "data", checksums=False)
+    cluster = engine.create(run.directory / engine.identity.version / "data", protection="none")
     cluster.start(slot_of(0), {})
     settings = cluster.settings()
     assert settings["work_mem"] == "4096 kB"

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
-from steelyard.engines.default_alignment import compare_defaults, written
+from steelyard.engines import default_alignment
+from steelyard.engines.default_alignment import Alignment, written
 from steelyard.engines.differences import ABSENT
-from steelyard.engines.engine import Default
+from steelyard.engines.postgres.settings import SETTING_RULES
+from steelyard.model.defaults import Default
+
+
+def compare_defaults(
+    control: dict[str, Default], arms: dict[str, dict[str, Default]], fixed: Collection[str]
+) -> Alignment:
+    """What sets builds of PostgreSQL alike."""
+    return default_alignment.compare_defaults(control, arms, fixed, SETTING_RULES)
 
 
 def default(value: str | None, unit: str = "", context: str = "user") -> Default:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from steelyard.engines.defer_signals import undisturbed
+from steelyard.engines.defer_signals import defer_signals
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +25,9 @@ def ask() -> None:
 
 
 def asked_while(done: list[str], *, within_another: bool = False) -> None:
-    with undisturbed():
+    with defer_signals():
         if within_another:
-            with undisturbed():
+            with defer_signals():
                 ask()
         ask()
         done.append("in peace")
@@ -45,7 +45,7 @@ def test_ctrl_c_is_heard_when_the_work_is_done(within_another: bool) -> None:
 
 
 def test_at_the_end_there_is_nothing_left_to_hear() -> None:
-    with undisturbed(at_the_end=True), undisturbed():
+    with defer_signals(at_the_end=True), defer_signals():
         ask()
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -72,7 +72,7 @@ def test_an_error_that_somebody_caught_does_not_swallow_ctrl_c() -> None:
 
 def test_handlers_are_put_back_after_an_error() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(ValueError, match="broken"), undisturbed():
+    with pytest.raises(ValueError, match="broken"), defer_signals():
         raise ValueError("broken")
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -81,7 +81,7 @@ def test_other_threads_may_clean_up_too() -> None:
     done = []
 
     def clean() -> None:
-        with undisturbed():
+        with defer_signals():
             done.append(True)
 
     thread = threading.Thread(target=clean)

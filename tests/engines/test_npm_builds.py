@@ -32,7 +32,7 @@ def added() -> Iterator[Path]:
 def session(engine: Postgres, settings: dict[str, str]) -> Iterator[psycopg.Connection[Any]]:
     """A connection to a new server of an engine."""
     with open_run(open_cache(), engine.account) as run:
-        cluster = engine.create(run.directory / "data", checksums=True)
+        cluster = engine.create(run.directory / "data", protection="checksums")
         cluster.start(run.slot(0), settings)
         try:
             with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:

@@ -12,8 +12,7 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, entries
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.builds.build import Build, bundled_builds, parts_of_copy
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.builds.readable import readable_build
 from steelyard.model.errors import EngineError
@@ -64,7 +63,7 @@ def test_a_hidden_build_is_copied_once_and_its_servers_run(
     engine = find_postgres("18")
     assert Path(engine.identity.bindir).is_relative_to(cache.binaries)
     assert engine.identity.origin == "bundle"
-    cluster = engine.create(place / "data", checksums=True)
+    cluster = engine.create(place / "data", protection="checksums")
     cluster.start(Slot(0, place / "slot0", place / "s", 54320), {})
     assert cluster.settings()["data_checksums"] == "on"
     cluster.stop()
@@ -98,4 +97,4 @@ def test_a_cluster_in_a_place_the_account_cannot_enter_is_refused(
 ) -> None:
     tmp_path.chmod(0o700)
     with pytest.raises(EngineError, match="could not enter directory"):
-        find_postgres("18").create(tmp_path / "data", checksums=True)
+        find_postgres("18").create(tmp_path / "data", protection="checksums")

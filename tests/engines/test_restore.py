@@ -78,16 +78,16 @@ def test_a_clone_that_was_only_read_costs_little_to_put_back(
 def test_checksums_are_switched_by_the_control_file_alone(
     template: Cluster, cluster: Cluster, slot_of: Slots
 ) -> None:
-    cluster.set_checksums(False)
+    cluster.protect("none")
     assert differences(template.directory, cluster.directory) == [CONTROL_FILE]
     cluster.start(slot_of(0), {})
     assert cluster.settings()["data_checksums"] == "off"
     cluster.stop()
-    cluster.set_checksums(True)
+    cluster.protect("checksums")
     cluster.start(slot_of(0), {})
     assert cluster.settings()["data_checksums"] == "on"
     cluster.stop()
-    cluster.set_checksums(False)
+    cluster.protect("none")
     cluster.restore(template.directory)
     assert differences(template.directory, cluster.directory) == []
 

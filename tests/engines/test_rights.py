@@ -65,9 +65,9 @@ def whole_life(version: str) -> None:
     engine = find_postgres(version)
     with open_run(open_cache(), account) as run:
         slot = Slot(0, run.directory / "slot0", run.sockets, 54320)
-        template = engine.create(run.directory / "template", checksums=True)
+        template = engine.create(run.directory / "template", protection="checksums")
         arm = template.clone(slot.path / "data")
-        arm.set_checksums(False)
+        arm.protect("none")
         arm.start(slot, {"shared_buffers": "16MB"})
         assert arm.settings()["data_checksums"] == "off"
         processor = min(os.sched_getaffinity(0))

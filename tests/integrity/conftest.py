@@ -86,7 +86,7 @@ def made_of(run: Run) -> Callable[[str], Made]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
             engine = find_postgres(version)
-        template = engine.create(slot.path / "template", checksums=True)
+        template = engine.create(slot.path / "template", protection="checksums")
         template.start(slot, {"fsync": "off"})
         execute(template, *CONTENT.strip().split(";\n"), "VACUUM (FREEZE, ANALYZE) plain")
         template.stop()
@@ -192,7 +192,7 @@ def tree_marks(directory: Path) -> dict[str, tuple[int, int]]:
 def back_up(made: Made, alive: Cluster, place: Path, *how: str) -> None:
     """A base backup of a running cluster in a new directory."""
     made.engine.account.make_directory(place)
-    command = [*alive.address.options(), "-D", str(place), "--checkpoint=fast", *how]
+    command = [*alive.address.client_flags(), "-D", str(place), "--checkpoint=fast", *how]
     status, words = made.program("pg_basebackup", *command)
     assert status == 0, words
 

@@ -27,7 +27,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cluster_without_checksums_gets_times_and_ways(
     made: Made, cluster: Cluster, tmp_path: Path
 ) -> None:
-    cluster.set_checksums(False)
+    cluster.protect("none")
     before = tree_marks(cluster.directory)
     found = estimate_enabling(cluster.directory, tmp_path, tmp_path)
     assert tree_marks(cluster.directory) == before
@@ -47,7 +47,7 @@ def test_a_cluster_without_checksums_gets_times_and_ways(
 def test_hint_bits_that_are_logged_already_cost_nothing_more(
     made: Made, cluster: Cluster, tmp_path: Path
 ) -> None:
-    cluster.set_checksums(False)
+    cluster.protect("none")
     with running(made, {"wal_log_hints": "on"}):
         running_words = render(estimate_enabling(cluster.directory, tmp_path, tmp_path))
     assert "must be shut down cleanly" in running_words

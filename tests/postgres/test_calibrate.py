@@ -13,6 +13,7 @@ import pytest
 from underway import Underway
 
 from steelyard.record.record import Record
+from steelyard.running.laboratory import Laboratory
 from steelyard.running.load import Visit
 from steelyard.running.preparation import prepare
 from steelyard.running.progress import Silent
@@ -104,20 +105,20 @@ def study_with_background(cost: str, *overrides: str) -> Study:
 
 
 @pytest.fixture
-def world(weighing_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(weighing_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laboratory]:
     monkeypatch.setenv("STEELYARD_CACHE", str(weighing_cache))
     with World() as laboratory:
         yield laboratory
 
 
 def test_background_work_is_charged_like_a_debt_with_cost_whole(
-    world: World, tmp_path: Path
+    world: Laboratory, tmp_path: Path
 ) -> None:
     kept = open_record(Question(study_with_background("whole"), 3, tmp_path / "record"))
     visits = [Visit(arm, 200_000_000, "measured", n, 0) for n in range(6) for arm in ("a", "b")]
     with (
         prepare(kept, world, Silent()) as setup,
-        setup.standing(0, "restore") as standing,
+        setup.started_arms(0, "restore") as standing,
         setup.connect(standing, "symmetric", 1, {}) as load,
     ):
         lines = list(load.run(visits))
@@ -130,7 +131,7 @@ def test_background_work_is_charged_like_a_debt_with_cost_whole(
 
 
 def test_background_work_that_nobody_pays_is_seen_by_its_processor_time(
-    world: World, tmp_path: Path
+    world: Laboratory, tmp_path: Path
 ) -> None:
     """In epochs so short that no command line would take them."""
     study = study_with_background("foreground", "budget.slice=50ms", "budget.epochs=8")

@@ -29,7 +29,7 @@ def pgbench() -> Iterator[Pgbench]:
 
         def call(*arguments: str, cwd: Path | None = None) -> str:
             done = subprocess.run(
-                [program, *arguments, *instance.address.options(), "postgres"],
+                [program, *arguments, *instance.address.client_flags(), "postgres"],
                 cwd=cwd,
                 capture_output=True,
                 text=True,

@@ -13,7 +13,7 @@ import pytest
 
 from engines.published import server
 from steelyard._core import read_control
-from steelyard.engines.postgres.builds.bundle import bundled_builds, parts_of_copy
+from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_copy
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind
@@ -54,7 +54,7 @@ def control_of(cluster: object) -> dict[str, Any]:
 
 def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Standing) -> None:
     with ready("versions", "workload.loads=1") as setup:
-        changed = {name for name, _, _ in setup.kinship.alignment.changed["after"]}
+        changed = {name for name, _, _ in setup.builds.alignment.changed["after"]}
         assert {"effective_io_concurrency", "maintenance_io_concurrency"} <= changed
         found = inspect_arms(setup, Silent())
     differences = found.differences["after"]
@@ -72,7 +72,7 @@ def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Stand
 def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: Standing) -> None:
     with ready("versions", "workload.loads=1", "defaults=as-shipped") as setup:
         found = inspect_arms(setup, Silent())
-        changed = {name for name, _, _ in setup.kinship.alignment.changed["after"]}
+        changed = {name for name, _, _ in setup.builds.alignment.changed["after"]}
     declared = {name: (ours, theirs) for name, ours, theirs in found.differences["after"].declared}
     assert {*declared} == changed
     assert declared["effective_io_concurrency"] == ("1", "16")
@@ -83,9 +83,9 @@ def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: St
 def test_each_version_stands_on_three_loads_in_turn(ready: Standing) -> None:
     seen: dict[str, set[int]] = {"before": set(), "after": set()}
     with ready("versions") as setup:
-        assert (setup.kinship.shared, setup.kinship.loads) == (False, 3)
+        assert (setup.builds.shared, setup.builds.loads) == (False, 3)
         for epoch in range(3):
-            with setup.standing(epoch, "restore") as standing:
+            with setup.started_arms(epoch, "restore") as standing:
                 for arm, cluster in standing.items():
                     seen[arm].add(control_of(cluster)["system_identifier"])
     assert [len(found) for found in seen.values()] == [3, 3]
@@ -119,14 +119,14 @@ def test_two_builds_share_one_load_and_each_arm_runs_its_own(ready: Standing, tw
     changes = [f'{arm}.bindir="{place}"' for arm, place in places.items()]
     identifiers, slots = set(), set()
     with ready("builds", *changes) as setup:
-        assert (setup.kinship.shared, setup.kinship.loads) == (True, 1)
+        assert (setup.builds.shared, setup.builds.loads) == (True, 1)
         assert inspect_arms(setup, Silent()).threats == ()
         for epoch in range(setup.design.epochs):
             placed = tuple(setup.design.slots_of(epoch).items())
             if placed in slots:
                 continue
             slots.add(placed)
-            with setup.standing(epoch, "restore") as standing:
+            with setup.started_arms(epoch, "restore") as standing:
                 for arm, cluster in standing.items():
                     assert isinstance(cluster, Cluster)
                     program = Path(f"/proc/{cluster.pid}/cmdline").read_bytes().split(b"\0")[0]
@@ -149,4 +149,4 @@ def test_a_version_too_old_to_be_accounted_is_refused_before_anything_is_loaded(
         (bindir / name).chmod(0o755)
     study = read_study("versions", [f'control.bindir="{bindir}"'])
     with World() as world, pytest.raises(EngineError, match="14 is the oldest that can be"):
-        world.engines(study)
+        world.engines.of_arms(study)

@@ -16,7 +16,7 @@ from typing import Any
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.postgres.life.pidfile import read_pid_file
-from steelyard.engines.postgres.processes.shared_memory import segments_of
+from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.record.record import Record
 
 PATIENCE_S = 240.0

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.engine import Default, Engine, Nature
+from steelyard.engines.engine import Engine
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
+from steelyard.model.defaults import BuildDefaults, Default
 from steelyard.running.build_comparison import compare_builds
 from steelyard.running.progress import Silent
 from steelyard.study.study import Study
@@ -32,7 +33,7 @@ class Notes(Silent):
 
 def engine(name: str, catalogue: int, defaults: dict[str, Default]) -> NoopEngine:
     identity = replace(NOOP_IDENTITY, version=name, bindir=f"/{name}")
-    return NoopEngine(identity, Nature({"catalogue": catalogue}, defaults))
+    return NoopEngine(identity, BuildDefaults({"catalogue": catalogue}, defaults))
 
 
 @pytest.fixture
@@ -50,31 +51,31 @@ def study(**changes: Any) -> Study:
 
 def test_one_build_is_asked_nothing(world: ScriptedWorld) -> None:
     one = NoopEngine()
-    found = compare_builds(study(), {"before": one, "after": one}, world, Silent())
+    found = compare_builds(study(), {"before": one, "after": one}, world.laboratory, Silent())
     assert (found.shared, found.loads, found.alignment.settings) == (True, 1, {})
     assert one.calls == []
 
 
 def test_builds_of_one_layout_share_one_load(world: ScriptedWorld) -> None:
     engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 7, OLD)}
-    found = compare_builds(study(), engines, world, Silent())
+    found = compare_builds(study(), engines, world.laboratory, Silent())
     assert found.loaders == {"before": "before", "after": "before"}
     assert (found.shared, found.loads) == (True, 1)
 
 
 def test_builds_of_two_layouts_are_loaded_three_times_each(world: ScriptedWorld) -> None:
     engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, OLD)}
-    found = compare_builds(study(), engines, world, Silent())
+    found = compare_builds(study(), engines, world.laboratory, Silent())
     assert found.loaders == {"before": "before", "after": "after"}
     assert (found.shared, found.loads) == (False, 3)
-    fewer = compare_builds(study(workload={"loads": 1}), engines, world, Silent())
+    fewer = compare_builds(study(workload={"loads": 1}), engines, world.laboratory, Silent())
     assert fewer.loads == 1
 
 
 def test_aligned_defaults_are_given_to_every_arm_that_knows_them(world: ScriptedWorld) -> None:
     engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
     asked, notes = study(settings={"x": "1"}), Notes()
-    found = compare_builds(asked, engines, world, notes)
+    found = compare_builds(asked, engines, world.laboratory, notes)
     for arm in asked.every_arm:
         assert found.settings_of(asked, arm) == {"io": "1", "x": "1"}
     assert found.declared("after") == set()
@@ -88,7 +89,7 @@ def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> No
         control={"name": "before", "version": "16"},
         arms=[{"name": "after", "version": "18", "settings": {"io": "16"}}],
     )
-    found = compare_builds(asked, engines, world, Silent())
+    found = compare_builds(asked, engines, world.laboratory, Silent())
     assert found.settings_of(asked, asked.control) == {"io": "1"}
     assert found.settings_of(asked, asked.arms[0]) == {"io": "16"}
 
@@ -96,7 +97,7 @@ def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> No
 def test_as_shipped_defaults_stay_and_are_declared(world: ScriptedWorld) -> None:
     engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
     asked, notes = study(defaults="as-shipped"), Notes()
-    found = compare_builds(asked, engines, world, notes)
+    found = compare_builds(asked, engines, world.laboratory, notes)
     assert found.settings_of(asked, asked.control) == {}
     assert found.declared("after") == {"io"}
     assert found.alignment.changed == {"after": (("io", "1", "16"),)}
@@ -110,6 +111,23 @@ def test_a_default_that_a_build_refuses_stays_and_is_declared(world: ScriptedWor
     )
     newer.refused = {"io"}
     asked = study()
-    found = compare_builds(asked, {"before": older, "after": newer}, world, Silent())
+    found = compare_builds(asked, {"before": older, "after": newer}, world.laboratory, Silent())
     assert found.settings_of(asked, asked.control) == {"y": "1"}
     assert found.declared("after") == {"io"}
+
+
+def test_builds_with_assertions_or_without_optimisation_are_noted(world: ScriptedWorld) -> None:
+    engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 7, OLD)}
+    checked = engine("c", 7, OLD)
+    checked.identity = replace(checked.identity, assertions=True)
+    plain = engine("d", 7, OLD)
+    plain.identity = replace(plain.identity, cflags="-g -O0")
+    said = []
+    for built in (checked, plain):
+        notes = Notes()
+        compare_builds(study(), {**engines, "after": built}, world.laboratory, notes)
+        said += notes.said
+    assert said == [
+        "the build of after checks assertions: its timings are not representative",
+        "the build of after is not optimised: its timings are not representative",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.running.suspend_detection import Sleeps
+from steelyard.running.suspend_detection import SuspendDetector
 from steelyard.telemetry.host import suspended_ns
 
 SECOND = 1_000_000_000
@@ -10,10 +10,10 @@ SECOND = 1_000_000_000
 
 def test_the_slice_in_which_the_machine_slept_is_dropped_and_no_other() -> None:
     told = iter([5 * SECOND, 5 * SECOND, 65 * SECOND, 65 * SECOND + 4_000, 65 * SECOND])
-    sleeps = Sleeps(lambda: next(told))
-    assert [sleeps.spoilt() for _ in range(4)] == [False, True, False, False]
+    sleeps = SuspendDetector(lambda: next(told))
+    assert [sleeps.affected() for _ in range(4)] == [False, True, False, False]
 
 
 def test_a_machine_that_is_awake_drops_nothing() -> None:
-    sleeps = Sleeps(suspended_ns)
-    assert not any(sleeps.spoilt() for _ in range(10_000))
+    sleeps = SuspendDetector(suspended_ns)
+    assert not any(sleeps.affected() for _ in range(10_000))

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
-from steelyard.engines.engine import Engine, Instance, Slot
-from steelyard.engines.noop import NoopEngine, NoopInstance
-from steelyard.model.readings import Kind, Sample
+from steelyard.engines.engine import Engine, Instance, SessionWaits, Slot
+from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
+from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
-from steelyard.telemetry.arm_sources import ProcessTree, ServerCounters
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
+from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
 
 Speed = Callable[[str, int], float]
@@ -27,10 +27,6 @@ Speed = Callable[[str, int], float]
 Distort = Callable[[dict[str, Any]], None]
 """Changes the driver's answer to a slice."""
 
-KINDS = (
-    Kind("wal_bytes", "bytes", per_transaction=True),
-    Kind("blocks_read", "blocks", per_transaction=True),
-)
 EMPTY_HISTOGRAM = ""
 """An empty text is an empty histogram."""
 
@@ -115,35 +111,9 @@ class ScriptedDriver:
         return answer
 
 
-class NoWaits:
-    """Saw no backend wait."""
-
-    def __init__(self, share: float) -> None:
-        self.share = share
-
-    def stop(self) -> float:
-        return self.share
-
-
-class ScriptedCreditor:
-    """Takes a fixed time to collect."""
-
-    def __init__(self, world: ScriptedWorld, instance: NoopInstance) -> None:
-        self.world = world
-        self.instance = instance
-
-    def collect(self) -> int:
-        assert not self.instance.frozen, "an arm pays its debt while it is thawed"
-        self.world.clock.now += self.world.debt_ns
-        return self.world.debt_ns
-
-    def close(self) -> None:
-        pass
-
-
 @dataclass
 class ScriptedWorld:
-    """A Laboratory in memory."""
+    """The state of a laboratory in memory; a test changes it, or overrides what it gives."""
 
     directory: Path
     speed: Speed = lambda arm, life: 4000.0
@@ -178,7 +148,39 @@ class ScriptedWorld:
     def __post_init__(self) -> None:
         self.draw = random.Random(7)
         self.template_directory = self.directory / "template"
-        self.noop.create(self.template_directory, checksums=True)
+        self.noop.create(self.template_directory, protection="checksums")
+        self.noop.journal.answers = Answers(
+            counters=lambda: {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices},
+            waits=lambda: SessionWaits(1000, round(1000 * self.waiting_share)),
+            plan=lambda instance: self.plans_by_port.get(instance.address.port, "Result"),
+            checkpoint_ns=self._checkpoint,
+            uncounted=self.uncounted,
+        )
+
+    @property
+    def laboratory(self) -> Laboratory:
+        """What a weighing is given of this world."""
+        return Laboratory(
+            engines=ScriptedEngines(self),
+            data=ScriptedData(self),
+            drivers=ScriptedDrivers(self),
+            host=ScriptedHost(self),
+            clock=ScriptedClock(self),
+            sources=self.sources(),
+        )
+
+    def sources(self) -> tuple[Source, ...]:
+        return built_in_sources()
+
+    def debt_of(self, instance: NoopInstance) -> int:
+        """How long an arm's checkpoint takes."""
+        return self.debt_ns
+
+    def _checkpoint(self, instance: NoopInstance) -> int:
+        assert not instance.frozen, "an arm pays its debt while it is thawed"
+        debt_ns = self.debt_of(instance)
+        self.clock.now += debt_ns
+        return debt_ns
 
     def slot_of(self, arm: str) -> int:
         """Number of the slot in which an arm stands."""
@@ -211,77 +213,110 @@ class ScriptedWorld:
         say("load nothing")
         made = self.template_directory.with_name(f"template{number or ''}")
         if number and made not in self.noop.journal.stopped:
-            self.noop.create(made, checksums=True)
+            self.noop.create(made, protection="checksums")
         return made
 
     def slot(self, number: int) -> Slot:
         return Slot(number, self.directory / f"slot{number}", self.directory, 54320 + number)
 
-    def variables(self, study: Study) -> Mapping[str, str | int | float]:
-        return {"scale": study.workload.scale}
-
-    def before_clients(self, instance: Instance, study: Study) -> None:
-        assert instance.running
-        self.begun.append((instance.address.port, self.lives))
-
-    def drive(self, plan: DrivePlan) -> ScriptedDriver:
-        self.lives += 1
-        self.standing = {arm.name: self.noop.journal.serving[arm.port] for arm in plan.arms}
-        self.plans_driven.append(plan)
-        return ScriptedDriver(self, plan, self.lives)
-
-    def creditor(self, instance: Instance) -> ScriptedCreditor:
-        assert isinstance(instance, NoopInstance)
-        return ScriptedCreditor(self, instance)
-
-    def sources(self) -> Sequence[Source]:
-        return (ProcessTree(), ServerCounters(KINDS, self.count))
-
-    def count(self, instance: Instance) -> Sample:
-        counted = {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices}
-        return Sample(counted, self.uncounted)
-
-    def wal_flush_share(self, instances: Sequence[Instance]) -> NoWaits:
-        return NoWaits(self.waiting_share)
-
-    def violations(
-        self, instance: Instance, study: Study, scripts: Sequence[Script]
-    ) -> Sequence[str]:
-        names = [arm for arm, stands in self.standing.items() if stands is instance]
-        return self.broken.get(names[0], []) if names else []
-
-    def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
-        return {"orders": 6.0 * self.slices}
-
-    def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
-        return {"first_touch": {"wal_bytes": 80_000.0}}
-
-    def write_back(self) -> None:
-        self.written_back += 1
-
-    def environment(
-        self,
-        standing: Mapping[str, Instance],
-        study: Study,
-        scripts: Sequence[Script],
-        template: Path,
-    ) -> Mapping[str, Any]:
+    def environment(self) -> Mapping[str, Any]:
         return {"machine": {"hostname": "scripted"}}
 
-    def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
-        port = instance.address.port
-        return {"SELECT 1": self.plans_by_port.get(port, "Result")}
+
+@dataclass(frozen=True)
+class ScriptedEngines:
+    """Engines that run in memory."""
+
+    world: ScriptedWorld
+
+    def of_arms(self, study: Study) -> Mapping[str, Engine]:
+        return self.world.engines(study)
+
+    def slot(self, number: int) -> Slot:
+        return self.world.slot(number)
+
+    def write_back(self) -> None:
+        self.world.written_back += 1
+
+    def server_logs(self) -> Mapping[str, str]:
+        return {"slot0": "LOG:  scripted"}
+
+
+@dataclass(frozen=True)
+class ScriptedData:
+    """Workloads without data."""
+
+    world: ScriptedWorld
+
+    def open(self, study: Study) -> ScriptedWorkload:
+        return ScriptedWorkload(self.world, study, self.world.scripts(study))
+
+
+@dataclass(frozen=True)
+class ScriptedWorkload:
+    """A workload whose checks find what the world says."""
+
+    world: ScriptedWorld
+    study: Study
+    scripts: tuple[Script, ...]
+
+    @property
+    def variables(self) -> Mapping[str, str | int | float]:
+        return {"scale": self.study.workload.scale or 1}
+
+    def template(
+        self, engine: Engine, report: Callable[[str], None], *, number: int, copies: int
+    ) -> Path:
+        return self.world.template(engine, self.study, report, number=number, copies=copies)
+
+    def before_clients(self, instance: Instance) -> None:
+        assert instance.running
+        self.world.begun.append((instance.address.port, self.world.lives))
+
+    def violations(self, instance: Instance) -> Sequence[str]:
+        names = [arm for arm, stands in self.world.standing.items() if stands is instance]
+        return self.world.broken.get(names[0], []) if names else []
+
+    def work_counts(self, instance: Instance) -> Mapping[str, float]:
+        return {"orders": 6.0 * self.world.slices}
+
+    def probes(self, instance: Instance) -> Mapping[str, Mapping[str, float]]:
+        return {"first_touch": {"wal_bytes": 80_000.0}}
+
+
+@dataclass(frozen=True)
+class ScriptedDrivers:
+    """Load drivers that follow the script."""
+
+    world: ScriptedWorld
+
+    def start(self, plan: DrivePlan) -> ScriptedDriver:
+        world = self.world
+        world.lives += 1
+        world.standing = {arm.name: world.noop.journal.serving[arm.port] for arm in plan.arms}
+        world.plans_driven.append(plan)
+        return ScriptedDriver(world, plan, world.lives)
+
+    def build_profile(self) -> str:
+        return self.world.profile
+
+
+@dataclass(frozen=True)
+class ScriptedHost:
+    """A machine that does what the world says."""
+
+    world: ScriptedWorld
 
     def processors(self) -> Sequence[int]:
         return [0, 1]
 
-    def host(self) -> HostSample:
+    def sample(self) -> HostSample:
         """Of each second a share is stolen."""
         return HostSample(
-            monotonic_ns=self.clock.now,
+            monotonic_ns=self.world.clock.now,
             boot_id="scripted",
             busy_ns={0: 0, 1: 0},
-            steal_ns=round(2 * self.stolen_share * self.clock.now),
+            steal_ns=round(2 * self.world.stolen_share * self.world.clock.now),
             throttled_ns=0,
             throttled_periods=0,
             pressure_ns={},
@@ -294,14 +329,20 @@ class ScriptedWorld:
             suspended_ns=0,
         )
 
-    def now_ns(self) -> int:
-        return self.clock.now
+    def environment(
+        self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
+    ) -> Mapping[str, Any]:
+        return self.world.environment()
 
-    def server_logs(self) -> Mapping[str, str]:
-        return {"slot0": "LOG:  scripted"}
+
+@dataclass(frozen=True)
+class ScriptedClock:
+    """A clock that is moved by slices and checkpoints."""
+
+    world: ScriptedWorld
+
+    def now_ns(self) -> int:
+        return self.world.clock.now
 
     def suspended_ns(self) -> int:
-        return self.slept_ns
-
-    def build_profile(self) -> str:
-        return self.profile
+        return self.world.slept_ns

@@ -237,7 +237,7 @@ def test_a_balance_that_is_off_invalidates_every_later_weighing_until_a_new_ledg
 
 def test_another_machine_is_not_blamed(tmp_path: Path, weigh_in: Weigh, ledger: Path) -> None:
     class Elsewhere(ScriptedWorld):
-        def environment(self, *about: Any) -> Any:
+        def environment(self) -> Any:
             return {"machine": {"hostname": "elsewhere"}}
 
     weigh_in(unbalanced(tmp_path / "w1"), calibration(), record="r1", ledger=ledger)

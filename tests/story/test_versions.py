@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.engine import Default, Engine, Nature
+from steelyard.engines.engine import Engine
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
+from steelyard.model.defaults import BuildDefaults, Default
 from steelyard.study.study import Study
 from story.asked import Facts, study_of
 from story.scripted import ScriptedWorld
@@ -37,8 +38,8 @@ class TwoVersions(ScriptedWorld):
             bindir=f"/{version}",
             builder=self.builder.get(version, "none"),
         )
-        nature = Nature({"catalogue": int(version)}, DEFAULTS[version])
-        return NoopEngine(identity, nature, self.noop.journal)
+        defaults = BuildDefaults({"catalogue": int(version)}, DEFAULTS[version])
+        return NoopEngine(identity, defaults, self.noop.journal)
 
     def template(
         self,
@@ -51,7 +52,7 @@ class TwoVersions(ScriptedWorld):
     ) -> Path:
         made = self.directory / f"template-{engine.identity.version}-{number}"
         if made not in self.noop.journal.stopped:
-            engine.create(made, checksums=True)
+            engine.create(made, protection="checksums")
             self.loaded.append(made.name)
         assert copies >= 12 - len(self.loaded) or study.workload.loads == 1
         return made

@@ -50,7 +50,7 @@ def test_files_are_put_back_and_only_the_arm_without_checksums_is_switched(
     starts = actions.count("start")
     assert actions.count("clone") == 2
     assert actions.count("restore") == starts - 2  # the first two were cloned just before
-    assert actions.count("set_checksums") == starts // 2
+    assert actions.count("protect") == starts // 2
     assert actions.count("stop") == starts
     assert world.written_back == 1  # after the clones; what was put back is next to nothing
 
@@ -122,11 +122,8 @@ def test_whole_cost_freezes_idle_arms_and_charges_each_its_own_debt(
 
 def test_debt_is_time_without_work(tmp_path: Path, weigh_in: Weigh) -> None:
     class OneArmPays(ScriptedWorld):
-        def creditor(self, instance: Any) -> Any:
-            made = super().creditor(instance)
-            if instance is not self.standing["off"]:
-                made.collect = lambda: 0
-            return made
+        def debt_of(self, instance: Any) -> int:
+            return self.debt_ns if instance is self.standing["off"] else 0
 
     world = OneArmPays(tmp_path / "world", writes=True)
     contrast = weigh_in(world)["contrasts"][0]
@@ -201,7 +198,7 @@ def test_arms_that_differ_where_not_declared_are_refused(
     def settings(self: Any) -> dict[str, str]:
         return {"work_mem": next(seen)}
 
-    instance_class = type(original().create(Path("x"), checksums=True))
+    instance_class = type(original().create(Path("x"), protection="checksums"))
     patch = pytest.MonkeyPatch()
     patch.setattr(instance_class, "settings", settings)
     try:

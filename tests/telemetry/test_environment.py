@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from own_cache import own_server
-from steelyard.engines.engine import Address, Identity, Settings, Slot
-from steelyard.engines.postgres.builds.find import find_engine
+from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.identity import Identity
 from steelyard.telemetry.environment import environment, file_sha256, machine, machines_differ
 
 IDENTITY = Identity("noop", "1", 1, "", "", "", "bindir", "", False)
@@ -25,7 +27,7 @@ class Standing:
     directory: Path
     running: bool = True
     identity: Identity = IDENTITY
-    address: Address = field(default_factory=lambda: Address("/s", 1, "u", "d"))
+    address: Endpoint = field(default_factory=lambda: Endpoint("/s", 1, "u", "d"))
 
     def start(self, slot: Slot, settings: Settings) -> None: ...
 
@@ -102,7 +104,7 @@ def test_the_processor_is_named_where_the_kernel_names_it(tmp_path: Path) -> Non
 
 @pytest.mark.postgres
 def test_of_a_real_server_it_holds_the_build_and_every_setting() -> None:
-    engine = find_engine("postgres", "18")
+    engine = find_postgres("18")
     with own_server("18", {"work_mem": "8MB"}) as instance:
         seen = environment(
             {"on": instance},

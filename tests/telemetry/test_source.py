@@ -15,7 +15,7 @@ from steelyard.engines.engine import Instance
 from steelyard.model.readings import Kind, Sample
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
-from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source
+from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source, reading
 from story.asked import study_of
 from story.scripted import ScriptedWorld
 
@@ -26,14 +26,16 @@ class Electricity:
 
     name: str = "electricity"
     moment: Moment = "border"
-    kinds: Sequence[Kind] = (
-        Kind("energy_mj", "mJ", per_transaction=True, parts=True),
-        Kind("temperature_c", "°C", level=True),
-    )
     step: float = 50.0
     missing: str = ""
     lacking: str = ""
     total: float = field(default=0.0)
+
+    def kinds(self, instance: Instance) -> Sequence[Kind]:
+        return (
+            Kind("energy_mj", "mJ", per_transaction=True, parts=True),
+            Kind("temperature_c", "°C", level=True),
+        )
 
     def needs(self, instance: Instance) -> str:
         return self.lacking
@@ -46,7 +48,7 @@ class Electricity:
 class Metered(ScriptedWorld):
     """The scripted world with one source more."""
 
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> tuple[Source, ...]:
         return (*super().sources(), Electricity())
 
 
@@ -114,3 +116,22 @@ def test_counters_that_were_not_flushed_make_no_cause(
     assert "value" in wal
     assert wal["value"] is None
     assert wal["missing"] == "statistics were not flushed within 10 s"
+
+
+WAL = Kind("wal_bytes", "bytes")
+
+
+def test_after_a_reset_a_counter_is_missing_even_one_that_grew_past_it() -> None:
+    after = Sample({"wal_bytes": 10}, resets=("b",))
+    found = reading(WAL, Sample({"wal_bytes": 4}, resets=("a",)), after)
+    assert (found.value, found.missing) == (None, RESET)
+
+
+def test_statistics_that_had_not_begun_yet_are_no_reset() -> None:
+    after = Sample({"wal_bytes": 10}, resets=("a",))
+    assert reading(WAL, Sample({"wal_bytes": 4}, resets=(None,)), after).value == 6
+
+
+def test_a_counter_that_is_not_told_is_missing_and_no_zero() -> None:
+    found = reading(WAL, Sample({}), Sample({}))
+    assert (found.value, found.missing) == (None, "the server does not tell it")

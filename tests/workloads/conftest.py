@@ -14,16 +14,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Address, Slot
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run
 from steelyard.engines.registry import open_run
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.workload import Workload, find_workload
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Call = Callable[..., str]
 
 
@@ -72,7 +73,7 @@ def serve(engine18: Postgres) -> Serve:
     """Starts a cluster, gives its address, and stops it."""
 
     @contextmanager
-    def started(cluster: Cluster) -> Iterator[Address]:
+    def started(cluster: Cluster) -> Iterator[Endpoint]:
         with open_run(open_cache(), cluster.account) as registered:
             slot = Slot(0, registered.directory / "slot0", registered.sockets, 5432)
             cluster.start(slot, {"fsync": "off"})

@@ -6,13 +6,13 @@ from typing import Any
 
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
 from steelyard.workloads.reading.workload import DATABASE, Workload
 
 
 def plan_of(
-    workload: Workload, address: Address, scale: int, clients: int
+    workload: Workload, address: Endpoint, scale: int, clients: int
 ) -> tuple[DrivePlan, list[Script]]:
     """One arm that is driven with the workload's own mix or streams, and its scripts."""
     scripts = resolve_scripts(workload, workload.mix(), scale)
@@ -33,7 +33,7 @@ def plan_of(
 
 
 def drive(
-    workload: Workload, address: Address, scale: int, each: int, clients: int = 4
+    workload: Workload, address: Endpoint, scale: int, each: int, clients: int = 4
 ) -> tuple[dict[str, Any], list[Script]]:
     """The line of one slice of the workload's own mix, and its scripts; nothing may have failed."""
     plan, scripts = plan_of(workload, address, scale, clients)

@@ -70,11 +70,11 @@ def test_switching_off_and_on_again_leaves_no_trace(
     engine: Postgres, loaded: Path, place: Path, call: Call
 ) -> None:
     clone = engine.open(loaded).clone(place / "clone")
-    clone.set_checksums(False)
+    clone.protect("none")
     assert differing(loaded, clone.directory) == [CONTROL]
     assert "version: " in (words := call(engine, "pg_controldata", str(clone.directory)))
     assert "WARNING" not in words  # pg_controldata warns of a wrong CRC
-    clone.set_checksums(True)
+    clone.protect("checksums")
     assert differing(loaded, clone.directory) == []
     call(engine, "pg_checksums", "--check", "--pgdata", str(clone.directory))
 
@@ -83,7 +83,7 @@ def test_a_server_starts_on_a_switched_clone_and_reports_checksums_off(
     engine: Postgres, loaded: Path, place: Path, serve: object
 ) -> None:
     clone = engine.open(loaded).clone(place / "clone")
-    clone.set_checksums(False)
+    clone.protect("none")
     with serve(clone):  # type: ignore[operator]
         assert clone.settings()["data_checksums"] == "off"
 

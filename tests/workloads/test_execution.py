@@ -11,9 +11,10 @@ import pytest
 from folders import write_folder
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Address, Slot
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import open_run
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import SteelyardError
 from steelyard.workloads.checking.checks import count_work
 from steelyard.workloads.loading.load import LoadReport, load
@@ -23,10 +24,10 @@ Load = Callable[[Workload], LoadReport]
 
 
 @pytest.fixture(scope="module")
-def address(engine18: Postgres) -> Iterator[Address]:
+def address(engine18: Postgres) -> Iterator[Endpoint]:
     """A server that is loaded into again and again."""
     with open_run(open_cache(), engine18.account) as registered:
-        cluster = engine18.create(registered.directory / "data", checksums=True)
+        cluster = engine18.create(registered.directory / "data", protection="checksums")
         slot = Slot(0, registered.directory / "slot0", registered.sockets, 5432)
         cluster.start(slot, {"fsync": "off"})
         try:
@@ -35,7 +36,7 @@ def address(engine18: Postgres) -> Iterator[Address]:
             cluster.stop()
 
 
-def refused(address: Address, folder: Path) -> str:
+def refused(address: Endpoint, folder: Path) -> str:
     with pytest.raises(SteelyardError) as told:
         load(find_workload(str(folder)), address, 3, replacing=True)
     return str(told.value)
@@ -55,7 +56,7 @@ def refused(address: Address, folder: Path) -> str:
     ],
 )
 def test_a_statement_that_fails_is_named_with_its_file(
-    address: Address, tmp_path: Path, file: str, text: str, words: tuple[str, ...]
+    address: Endpoint, tmp_path: Path, file: str, text: str, words: tuple[str, ...]
 ) -> None:
     said = refused(address, write_folder(tmp_path, **{file: text}))
     assert said.startswith(f'error: workload "mine": {file}.sql: ')
@@ -64,7 +65,7 @@ def test_a_statement_that_fails_is_named_with_its_file(
 
 
 @pytest.mark.postgres
-def test_a_schema_that_makes_another_table_is_told_so(address: Address, tmp_path: Path) -> None:
+def test_a_schema_that_makes_another_table_is_told_so(address: Endpoint, tmp_path: Path) -> None:
     said = refused(address, write_folder(tmp_path, schema="CREATE TABLE thing (n int);"))
     assert 'workload "mine": schema.sql: it makes no table "things"' in said
 
@@ -83,7 +84,7 @@ def test_a_schema_that_makes_another_table_is_told_so(address: Address, tmp_path
     ],
 )
 def test_a_count_that_is_not_one_number_is_found_by_the_load(
-    address: Address, tmp_path: Path, query: str, words: str
+    address: Endpoint, tmp_path: Path, query: str, words: str
 ) -> None:
     said = refused(address, write_folder(tmp_path, toml=f'[counts]\ndone = "{query}"\n'))
     assert said.startswith('error: workload "mine": key "counts.done": ')
@@ -92,7 +93,9 @@ def test_a_count_that_is_not_one_number_is_found_by_the_load(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("kind", ["int", "bigint", "numeric", "float8"])
-def test_a_count_may_be_of_any_type_of_numbers(address: Address, tmp_path: Path, kind: str) -> None:
+def test_a_count_may_be_of_any_type_of_numbers(
+    address: Endpoint, tmp_path: Path, kind: str
+) -> None:
     query = f"SELECT count(*)::{kind} FROM things"
     workload = find_workload(str(write_folder(tmp_path, toml=f'[counts]\ndone = "{query}"\n')))
     load(workload, address, 3, replacing=True)
@@ -115,7 +118,7 @@ LAST = "SET synchronous_commit = on; INSERT INTO others SELECT generate_series(1
 
 @pytest.mark.postgres
 def test_rows_inserted_last_are_counted_by_their_command_tag(
-    address: Address, tmp_path: Path
+    address: Endpoint, tmp_path: Path
 ) -> None:
     last = LAST.format("2 * :scale * :more - 1") + " INSERT INTO public.others VALUES (0);"
     folder = write_folder(tmp_path, toml=TOLD, schema=SCHEMA, last=last)
@@ -126,7 +129,7 @@ def test_rows_inserted_last_are_counted_by_their_command_tag(
 
 @pytest.mark.postgres
 def test_other_rows_inserted_last_than_were_said_are_an_error(
-    address: Address, tmp_path: Path
+    address: Endpoint, tmp_path: Path
 ) -> None:
     folder = write_folder(tmp_path, toml=TOLD, schema=SCHEMA, last=LAST.format("29"))
     assert "last.sql inserted 29 rows, not 30" in refused(address, folder)

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from driven import drive
 
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.probes import explain_probes
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Probes = dict[str, dict[str, int]]
 
 pytestmark = pytest.mark.postgres
@@ -40,7 +40,7 @@ def clone_of(workload: Workload, engine: Postgres, place: Path) -> Cluster:
     return engine.open(template(engine, workload, SCALE)).clone(place / "clone")
 
 
-def ask(address: Address, query: str) -> int:
+def ask(address: Endpoint, query: str) -> int:
     with connected(replace(address, database=DATABASE)) as connection:
         row = connection.execute(query.encode()).fetchone()
     assert row is not None

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.database import connected
@@ -19,7 +19,7 @@ from steelyard.workloads.loading.load import load
 from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import DATABASE, Workload
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Call = Callable[..., str]
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
@@ -39,7 +39,7 @@ LOOKS = {
 pytestmark = pytest.mark.postgres
 
 
-def look(address: Address) -> dict[str, object]:
+def look(address: Endpoint) -> dict[str, object]:
     seen: dict[str, object] = {}
     with connected(address) as connection:
         for name, query in LOOKS.items():
@@ -82,7 +82,7 @@ def test_fewer_rows_than_the_workload_says_are_an_error(
             )
         }
     )
-    cluster = engine18.create(place / "data", checksums=True)
+    cluster = engine18.create(place / "data", protection="checksums")
     with (
         serve(cluster) as address,
         pytest.raises(ServerError, match="10 rows arrived, not 11"),
@@ -93,7 +93,7 @@ def test_fewer_rows_than_the_workload_says_are_an_error(
 def test_a_scale_that_does_not_exist_is_refused(pgbench: Workload) -> None:
     for scale in (0, 20_000):
         with pytest.raises(UsageError, match="1 to 19999 are possible"):
-            load(pgbench, Address("/nowhere", 1, "postgres", "postgres"), scale)
+            load(pgbench, Endpoint("/nowhere", 1, "postgres", "postgres"), scale)
 
 
 @pytest.mark.parametrize("script", ["tpcb-like", "simple-update"])

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from steelyard._core import builtin_script, script_statements
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.loading.database import connected
 
 Call = Callable[..., str]
@@ -109,9 +109,9 @@ pytestmark = pytest.mark.postgres
 def pgbench_run(
     engine18: Postgres,
     place: Path,
-    serve: Callable[[Cluster], AbstractContextManager[Address]],
+    serve: Callable[[Cluster], AbstractContextManager[Endpoint]],
 ) -> object:
-    return serve(engine18.create(place / "data", checksums=False))
+    return serve(engine18.create(place / "data", protection="none"))
 
 
 def client_seed(seed: int) -> int:
@@ -127,7 +127,7 @@ def client_seed(seed: int) -> int:
     return ((product << 7 | product >> 57) & MASK) * 9 & MASK
 
 
-def ask(engine: Postgres, address: Address, file: Path, count: int) -> tuple[int, str]:
+def ask(engine: Postgres, address: Endpoint, file: Path, count: int) -> tuple[int, str]:
     defined = [f"--define={name}={value}" for name, value in VARIABLES.items()]
     where = [f"--host={address.host}", f"--port={address.port}", "--username=postgres"]
     options = ["-n", "-c1", f"-t{count}", f"--random-seed={SEED}", f"--file={file}"]
@@ -136,7 +136,7 @@ def ask(engine: Postgres, address: Address, file: Path, count: int) -> tuple[int
 
 
 def test_expressions_and_random_numbers_are_pgbenchs(
-    engine18: Postgres, place: Path, pgbench_run: AbstractContextManager[Address]
+    engine18: Postgres, place: Path, pgbench_run: AbstractContextManager[Endpoint]
 ) -> None:
     sets = "".join(f"\\set v{n} {expression}\n" for n, expression in enumerate(EXPRESSIONS))
     asked = "".join(f"INSERT INTO seen (v) VALUES (':v{n}');\n" for n in range(len(EXPRESSIONS)))
@@ -162,7 +162,7 @@ def test_expressions_and_random_numbers_are_pgbenchs(
 
 
 def test_what_pgbench_refuses_is_refused_in_its_words(
-    engine18: Postgres, place: Path, pgbench_run: AbstractContextManager[Address]
+    engine18: Postgres, place: Path, pgbench_run: AbstractContextManager[Endpoint]
 ) -> None:
     with pgbench_run as address:
         for expression in REFUSED:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 from steelyard.workloads.loading.database import value
 from steelyard.workloads.loading.side_by_side import Halt, side_by_side
@@ -22,7 +22,7 @@ from steelyard.workloads.loading.side_by_side import Halt, side_by_side
 if TYPE_CHECKING:
     import psycopg
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
 _SLEEPERS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 finished: list[str] = []
@@ -52,7 +52,7 @@ def interrupt(connection: psycopg.Connection) -> None:
 def test_a_statement_under_way_is_cancelled_when_another_piece_fails_or_the_user_interrupts(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    with serve(engine18.create(place / "data", checksums=True)) as address:
+    with serve(engine18.create(place / "data", protection="checksums")) as address:
         with pytest.raises(ServerError, match="could not go on"):
             side_by_side(address, [sleep, fail, sleep], 2, Halt())
         before = signal.signal(signal.SIGINT, signal.default_int_handler)

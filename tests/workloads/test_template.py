@@ -16,10 +16,10 @@ from folders import write_folder
 import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Address
 from steelyard.engines.noop import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.loading import room
 from steelyard.workloads.loading.database import connected, value
@@ -27,7 +27,7 @@ from steelyard.workloads.loading.load import LoadReport
 from steelyard.workloads.loading.template import template, template_key, trusted
 from steelyard.workloads.reading.workload import Workload, find_workload
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
 
 @pytest.mark.postgres
@@ -54,7 +54,7 @@ def test_what_is_loaded_is_not_logged_and_no_disk_is_waited_for(
     sizes: list[int] = []
     real = template_module.load
 
-    def observed(workload: Workload, address: Address, *rest: Any) -> LoadReport:
+    def observed(workload: Workload, address: Endpoint, *rest: Any) -> LoadReport:
         with connected(address) as connection:
             for name in names:
                 shown[name] = str(connection.execute(f"SHOW {name}".encode()).fetchall()[0][0])

@@ -22,10 +22,10 @@ from steelyard._core import script_statements
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.evaluation.workload_rows import query_rows
+from steelyard.model.endpoint import Endpoint
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
 from steelyard.workloads.checking.checks import check
@@ -34,7 +34,7 @@ from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.choice import completed
 from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
 ANSWERS = tomllib.loads((Path(__file__).parent / "tpch_answers.toml").read_text())
 # The values of the qualification, as numbers that the scripts draw.
@@ -91,7 +91,7 @@ def cell(value: object, places: str) -> str:
 
 
 def answers(
-    workload: Workload, address: Address, scale: int
+    workload: Workload, address: Endpoint, scale: int
 ) -> dict[str, list[tuple[object, ...]]]:
     """The rows of each query with the values of the qualification."""
     found = {}
@@ -106,7 +106,7 @@ def answers(
     return found
 
 
-def orders_of_customers(address: Address) -> Counter[int]:
+def orders_of_customers(address: Endpoint) -> Counter[int]:
     """Q13 by hand: how many customers have so many orders without "special requests"."""
     with connected(replace(address, database=DATABASE)) as connection:
         customers = connection.execute("SELECT c_custkey::bigint FROM customer").fetchall()
@@ -180,14 +180,14 @@ def test_drawn_values_find_rows_and_refreshed_orders_keep_their_lines_until_the_
         assert (refreshed(address), strangers(address)) == ((0, 0, 0, 0), 0)
 
 
-def refreshed(address: Address) -> tuple[object, ...]:
+def refreshed(address: Endpoint) -> tuple[object, ...]:
     with connected(replace(address, database=DATABASE)) as connection:
         row = connection.execute("SELECT * FROM refreshed").fetchone()
     assert row is not None
     return tuple(row)
 
 
-def strangers(address: Address) -> int:
+def strangers(address: Endpoint) -> int:
     """Orders with keys that dbgen leaves free."""
     with connected(replace(address, database=DATABASE)) as connection:
         row = connection.execute("SELECT count(*) FROM orders WHERE o_orderkey % 32 >= 8")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from driven import drive
 
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.workload import find_workload
@@ -26,7 +26,7 @@ def test_a_workload_of_ones_own_is_loaded_driven_and_checked(
     tmp_path: Path,
     engine18: Postgres,
     place: Path,
-    serve: Callable[[Cluster], AbstractContextManager[Address]],
+    serve: Callable[[Cluster], AbstractContextManager[Endpoint]],
 ) -> None:
     blocks = re.findall(r"```(?:toml|sql)\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (tmp_path / "scripts").mkdir()

@@ -9,9 +9,10 @@ import pytest
 from driven import drive
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Address, Slot
+from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.registry import open_run
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import template
@@ -32,7 +33,7 @@ class Worked:
     profile: str
     warehouses: int
     partitions: int
-    address: Address
+    address: Endpoint
     at_home: list[int]
     """Orders entered by warehouse while each client had its own."""
     paid_at_home: list[int]
@@ -46,18 +47,18 @@ class Worked:
         return int(str(number))
 
 
-def rows(address: Address, query: str) -> list[tuple[object, ...]]:
+def rows(address: Endpoint, query: str) -> list[tuple[object, ...]]:
     with connected(replace(address, database=DATABASE)) as connection:
         return connection.execute(query.encode()).fetchall()
 
 
-def entered(address: Address) -> list[int]:
+def entered(address: Endpoint) -> list[int]:
     """New orders of each warehouse."""
     query = "SELECT sum(d_next_o_id - 3001) FROM district GROUP BY d_w_id ORDER BY d_w_id"
     return [int(str(number)) for (number,) in rows(address, query)]
 
 
-def paid(address: Address) -> list[int]:
+def paid(address: Endpoint) -> list[int]:
     """New payments at each warehouse."""
     query = f"""
         SELECT count(h_date) FROM warehouse

@@ -14,29 +14,29 @@ import pytest
 from driven import drive
 
 from steelyard._core import histogram_quantiles
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.counters import wait_until_flushed
+from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
 
-Serve = Callable[[Cluster], AbstractContextManager[Address]]
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
 pytestmark = pytest.mark.postgres
 
 
-def ask(address: Address, query: str) -> int:
+def ask(address: Endpoint, query: str) -> int:
     with connected(replace(address, database=DATABASE)) as connection:
         row = connection.execute(query.encode()).fetchone()
     assert row is not None
     return int(row[0])
 
 
-def change(address: Address, statement: str) -> None:
+def change(address: Endpoint, statement: str) -> None:
     with connected(replace(address, database=DATABASE)) as connection:
         connection.execute(statement.encode())
 
@@ -107,7 +107,7 @@ def do(
 
 
 def look_at_payments(
-    address: Address, options: dict[str, object], line: dict[str, Any], made: int
+    address: Endpoint, options: dict[str, object], line: dict[str, Any], made: int
 ) -> None:
     """Who asks, which rows come back, and what is deleted."""
     original = options.get("variant") == "original"

@@ -14,15 +14,10 @@ import socket
 import struct
 from collections.abc import Sequence
 
-from steelyard.driver.target import Target
 from steelyard.engines.account import Account
-from steelyard.engines.postgres.processes.placement import pin
+from steelyard.engines.placement import pin
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
-
-
-def allowed_processors() -> tuple[int, ...]:
-    """The processors that this process may use."""
-    return tuple(sorted(os.sched_getaffinity(0)))
 
 
 def beside(
@@ -35,7 +30,7 @@ def beside(
 
 
 def place_beside(
-    target: Target, backends: Sequence[int], threads: int, processors: Sequence[int]
+    target: Endpoint, backends: Sequence[int], threads: int, processors: Sequence[int]
 ) -> None:
     """Pin every backend beside its thread. EngineError: not permitted; DriverError: not ours.
 
@@ -55,7 +50,7 @@ def place_beside(
     pin(account, beside(backends, threads, processors))
 
 
-def _listener(target: Target) -> int | None:
+def _listener(target: Endpoint) -> int | None:
     """The process that listens at a Unix socket, when it is seen from here (SO_PEERCRED)."""
     if not target.host.startswith("/"):
         return None

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
-from steelyard.engines.defer_signals import undisturbed
+from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import DriverError
 
 _GOODBYE_SECONDS = 10.0
@@ -86,7 +86,7 @@ class Driver:
 
     def close(self) -> None:
         """Disconnect and end; a driver in the middle of slices cancels what it had begun."""
-        with undisturbed():
+        with defer_signals():
             if self._process.poll() is None:
                 # What matters is that it is gone, and kill() sees to that.
                 with contextlib.suppress(DriverError, subprocess.TimeoutExpired):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
 
-from steelyard.driver.encryption import Tls
+from steelyard.model.endpoint import Endpoint, Tls
 
 QueryMode = Literal["simple", "extended", "prepared"]
 Variable = str | int | float | bool | None
@@ -19,6 +19,9 @@ class DriveWeight:
     twice: float = 0.0
     stall: float = 0.0
     stall_ns: int = 0
+
+
+NO_WEIGHT = DriveWeight()
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,15 @@ class DriveArm:
     channel_binding: str = "prefer"
     require_auth: str | None = None
     connect_timeout_ns: int | None = None
-    weight: DriveWeight = DriveWeight()
+    weight: DriveWeight = NO_WEIGHT
+
+    @classmethod
+    def at(
+        cls, endpoint: Endpoint, name: str, clients: int, weight: DriveWeight = NO_WEIGHT
+    ) -> Self:
+        """The arm whose server is reached at an endpoint."""
+        reached = {each.name: getattr(endpoint, each.name) for each in fields(Endpoint)}
+        return cls(name=name, clients=clients, weight=weight, **reached)
 
 
 @dataclass(frozen=True)

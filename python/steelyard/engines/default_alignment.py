@@ -9,21 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from steelyard.engines.differences import ABSENT, PLACES, SLOT_SETTINGS, Difference
-
-
-class Default(Protocol):
-    """What of a row of pg_settings decides whether two builds assume the same."""
-
-    @property
-    def value(self) -> str | None: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def context(self) -> str: ...
-
+from steelyard.engines.differences import ABSENT, Difference, SettingRules
+from steelyard.model.defaults import Default
 
 Defaults = Mapping[str, Default]
 
@@ -59,14 +47,18 @@ class Alignment:
 
 
 def compare_defaults(
-    control: Defaults, arms: Mapping[str, Defaults], fixed: Collection[str]
+    control: Defaults,
+    arms: Mapping[str, Defaults],
+    fixed: Collection[str],
+    rules: SettingRules,
 ) -> Alignment:
     """The differences between the control's defaults and each arm's; `fixed`: set by the study."""
+    left_out = rules.slot | rules.places
     settings: dict[str, str] = {}
     changed: dict[str, tuple[Difference, ...]] = {}
     for arm, theirs in arms.items():
         found: list[Difference] = []
-        for name in sorted({*control} & {*theirs} - {*fixed} - SLOT_SETTINGS - PLACES):
+        for name in sorted({*control} & {*theirs} - {*fixed} - left_out):
             ours, other = control[name], theirs[name]
             if "internal" in (ours.context, other.context) or _alike(ours, other):
                 continue
@@ -77,8 +69,8 @@ def compare_defaults(
     return Alignment(
         settings=settings,
         changed=changed,
-        added={arm: _settable(theirs, control) for arm, theirs in arms.items()},
-        removed={arm: _settable(control, theirs) for arm, theirs in arms.items()},
+        added={arm: _settable(theirs, control, left_out) for arm, theirs in arms.items()},
+        removed={arm: _settable(control, theirs, left_out) for arm, theirs in arms.items()},
     )
 
 
@@ -120,6 +112,6 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _settable(known: Defaults, unknown: Defaults) -> tuple[str, ...]:
+def _settable(known: Defaults, unknown: Defaults, left_out: frozenset[str]) -> tuple[str, ...]:
     names = {name for name, default in known.items() if default.context != "internal"}
-    return tuple(sorted(names - {*unknown} - SLOT_SETTINGS - PLACES))
+    return tuple(sorted(names - {*unknown} - left_out))

@@ -1,4 +1,4 @@
-"""Lets cleaning up come to its end: who presses Ctrl-C meanwhile is heard, but afterwards."""
+"""Delays SIGINT and SIGTERM until cleanup has finished."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_ASKING = (signal.SIGINT, signal.SIGTERM)
-"""Signals by which a person or a system asks a program to end; SIGKILL does not ask."""
+_DEFERRED = (signal.SIGINT, signal.SIGTERM)
+"""Signals that ask a program to end; SIGKILL cannot be deferred."""
 
 
 @contextmanager
-def undisturbed(*, at_the_end: bool = False) -> Iterator[None]:
-    """Nobody who asks this program to end interrupts what is done meanwhile.
+def defer_signals(*, at_the_end: bool = False) -> Iterator[None]:
+    """Hold back SIGINT and SIGTERM in the `with` block, and raise the first of them after it.
 
-    Whoever asked is heard when it is done: what is cleaned up in the middle of a weighing must not
-    swallow the Ctrl-C that was to end it. Only where the program is ending already, because it was
-    asked to or `at_the_end` of its work, is there nothing left to hear.
+    Cleanup in the middle of a weighing must not swallow the Ctrl-C that was to end it. Where the
+    program is ending already, because of a signal or `at_the_end` of its work, none is raised.
 
     Only for what takes seconds at most. Outside the main thread, which no signal reaches, nothing
     is changed.
@@ -27,15 +26,15 @@ def undisturbed(*, at_the_end: bool = False) -> Iterator[None]:
         yield
         return
     ending = at_the_end or isinstance(sys.exc_info()[1], KeyboardInterrupt | SystemExit)
-    asked: list[int] = []
+    received: list[int] = []
     before = {
-        number: signal.signal(number, lambda number, frame: asked.append(number))
-        for number in _ASKING
+        number: signal.signal(number, lambda number, frame: received.append(number))
+        for number in _DEFERRED
     }
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-    if asked and not ending:
-        signal.raise_signal(asked[0])
+    if received and not ending:
+        signal.raise_signal(received[0])

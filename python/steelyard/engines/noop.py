@@ -6,21 +6,25 @@ instances. `failures` makes a call fail once: the next `start` raises `failures[
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
-    Address,
-    Identity,
+    UNPROTECTED,
     Instance,
-    Nature,
     Process,
+    SessionWaits,
     Settings,
     Slot,
     TreeUse,
 )
+from steelyard.model.defaults import BuildDefaults
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
+from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
 
 NOOP_IDENTITY = Identity(
     kind="noop",
@@ -35,7 +39,20 @@ NOOP_IDENTITY = Identity(
 )
 
 
-NOTHING_SPECIAL = Nature(layout={}, defaults={})
+NO_DEFAULTS = BuildDefaults(layout={}, settings={})
+PROTECTIONS = ("checksums", UNPROTECTED)
+
+
+@dataclass
+class Answers:
+    """What servers in memory answer when they are observed; a test replaces what it needs."""
+
+    counters: Callable[[], Mapping[str, float]] = dict
+    uncounted: str = ""
+    """Why the counters cannot be read."""
+    waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
+    plan: Callable[[NoopInstance], str] = lambda _: "Result"
+    checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
 
 
 @dataclass(frozen=True)
@@ -55,6 +72,7 @@ class Journal:
     failures: dict[str, list[SteelyardError]] = field(default_factory=dict)
     stopped: set[Path] = field(default_factory=set)  # directories that hold a stopped cluster
     serving: dict[int, NoopInstance] = field(default_factory=dict)  # by port, the last to start
+    answers: Answers = field(default_factory=Answers)
 
     def write(self, action: str, directory: Path, *arguments: object) -> None:
         """Note a call, then fail if a failure was laid for it."""
@@ -78,7 +96,7 @@ class NoopInstance:
         journal: Journal,
         directory: Path,
         *,
-        checksums: bool,
+        protection: str,
         identity: Identity = NOOP_IDENTITY,
     ) -> None:
         self._journal = journal
@@ -88,7 +106,7 @@ class NoopInstance:
         self._running = False
         self._settings: dict[str, str] = {}
         self._readings = 0
-        self.checksums = checksums
+        self.protection = protection
         self.frozen = False
         self.placed: dict[int, tuple[int, ...]] = {}
 
@@ -105,10 +123,10 @@ class NoopInstance:
         return self._running
 
     @property
-    def address(self) -> Address:
+    def address(self) -> Endpoint:
         if self._slot is None:
             raise EngineError(f'cluster "{self._directory}" has no address: it was never started')
-        return Address(str(self._slot.socket_directory), self._slot.port, "postgres", "postgres")
+        return Endpoint(str(self._slot.socket_directory), self._slot.port, "postgres", "postgres")
 
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot."""
@@ -147,13 +165,13 @@ class NoopInstance:
         return self._at(self._directory, identity)
 
     def _at(self, directory: Path, identity: Identity) -> NoopInstance:
-        return NoopInstance(self._journal, directory, checksums=self.checksums, identity=identity)
+        return NoopInstance(self._journal, directory, protection=self.protection, identity=identity)
 
     def restore(self, template: Path) -> int:
         """Make this clone what its template is; no bytes are copied."""
         self._require(running=False)
         self._journal.write("restore", self._directory, template)
-        self.checksums = True
+        self.protection = PROTECTIONS[0]
         return 0
 
     def move(self, directory: Path) -> None:
@@ -165,16 +183,19 @@ class NoopInstance:
         self._journal.stopped.add(directory)
         self._directory = directory
 
-    def set_checksums(self, enabled: bool) -> None:
+    def protect(self, level: str) -> None:
         """Switch verification."""
         self._require(running=False)
-        self._journal.write("set_checksums", self._directory, enabled)
-        self.checksums = enabled
+        self._journal.write("protect", self._directory, level)
+        self.protection = level
 
     def settings(self) -> dict[str, str]:
         """What it was started with, and whether it verifies."""
         self._require(running=True)
-        return {**self._settings, "data_checksums": "on" if self.checksums else "off"}
+        return {
+            **self._settings,
+            "data_checksums": "off" if self.protection == UNPROTECTED else "on",
+        }
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Note where each process would be pinned."""
@@ -205,27 +226,87 @@ class NoopInstance:
             processes=(Process(1, "postmaster", self.step.cpu_ns * self._readings),),
         )
 
+    @property
+    def counter_kinds(self) -> Sequence[Kind]:
+        """The log and the blocks, as a database has them."""
+        return (
+            Kind("wal_bytes", "bytes", per_transaction=True),
+            Kind("blocks_read", "blocks", per_transaction=True),
+        )
+
+    def counters(self, database: str) -> Sample:
+        """What the answers say."""
+        self._require(running=True)
+        return Sample(dict(self._journal.answers.counters()), self._journal.answers.uncounted)
+
+    def watch_waits(self, database: str) -> NoopWatch:
+        """A watch of waits."""
+        return NoopWatch(self._journal.answers.waits)
+
+    def plans(self, database: str, scripts: Mapping[str, str]) -> dict[str, str]:
+        """Every script is one statement, planned as the answers say."""
+        return {text: self._journal.answers.plan(self) for text in scripts.values()}
+
+    def checkpointer(self, database: str) -> NoopCheckpoints:
+        """A session whose checkpoints take what the answers say."""
+        return NoopCheckpoints(self)
+
+    def checkpoint_ns(self) -> int:
+        """How long a checkpoint takes now."""
+        return self._journal.answers.checkpoint_ns(self)
+
     def _require(self, *, running: bool) -> None:
         if self._running != running:
             state = "running" if self._running else "not running"
             raise EngineError(f'cluster "{self._directory}" is {state}')
 
 
+@dataclass(frozen=True)
+class NoopWatch:
+    """A watch of waits in memory."""
+
+    seen: Callable[[], SessionWaits]
+
+    def stop(self) -> SessionWaits:
+        """What the answers say at its end."""
+        return self.seen()
+
+
+@dataclass(frozen=True)
+class NoopCheckpoints:
+    """Checkpoints of a server in memory."""
+
+    instance: NoopInstance
+
+    def checkpoint(self) -> int:
+        """Takes what the answers say."""
+        return self.instance.checkpoint_ns()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 class NoopEngine:
-    """Makes clusters that exist only as names; implements Engine, Choosy and Kin."""
+    """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild.
+
+    It has no setting rules: every undeclared difference of its settings counts.
+    """
+
+    protections = PROTECTIONS
 
     def __init__(
         self,
         identity: Identity = NOOP_IDENTITY,
-        nature: Nature = NOTHING_SPECIAL,
+        defaults: BuildDefaults = NO_DEFAULTS,
         journal: Journal | None = None,
     ) -> None:
         self.identity = identity
+        self.setting_rules = SettingRules()
         self.journal = journal or Journal()
         """Builds that meet in one weighing share it."""
         self.refused: set[str] = set()
         """Names of settings that this build refuses."""
-        self._nature = nature
+        self._defaults = defaults
 
     @property
     def calls(self) -> list[Call]:
@@ -237,23 +318,23 @@ class NoopEngine:
         """Failures to come, by the name of the call."""
         return self.journal.failures
 
-    def create(self, directory: Path, *, checksums: bool) -> NoopInstance:
+    def create(self, directory: Path, *, protection: str) -> NoopInstance:
         """Make a new cluster."""
-        self.journal.write("create", directory, checksums)
+        self.journal.write("create", directory, protection)
         self.journal.stopped.add(directory)
-        return NoopInstance(self.journal, directory, checksums=checksums, identity=self.identity)
+        return self._at(directory, protection)
 
-    def refuse(self, settings: Settings) -> None:
+    def validate(self, settings: Settings) -> None:
         """ServerError for a name among `refused`."""
         for name in settings:
             if name in self.refused:
                 raise ServerError(f'the no-op engine refuses setting "{name}"')
 
-    def nature(self, slot: Slot) -> Nature:
-        """What it was told at its making."""
-        return self._nature
+    def build_defaults(self, slot: Slot) -> BuildDefaults:
+        """Those that it was made with."""
+        return self._defaults
 
-    def adopt(self, instance: Instance) -> Instance:
+    def adopt(self, instance: Instance) -> NoopInstance:
         """The same cluster, to be started by this build."""
         assert isinstance(instance, NoopInstance)
         return instance.adopted(self.identity)
@@ -263,4 +344,7 @@ class NoopEngine:
         self.journal.write("open", directory)
         if directory not in self.journal.stopped:
             raise EngineError(f'could not open cluster "{directory}": none was made there')
-        return NoopInstance(self.journal, directory, checksums=True, identity=self.identity)
+        return self._at(directory, PROTECTIONS[0])
+
+    def _at(self, directory: Path, protection: str) -> NoopInstance:
+        return NoopInstance(self.journal, directory, protection=protection, identity=self.identity)

@@ -8,25 +8,24 @@ its own directory, socket directories and processes.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pwd
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from steelyard.engines.account import Account
+from steelyard.engines.adapters import remove_servers
 from steelyard.engines.cache import Cache, entries
-from steelyard.engines.defer_signals import undisturbed
+from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.processes.remains import remove_servers
+from steelyard.engines.file_lock import hold, is_held, locked
 from steelyard.model.errors import EngineError
 
 OWNER_FILE = "owner.json"
@@ -77,7 +76,7 @@ class Run:
         """Kill what still runs here and remove every trace; safe to call twice."""
         if self._lock.closed:
             return
-        with undisturbed():
+        with defer_signals():
             _remove(self._as_leftover())
             self._lock.close()
 
@@ -112,8 +111,7 @@ def open_run(cache: Cache, account: Account) -> Run:
     with _registration(cache):
         directory.mkdir()
         directory.chmod(0o711)
-        lock = (directory / OWNER_FILE).open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock = hold(directory / OWNER_FILE)
         run = Run(directory, _SOCKET_ROOT / f"sy{secrets.token_hex(4)}", account, lock)
         run._register()  # before the sockets' directory is made: nothing there is unknown
     account.make_directory(run.sockets)
@@ -141,29 +139,15 @@ def clean_leftovers(cache: Cache) -> list[Leftover]:
     return found
 
 
-@contextmanager
-def _registration(cache: Cache) -> Iterator[None]:
+def _registration(cache: Cache) -> AbstractContextManager[None]:
     """Only one process registers or cleans at a time: a run half registered looks dead."""
-    with (cache.runs / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return locked(cache.runs / ".lock")
 
 
 def _dead(cache: Cache) -> list[Leftover]:
     return [
-        _read(directory) for directory in entries(cache.runs) if not _is_held(directory)
-    ]  # fmt: skip
-
-
-def _is_held(directory: Path) -> bool:
-    try:
-        with (directory / OWNER_FILE).open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
+        _read(directory) for directory in entries(cache.runs) if not is_held(directory / OWNER_FILE)
+    ]
 
 
 def _read(directory: Path) -> Leftover:
@@ -179,7 +163,7 @@ def _read(directory: Path) -> Leftover:
 
 def _owner_of(directory: Path) -> Account:
     """The account of the first data directory inside, else our own."""
-    for inside in directory.glob("slot*/*/PG_VERSION"):
+    for inside in (place for place in directory.glob("slot*/*") if place.is_dir()):
         status = inside.stat()
         return Account(str(status.st_uid), status.st_uid, status.st_gid)
     return Account("", os.geteuid(), os.getegid())

@@ -147,3 +147,5 @@ class Sample:
 
     values: Mapping[str, float]
     missing: str = ""
+    resets: tuple[str | None, ...] = ()
+    """When each group of cumulative numbers began; a change of one makes differences no figures."""

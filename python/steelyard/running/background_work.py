@@ -1,8 +1,8 @@
-"""Leaves a known share of an arm's work to the background: the weight that proves debts are paid.
+"""Puts a known share of an arm's work into the background, to check that debts are charged.
 
-After a slice of N transactions the arm executes w·N more, by count, and nobody waits for them. What
-became of the time they take is the question: a study with cost "whole" charges it to the arm as it
-charges every debt, one with cost "foreground" does not, and processor time then disagrees.
+After a slice of N transactions the arm executes w·N more, by count, outside the timed load. A study
+with cost "whole" charges their time to the arm as it charges every debt; one with cost "foreground"
+does not, and processor time then disagrees.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Drive = Callable[[SliceRequest], Answer]
 
 
 class BackgroundWork:
-    """The shares that the arms of one epoch leave behind."""
+    """The shares of background work of the arms of one epoch."""
 
     def __init__(self, shares: Mapping[str, float]) -> None:
         self._shares = dict(shares)

@@ -1,5 +1,5 @@
-"""Compares the builds of the arms: who shares whose data, how often it is loaded, which defaults
-are set alike.
+"""Compares the builds of the arms: which share data, how often it is loaded, which defaults are
+set alike.
 
 Builds of one layout share one load and its clones: their arms differ in no byte. Where each build
 needs data of its own, the luck of a load (which rows ANALYZE saw, where files lie) would be part of
@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from steelyard.engines.default_alignment import Alignment, compare_defaults
-from steelyard.engines.engine import Choosy, Engine, Kin, Nature
+from steelyard.engines.engine import ComparableBuild, Engine, SettingsCheck
+from steelyard.model.defaults import BuildDefaults
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.progress import Progress
@@ -21,7 +22,7 @@ from steelyard.study.study import Arm, Study
 
 
 @dataclass(frozen=True)
-class Kinship:
+class BuildComparison:
     """What the builds of the arms have in common, and what is done about the rest."""
 
     loaders: Mapping[str, str]  # arm → the arm whose build loads its data
@@ -32,7 +33,7 @@ class Kinship:
 
     @property
     def shared(self) -> bool:
-        """Whether all arms stand on clones of the same data."""
+        """Whether all arms use clones of the same data."""
         return len(set(self.loaders.values())) == 1
 
     def settings_of(self, study: Study, arm: Arm) -> dict[str, str]:
@@ -49,84 +50,87 @@ class Kinship:
 
 def compare_builds(
     study: Study, engines: Mapping[str, Engine], laboratory: Laboratory, progress: Progress
-) -> Kinship:
-    """How the builds of the arms are akin; nothing is asked of them where there is only one."""
+) -> BuildComparison:
+    """What the builds of the arms share; where there is only one, it is not started for this."""
     control = study.control.name
-    builds = {arm: engine.identity.bindir for arm, engine in engines.items()}
-    if len(set(builds.values())) == 1:
+    bindirs = {arm: engine.identity.bindir for arm, engine in engines.items()}
+    if len(set(bindirs.values())) == 1:
         same = dict.fromkeys(engines, control)
-        return Kinship(same, study.workload.loads or 1, study.defaults)
+        return BuildComparison(same, study.workload.loads or 1, study.defaults)
     progress.stage("compare the builds")
     for arm, engine in engines.items():
         if engine.identity.assertions or "-O0" in engine.identity.cflags.split():
             why = "checks assertions" if engine.identity.assertions else "is not optimised"
-            progress.note(f"the build of {arm} {why}: its speed is nobody's")
-    natures = _natures(engines, laboratory)
+            progress.note(f"the build of {arm} {why}: its timings are not representative")
+    assumed = _assumed(engines, laboratory)
     loaders: dict[str, str] = {}
     for arm in engines:
-        older = [a for a in loaders if natures[a].layout == natures[arm].layout]
+        older = [a for a in loaders if assumed[a].layout == assumed[arm].layout]
         loaders[arm] = loaders[older[0]] if older else arm
     fixed = set.intersection(*({n.lower() for n in study.settings_of(a)} for a in study.every_arm))
-    others = {arm: natures[arm].defaults for arm in engines if builds[arm] != builds[control]}
-    known = {name for nature in natures.values() for name in nature.defaults}
+    others = {arm: assumed[arm].settings for arm in engines if bindirs[arm] != bindirs[control]}
+    known = {name for each in assumed.values() for name in each.settings}
     alignment = compare_defaults(
-        natures[control].defaults, others, {name for name in known if name.lower() in fixed}
+        assumed[control].settings,
+        others,
+        {name for name in known if name.lower() in fixed},
+        engines[control].setting_rules,
     )
     left = {*alignment.settings} if study.defaults == "as-shipped" else set()
-    kinship = Kinship(
+    comparison = BuildComparison(
         loaders=loaders,
         loads=study.workload.loads or (1 if len(set(loaders.values())) == 1 else FEWEST_LOADS),
         defaults=study.defaults,
-        alignment=_acceptable(alignment.without(left), engines, natures),
-        knows={arm: frozenset(natures[arm].defaults) for arm in engines},
+        alignment=_acceptable(alignment.without(left), engines, assumed),
+        knows={arm: frozenset(assumed[arm].settings) for arm in engines},
     )
-    _tell(kinship, progress)
-    return kinship
+    _report(comparison, progress)
+    return comparison
 
 
-def _natures(engines: Mapping[str, Engine], laboratory: Laboratory) -> dict[str, Nature]:
-    """Arm → the nature of its build; each build is looked at once."""
-    seen: dict[str, Nature] = {}
-    found: dict[str, Nature] = {}
+def _assumed(engines: Mapping[str, Engine], laboratory: Laboratory) -> dict[str, BuildDefaults]:
+    """Arm → what its build assumes; each build is examined once."""
+    seen: dict[str, BuildDefaults] = {}
+    found: dict[str, BuildDefaults] = {}
     for arm, engine in engines.items():
         where = engine.identity.bindir
         if where not in seen:
-            if not isinstance(engine, Kin):
+            if not isinstance(engine, ComparableBuild):
                 raise EngineError(f'cannot compare builds of engine "{engine.identity.kind}"')
-            seen[where] = engine.nature(laboratory.slot(0))
+            seen[where] = engine.build_defaults(laboratory.engines.slot(0))
         found[arm] = seen[where]
     return found
 
 
 def _acceptable(
-    alignment: Alignment, engines: Mapping[str, Engine], natures: Mapping[str, Nature]
+    alignment: Alignment, engines: Mapping[str, Engine], assumed: Mapping[str, BuildDefaults]
 ) -> Alignment:
-    """Without values that an arm's build refuses: what was possible may be so no more."""
+    """Without values that an arm's build refuses: a later version may have dropped them."""
     refused: set[str] = set()
     for arm, engine in engines.items():
-        mine = {n: v for n, v in alignment.settings.items() if n in natures[arm].defaults}
-        if not isinstance(engine, Choosy) or not _refuses(engine, mine):
+        mine = {n: v for n, v in alignment.settings.items() if n in assumed[arm].settings}
+        if not isinstance(engine, SettingsCheck) or not _refuses(engine, mine):
             continue
         refused |= {name for name, value in mine.items() if _refuses(engine, {name: value})}
     return alignment.without(refused)
 
 
-def _refuses(engine: Choosy, settings: Mapping[str, str]) -> bool:
+def _refuses(engine: SettingsCheck, settings: Mapping[str, str]) -> bool:
     try:
-        engine.refuse(settings)
+        engine.validate(settings)
     except (EngineError, UsageError):
         return True
     return False
 
 
-def _tell(kinship: Kinship, progress: Progress) -> None:
-    alignment = kinship.alignment
+def _report(builds: BuildComparison, progress: Progress) -> None:
+    alignment = builds.alignment
     if alignment.settings:
-        words = ", ".join(f"{name} = {value}" for name, value in alignment.settings.items())
-        progress.note(f"defaults that differ between the builds are set alike: {words}")
+        listed = ", ".join(f"{name} = {value}" for name, value in alignment.settings.items())
+        progress.note(f"defaults that differ between the builds are set alike: {listed}")
     for arm in alignment.changed:
-        left = sorted(kinship.declared(arm))
+        left = sorted(builds.declared(arm))
         if left:
             progress.note(f"defaults of {arm} that differ and stay so: {', '.join(left)}")
-    if not kinship.shared:
-        progress.note(f"the builds need data of their own: each load is made {kinship.loads} times")
+    if not builds.shared:
+        progress.note(f"the builds need data of their own: each load is made {builds.loads} times")

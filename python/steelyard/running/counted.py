@@ -16,6 +16,7 @@ from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.first_errors import require_answers, require_work
 from steelyard.running.load import Place, Visit, lay_out
+from steelyard.running.observation import WaitSampling
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
 from steelyard.running.stalls import find_stalls
@@ -89,10 +90,10 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
     progress.stage("pilot: look what the work takes")
     first = "symmetric" if study.placement == "auto" else study.placement
     with (
-        setup.standing(0, "restore") as standing,
+        setup.started_arms(0, "restore") as standing,
         setup.connect(standing, first, design.script_seed(PILOT), find_stalls(study, None)) as load,
     ):
-        watch = setup.laboratory.wal_flush_share(list(standing.values()))
+        watch = WaitSampling(list(standing.values()))
         try:
             warm_up, measured = counted_visits(design, PILOT, study)
             place = Place(PILOT)

@@ -23,7 +23,7 @@ from steelyard.running.arm_loss import ArmLostError
 from steelyard.running.counted import counted_visits
 from steelyard.running.load import Load, Place, Visit, lay_out
 from steelyard.running.setup import Setup
-from steelyard.running.suspend_detection import DROPPED, Sleeps
+from steelyard.running.suspend_detection import DROPPED, SuspendDetector
 from steelyard.study.plan import block_count
 from steelyard.telemetry.host import host_readings
 from steelyard.telemetry.source import EpochTelemetry
@@ -67,8 +67,8 @@ class EpochRunner:
         slots = self._design.slots_of(epoch)
         place = Place(epoch, attempt, slots=slots)
         lines: list[SliceLine] = []
-        laboratory = self._setup.laboratory
-        host_before = laboratory.host()
+        host = self._setup.laboratory.host
+        host_before = host.sample()
         ending, seen = self._measure_or_lose(place, lines)
         if ending.outcome != COMPLETE:
             self._keep_logs(epoch)
@@ -83,7 +83,7 @@ class EpochRunner:
             arms=seen.arms,
             loads=self._setup.loads_of(epoch),
             violations=seen.violations,
-            machine=_lines(host_readings(host_before, laboratory.host())),
+            machine=_lines(host_readings(host_before, host.sample())),
         )
         self._setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines))
@@ -91,7 +91,7 @@ class EpochRunner:
     def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[_Ending, _Seen]:
         ending, seen = _Ending(), _Seen()
         try:
-            with self._setup.standing(place.epoch, self._choices.upkeep) as standing:
+            with self._setup.started_arms(place.epoch, self._choices.upkeep) as standing:
                 try:
                     seen = self._measure(place, standing, lines)
                 except (EngineError, DriverError) as failure:
@@ -106,9 +106,9 @@ class EpochRunner:
     def _measure(
         self, place: Place, standing: Mapping[str, Instance], lines: list[SliceLine]
     ) -> _Seen:
-        laboratory, study = self._setup.laboratory, self._setup.study
-        telemetry = EpochTelemetry(laboratory.sources(), standing)
-        done_before = {arm: laboratory.work_counts(i, study) for arm, i in standing.items()}
+        data = self._setup.data
+        telemetry = EpochTelemetry(self._setup.laboratory.sources, standing)
+        done_before = {arm: data.work_counts(instance) for arm, instance in standing.items()}
         seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
         with self._setup.connect(standing, placement, seed, stalls) as load:
@@ -127,17 +127,14 @@ class EpochRunner:
         for arm, instance in standing.items():
             own = [line for line in lines if line.arm == arm]
             line = _arm_line(own, telemetry, arm, borders if len(borders) == PARTS else ())
-            done = laboratory.work_counts(instance, study)
+            done = data.work_counts(instance)
             arms[arm] = line.model_copy(
                 update={
                     "work_per_minute": work_per_minute(done_before[arm], done, own),
-                    "probes": laboratory.probes(instance, study),
+                    "probes": data.probes(instance),
                 }
             )
-        violations = {
-            arm: tuple(laboratory.violations(instance, study, self._setup.scripts))
-            for arm, instance in standing.items()
-        }
+        violations = {arm: tuple(data.violations(instance)) for arm, instance in standing.items()}
         return _Seen(arms, violations)
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
@@ -159,9 +156,9 @@ class EpochRunner:
         self, load: Load, visits: Sequence[Visit], place: Place, lines: list[SliceLine]
     ) -> None:
         """Run visits and keep their lines; ArmLostError where an arm lost its connections."""
-        sleeps = Sleeps(self._setup.laboratory.suspended_ns)
+        detector = SuspendDetector(self._setup.laboratory.clock.suspended_ns)
         for answered in load.run(visits, place):
-            slept = sleeps.spoilt()
+            slept = detector.affected()
             line = answered.model_copy(update={"dropped": DROPPED}) if slept else answered
             self._setup.record.append(SLICES, line.to_json())
             lines.append(line)
@@ -170,7 +167,7 @@ class EpochRunner:
 
     def _keep_logs(self, epoch: int) -> None:
         """The servers' logs of an epoch that was lost, beside the record's other files."""
-        for slot, log in self._setup.laboratory.server_logs().items():
+        for slot, log in self._setup.laboratory.engines.server_logs().items():
             self._setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
-from steelyard.engines.engine import Identity, Instance, Tunable
 from steelyard.evaluation.threats.inspection import common_threats, own_threats
+from steelyard.model.identity import Identity
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.inspection import ArmInspection, DifferencesFound, Inspection
 from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.running.aa_ledger import consult
+from steelyard.running.observation import plans_of, settings_of
 from steelyard.running.progress import Progress
 from steelyard.running.question import Question
 from steelyard.running.setup import Setup
@@ -50,7 +51,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         writes=any(script.writes for script in setup.scripts),
         arms={arm.name: _inspect(setup, arms, arm.name) for arm in setup.study.arms},
         plans=arms.plans,
-        build_profile=setup.laboratory.build_profile(),
+        build_profile=setup.laboratory.drivers.build_profile(),
         machine_changes=changes,
         ledger=_consult(question, arms.environment, progress),
     )
@@ -65,23 +66,24 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
 
 
 def _look(setup: Setup) -> _Arms:
-    laboratory = setup.laboratory
-    with setup.standing(0, "restore") as standing:
-        template = setup.stand.arms[setup.study.control.name].templates[0]
-        seen = laboratory.environment(standing, setup.study, setup.scripts, template)
+    host, prepared = setup.laboratory.host, setup.slots.arms[setup.study.control.name]
+    with setup.started_arms(0, "restore") as started:
+        place = host.environment(started, setup.scripts, prepared.templates[0])
+        seen = {**place, "workload": setup.study.workload.model_dump(mode="json")}
         return _Arms(
             Environment.of_json(seen, "the environment"),
-            {arm: _settings(instance) for arm, instance in standing.items()},
-            {arm: laboratory.plans(i, setup.scripts) for arm, i in standing.items()},
-            {arm: instance.identity for arm, instance in standing.items()},
+            {arm: settings_of(instance) for arm, instance in started.items()},
+            {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
+            {arm: instance.identity for arm, instance in started.items()},
         )
 
 
 def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     study, control = setup.study, setup.study.control
     [arm] = [one for one in study.arms if one.name == name]
-    may_differ = declared_names(study, control, arm) | setup.kinship.declared(name)
-    found = compare(arms.settings[control.name], arms.settings[name], may_differ)
+    may_differ = declared_names(study, control, arm) | setup.builds.declared(name)
+    rules = setup.slots.arms[control.name].engine.setting_rules
+    found = compare(arms.settings[control.name], arms.settings[name], may_differ, rules)
     found.refuse_undeclared(control.name, name)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
@@ -112,7 +114,3 @@ def _consult(
         return None
     standing = consult(question.ledger, environment.machine, progress)
     return None if question.new_ledger else standing
-
-
-def _settings(instance: Instance) -> dict[str, str]:
-    return instance.settings() if isinstance(instance, Tunable) else {}

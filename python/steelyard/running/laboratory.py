@@ -1,12 +1,12 @@
-"""Names what a weighing needs from the world, so that a test can give it another world.
+"""Names what a weighing uses of the world: engines, data, load driver, host and clock.
 
-The real one starts PostgreSQL servers and driver processes; the tests' one is an in-memory engine,
-a scripted driver and a scripted clock.
+The real ones are in world.py; the story's tests have scripted ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,63 @@ from steelyard.study.study import Study
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
+
+ReportsStage = Callable[[str], None]
+"""Is called with what a long step does now."""
+
+
+class Engines(Protocol):
+    """Builds of databases, and the places where their servers run."""
+
+    def of_arms(self, study: Study) -> Mapping[str, Engine]:
+        """Arm → the engine it names, of one builder if that can be; EngineError: what there is."""
+
+    def slot(self, number: int) -> Slot:
+        """The slot of a number, in a private place that is removed when the weighing ends."""
+
+    def write_back(self) -> None:
+        """Wait until copied files are on disk, so that no slice is charged for writing them."""
+
+    def server_logs(self) -> Mapping[str, str]:
+        """Slot → the end of its server's log, for the record of a failure."""
+
+
+class WorkloadData(Protocol):
+    """The workload of one study, read once: its data, its scripts and its checks."""
+
+    @property
+    def scripts(self) -> tuple[Script, ...]:
+        """Its scripts, each compiled and evaluated once."""
+
+    @property
+    def variables(self) -> Mapping[str, str | int | float]:
+        """Variables that every script sees, `scale` and `clients` among them."""
+
+    def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
+        """A loaded, cleanly stopped cluster for this engine, made where missing.
+
+        `number` tells separate loads apart; `copies`: how many clones there must be room for.
+        """
+
+    def before_clients(self, instance: Instance) -> None:
+        """What the workload does on a server that has just been started, before any client."""
+
+    def violations(self, instance: Instance) -> Sequence[str]:
+        """What the workload's own checks find wrong with the work that was done."""
+
+    def work_counts(self, instance: Instance) -> Mapping[str, float]:
+        """What the workload counts of the work that was done so far, by name."""
+
+    def probes(self, instance: Instance) -> Mapping[str, Mapping[str, float]]:
+        """What single accesses cost on rows outside the timed workload: probe → counter →
+        amount."""
+
+
+class Data(Protocol):
+    """The workloads that can be loaded."""
+
+    def open(self, study: Study) -> WorkloadData:
+        """Read the workload of a study; StudyError: it cannot be driven as the study says."""
 
 
 class LoadDriver(Protocol):
@@ -36,105 +93,49 @@ class LoadDriver(Protocol):
         """Disconnect and end; safe to call twice."""
 
 
-SaysStage = Callable[[str], None]
-"""Told what a long step is doing just now."""
+class LoadDrivers(Protocol):
+    """Starts load drivers."""
 
-
-class Laboratory(Protocol):
-    """Everything a weighing asks of the world."""
-
-    def engines(self, study: Study) -> Mapping[str, Engine]:
-        """Arm → the engine it names, of one builder if that can be; EngineError: what there is."""
-
-    def scripts(self, study: Study) -> tuple[Script, ...]:
-        """The scripts of the study's workload."""
-
-    def template(
-        self, engine: Engine, study: Study, say: SaysStage, *, number: int, copies: int
-    ) -> Path:
-        """A loaded, cleanly stopped cluster for this engine and workload, made where missing.
-
-        `number` tells separate loads apart; `copies`: how many clones there must be room for.
-        """
-
-    def slot(self, number: int) -> Slot:
-        """The slot of a number, in a private place that is removed when the weighing ends."""
-
-    def write_back(self) -> None:
-        """Wait until copied files are on disk, so that nobody's slice pays for writing them."""
-
-    def variables(self, study: Study) -> Mapping[str, str | int | float]:
-        """Variables that every script sees, `scale` among them."""
-
-    def before_clients(self, instance: Instance, study: Study) -> None:
-        """What the workload does on a server that has just been started, before any client."""
-
-    def drive(self, plan: DrivePlan) -> LoadDriver:
+    def start(self, plan: DrivePlan) -> LoadDriver:
         """A load driver connected to every arm of the plan."""
-
-    def creditor(self, instance: Instance) -> Creditor:
-        """Who makes an arm pay for what it left to the background."""
-
-    def sources(self) -> Sequence[Source]:
-        """What is read of every arm beside the load."""
-
-    def wal_flush_share(self, instances: Sequence[Instance]) -> WaitWatch:
-        """Begin to watch what the backends wait for."""
-
-    def violations(
-        self, instance: Instance, study: Study, scripts: Sequence[Script]
-    ) -> Sequence[str]:
-        """What the workload's own checks find wrong with the work that was done."""
-
-    def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
-        """What the workload counts of the work that was done so far, by name."""
-
-    def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
-        """What single accesses cost on rows that nobody timed: probe → counter → amount."""
-
-    def environment(
-        self,
-        standing: Mapping[str, Instance],
-        study: Study,
-        scripts: Sequence[Script],
-        template: Path,
-    ) -> Mapping[str, Any]:
-        """Where this weighing takes place: machine, builds, settings, hashes of files."""
-
-    def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
-        """Statement → its query plan on this arm."""
-
-    def processors(self) -> Sequence[int]:
-        """Processors this process may use, second threads of a core last."""
-
-    def host(self) -> HostSample:
-        """What the machine looks like now; two of these are compared."""
-
-    def now_ns(self) -> int:
-        """A monotonic clock."""
-
-    def server_logs(self) -> Mapping[str, str]:
-        """Slot → the end of its server's log, to be kept when something went wrong."""
-
-    def suspended_ns(self) -> int:
-        """Nanoseconds that the machine slept so far; cheap enough to be asked after every slice."""
 
     def build_profile(self) -> str:
         """ "release" or "debug": how the load driver was built."""
 
 
-class Creditor(Protocol):
-    """Collects the debt of one arm, on a connection that stays open between visits."""
+class Host(Protocol):
+    """The machine that servers and driver run on."""
 
-    def collect(self) -> int:
-        """Make the arm pay; nanoseconds it took."""
+    def processors(self) -> Sequence[int]:
+        """Processors this process may use, second threads of a core last."""
 
-    def close(self) -> None:
-        """Give the connection up; safe to call twice."""
+    def sample(self) -> HostSample:
+        """The state of the machine now; two of these are compared."""
+
+    def environment(
+        self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
+    ) -> Mapping[str, Any]:
+        """Where this weighing takes place: machine, builds, settings, hashes of files."""
 
 
-class WaitWatch(Protocol):
-    """A look at wait events that goes on until it is stopped."""
+class Clock(Protocol):
+    """Time."""
 
-    def stop(self) -> float:
-        """Share of the backends' looked-at moments that waited for the WAL to reach the disk."""
+    def now_ns(self) -> int:
+        """A monotonic clock."""
+
+    def suspended_ns(self) -> int:
+        """Time that the machine was suspended so far; cheap enough to be read after every slice."""
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Everything that a weighing uses of the world."""
+
+    engines: Engines
+    data: Data
+    drivers: LoadDrivers
+    host: Host
+    clock: Clock
+    sources: tuple[Source, ...]
+    """Telemetry: what is read of every arm beside the load."""

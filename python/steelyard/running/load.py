@@ -1,4 +1,4 @@
-"""Puts load on the arms that stand: connects the driver, places the backends, runs visits.
+"""Puts load on the running arms: connects the driver, places the backends, runs visits.
 
 A *visit* is one slice of one arm with what belongs to it. With cost "foreground" the driver runs a
 whole list of slices by itself; with cost "whole" every arm's background processes are held still
@@ -9,22 +9,24 @@ of background work, its visit ends with that work, and cost "whole" charges it a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
-from steelyard.engines.engine import Freezable, Instance, Placeable
+from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration
 from steelyard.record.plan import Stall
 from steelyard.record.slice import SliceLine
 from steelyard.running.background_work import BackgroundWork
-from steelyard.running.laboratory import Creditor, Laboratory
+from steelyard.running.laboratory import Laboratory, WorkloadData
+from steelyard.running.observation import checkpointer_of
 from steelyard.running.stalls import Stalls
 from steelyard.study.plan import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
+from steelyard.workloads.reading.workload import DATABASE
 
 DRAIN_CAP_NS = 5_000_000_000
 """Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
@@ -116,20 +118,21 @@ class Load:
         self,
         laboratory: Laboratory,
         study: Study,
-        standing: Mapping[str, Instance],
+        arms: Mapping[str, Instance],
         *,
-        scripts: Sequence[Script],
+        data: WorkloadData,
         cost: str,
         placement: str,
         seed: int,
         stalls: Stalls | None = None,
     ) -> None:
-        self._standing = dict(standing)
-        self._names = list(standing)
+        self._arms = dict(arms)
+        self._names = list(arms)
+        scripts = data.scripts
         self._placement = placement
         self._whole = cost == "whole"
         self._background = BackgroundWork({a.name: a.weight.background for a in study.every_arm})
-        processors = self._processors = list(laboratory.processors())
+        processors = self._processors = list(laboratory.host.processors())
         threads = thread_count(study, processors)
         plan = DrivePlan(
             threads=threads,
@@ -141,21 +144,21 @@ class Load:
             scripts=tuple(
                 DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
             ),
-            variables=dict(laboratory.variables(study)),
+            variables=dict(data.variables),
             timed=study.workload.timed,
             arms=tuple(
-                _drive_arm(study, name, standing[name], (stalls or {}).get(name))
+                _drive_arm(study, name, arms[name], (stalls or {}).get(name))
                 for name in self._names
             ),
         )
-        self._creditors: dict[str, Creditor] = {}
-        self._driver = laboratory.drive(plan)
+        self._checkpointers: dict[str, CheckpointSession] = {}
+        self._driver = laboratory.drivers.start(plan)
         try:
             for name in self._names:
                 self._place(name, enumerate(self._driver.connected[name]))
             if self._whole:
-                for name, instance in self._standing.items():
-                    self._creditors[name] = laboratory.creditor(instance)
+                for name, instance in self._arms.items():
+                    self._checkpointers[name] = checkpointer_of(instance)
                     _freezable(instance).freeze()
         except BaseException:
             self.close()
@@ -179,11 +182,11 @@ class Load:
 
     def close(self) -> None:
         """Thaw every arm and disconnect; safe to call twice."""
-        for instance in self._standing.values():
+        for instance in self._arms.values():
             if isinstance(instance, Freezable):
                 instance.thaw()
-        for creditor in self._creditors.values():
-            creditor.close()
+        for checkpointer in self._checkpointers.values():
+            checkpointer.close()
         self._driver.close()
 
     def run(self, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
@@ -202,12 +205,12 @@ class Load:
 
     def _visit_whole(self, visit: Visit) -> tuple[dict[str, Any], int]:
         """The driver's answer, and the debt that the arm paid in ns."""
-        instance = self._standing[visit.arm]
+        instance = self._arms[visit.arm]
         freezable = _freezable(instance)
         freezable.thaw()
         try:
             answer = self._drive(visit)
-            paid_ns = self._creditors[visit.arm].collect() if instance.running else 0
+            paid_ns = self._checkpointers[visit.arm].checkpoint() if instance.running else 0
         finally:
             if instance.running:
                 freezable.freeze()
@@ -215,7 +218,7 @@ class Load:
         return answer, answer.get("left_ns", 0) + paid_ns
 
     def _visit_alone(self, visit: Visit) -> dict[str, Any]:
-        """With cost "foreground": what an arm leaves to the background is nobody's debt."""
+        """With cost "foreground": background work is not charged."""
         answer = self._drive(visit)
         self._place_again(answer)
         return answer
@@ -240,7 +243,7 @@ class Load:
         wanted = backend_processors(dict(backends), self._processors, self._placement)
         if not wanted:
             return
-        instance = self._standing[arm]
+        instance = self._arms[arm]
         if not isinstance(instance, Placeable):
             raise EngineError(f'cannot place the backends of arm "{arm}"')
         instance.place(wanted)
@@ -252,7 +255,7 @@ class Load:
         the line of a later slice tells of the next.
         """
         back = answer.get("reconnected", ())
-        if back and self._standing[answer["arm"]].running:
+        if back and self._arms[answer["arm"]].running:
             self._place(answer["arm"], [(client, pid) for client, pid in back])
 
 
@@ -291,16 +294,9 @@ def backend_processors(
 def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:
     weight = next(arm.weight for arm in study.every_arm if arm.name == name)
     stall = stall or Stall(probability=0.0, length_ns=0)
-    address = instance.address
-    return DriveArm(
-        name=name,
-        host=address.host,
-        port=address.port,
-        user=address.user,
-        database="steelyard",
-        clients=study.workload.clients,
-        weight=DriveWeight(weight.twice, stall.probability, stall.length_ns),
-    )
+    driven = DriveWeight(weight.twice, stall.probability, stall.length_ns)
+    database = replace(instance.address, database=DATABASE)
+    return DriveArm.at(database, name, study.workload.clients, driven)
 
 
 def _orders(study: Study, scripts: Sequence[Script]) -> tuple[tuple[int, ...], ...]:

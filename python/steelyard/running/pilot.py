@@ -26,6 +26,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.counted import pilot_counted
 from steelyard.running.first_errors import errors_told, require_work
 from steelyard.running.load import Load, Place, Visit
+from steelyard.running.observation import WaitSampling
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
 from steelyard.running.stalls import find_stalls
@@ -82,7 +83,7 @@ class Pilot:
         self._progress.stage("pilot: watch the load settle")
         first = "symmetric" if asked == "auto" else asked
         with (
-            setup.standing(0, "restore") as standing,
+            setup.started_arms(0, "restore") as standing,
             setup.connect(standing, first, seed(FIRST_PILOT), find_stalls(study, None)) as load,
         ):
             settling = self._watch(load, standing)
@@ -90,7 +91,7 @@ class Pilot:
         seeming = find_stalls(study, settling.control_ns)
         self._progress.stage("pilot: compare slice lengths")
         with (
-            setup.standing(1, "restore") as standing,
+            setup.started_arms(1, "restore") as standing,
             setup.connect(standing, placement, seed(SECOND_PILOT), seeming) as load,
         ):
             best, slice_why, trials, control_ns = self._compare_slices(load, settling)
@@ -126,7 +127,7 @@ class Pilot:
         cap_ns = min(WARMUP_CAP_NS[self._setup.cost], max(3 * NS_PER_S, self._design.epoch_ns // 2))
         length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
         blocks = max(10, round(cap_ns / (len(arms) * length_ns)))
-        watch = self._setup.laboratory.wal_flush_share(list(standing.values()))
+        watch = WaitSampling(list(standing.values()))
         try:
             lines = self._run(load, FIRST_PILOT, [length_ns] * blocks)
         finally:
@@ -233,14 +234,14 @@ class Pilot:
 
     def _upkeep(self) -> tuple[Upkeep, str]:
         """How the files are kept equal from epoch to epoch, by what putting them back costs."""
-        started = self._setup.laboratory.now_ns()
-        with self._setup.standing(0, "restore"):
+        started = self._setup.laboratory.clock.now_ns()
+        with self._setup.started_arms(0, "restore"):
             pass
-        took_ns = self._setup.laboratory.now_ns() - started
+        took_ns = self._setup.laboratory.clock.now_ns() - started
         took = format_duration(took_ns)
         if took_ns <= max(self._design.epoch_ns / 3, ALWAYS_WORTH_NS):
             return "restore", f"putting the files back and restarting takes {took} an epoch"
-        if self._setup.stand.exchangeable():
+        if self._setup.slots.exchangeable():
             return "exchange", f"putting the files back takes {took}; any arm may use any copy"
         return "carry", f"putting the files back takes {took}, more than a third of an epoch"
 

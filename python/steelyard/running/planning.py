@@ -11,7 +11,7 @@ from steelyard.model.errors import RecordError
 from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
 from steelyard.record.record import FORMAT, Record
 from steelyard.record.recorded import PLAN, read_verdict
-from steelyard.running.build_comparison import Kinship
+from steelyard.running.build_comparison import BuildComparison
 from steelyard.running.counted import counted_blocks
 from steelyard.running.load import thread_count
 from steelyard.running.progress import Progress
@@ -39,7 +39,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
 
 def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
-    processors = list(setup.laboratory.processors())
+    processors = list(setup.laboratory.host.processors())
     counted = study.budget.counted
     return Plan(
         format=FORMAT,
@@ -70,7 +70,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         assignment=design.assignment,
         start_orders=design.start_orders,
         loads=_loads(setup),
-        defaults=_defaults(setup.kinship),
+        defaults=_defaults(setup.builds),
         writes=any(script.writes for script in setup.scripts),
         attempt=attempt_number(kept.record, study),
         command=shlex.join(kept.question.command),
@@ -78,10 +78,10 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     )
 
 
-def _defaults(kinship: Kinship) -> DefaultsFound:
-    alignment = kinship.alignment
+def _defaults(builds: BuildComparison) -> DefaultsFound:
+    alignment = builds.alignment
     return DefaultsFound(
-        rule=kinship.defaults,
+        rule=builds.defaults,
         alike=dict(alignment.settings),
         changed={arm: tuple(found) for arm, found in alignment.changed.items()},
         added={arm: tuple(names) for arm, names in alignment.added.items()},
@@ -91,13 +91,13 @@ def _defaults(kinship: Kinship) -> DefaultsFound:
 
 def _loads(setup: Setup) -> Loads:
     """How the data of each arm was loaded, how often, and what that took when it was done."""
-    kinship, arms = setup.kinship, setup.stand.arms
+    builds, arms = setup.builds, setup.slots.arms
     loads = {}
-    for arm, loader in kinship.loaders.items():
+    for arm, loader in builds.loaders.items():
         made = [description(template) for template in arms[arm].templates]
         seconds = [one["seconds"] for one in made if "seconds" in one]
-        loads[arm] = LoadsOfArm(by=loader, count=kinship.loads, seconds=round(sum(seconds), 1))
-    return Loads(shared=kinship.shared, arms=loads)
+        loads[arm] = LoadsOfArm(by=loader, count=builds.loads, seconds=round(sum(seconds), 1))
+    return Loads(shared=builds.shared, arms=loads)
 
 
 def attempt_number(record: Record, study: Study) -> int:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.engines.engine import Choosy, Engine
+from steelyard.engines.engine import Engine, SettingsCheck
 from steelyard.model.errors import ServerError, StudyError
-from steelyard.running.build_comparison import Kinship, compare_builds
+from steelyard.running.build_comparison import BuildComparison, compare_builds
 from steelyard.running.counted import require_whole_passes
-from steelyard.running.laboratory import Laboratory
+from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.load import require_no_long_pause
 from steelyard.running.progress import Progress
 from steelyard.running.recording import Kept
 from steelyard.running.setup import Setup
-from steelyard.running.slots import Prepared, Stand
+from steelyard.running.slots import Prepared, Slots
 from steelyard.study.plan import draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -26,28 +26,28 @@ OWN_CONNECTIONS = 10
 
 @contextmanager
 def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
-    """A weighing made ready; whatever stands is stopped when it is left.
+    """A weighing made ready; every server is stopped at the end.
 
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
     one of them would not start.
     """
-    study, began_ns = kept.question.study, laboratory.now_ns()
+    study, began_ns = kept.question.study, laboratory.clock.now_ns()
     try:
-        scripts = laboratory.scripts(study)
-        require_no_long_pause(study, scripts)
-        arms, kinship = _arms(study, laboratory, progress)
-        stand = Stand(arms, laboratory.slot, laboratory.write_back)
-        cost, cost_why = which_cost(study, scripts)
+        data = laboratory.data.open(study)
+        require_no_long_pause(study, data.scripts)
+        arms, builds = _arms(study, data, laboratory, progress)
+        slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back)
+        cost, cost_why = which_cost(study, data.scripts)
         setup = Setup(
             laboratory=laboratory,
             study=study,
             design=draw_design(study, kept.question.seed, cost),
             cost=cost,
             cost_why=cost_why,
-            stand=stand,
-            scripts=scripts,
+            slots=slots,
+            data=data,
             record=kept.record,
-            kinship=kinship,
+            builds=builds,
             began_ns=began_ns,
         )
         try:
@@ -56,35 +56,35 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             _keep_logs(setup, failure)
             raise
         finally:
-            stand.take_down()
+            slots.stop_arms()
     except BaseException:
         kept.record.discard_if_bare()
         raise
 
 
 def _arms(
-    study: Study, laboratory: Laboratory, progress: Progress
-) -> tuple[list[Prepared], Kinship]:
-    """Every arm with its engine and its data; what is wrong is said before data is loaded."""
-    engines = laboratory.engines(study)
+    study: Study, data: WorkloadData, laboratory: Laboratory, progress: Progress
+) -> tuple[list[Prepared], BuildComparison]:
+    """Every arm with its engine and its data; errors are raised before data is loaded."""
+    engines = laboratory.engines.of_arms(study)
     _require_connections(study)
     require_whole_passes(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
-        if isinstance(engine, Choosy):
-            engine.refuse(study.settings_of(arm))
-    kinship = compare_builds(study, engines, laboratory, progress)
-    templates = _templates(study, engines, kinship, laboratory, progress)
+        if isinstance(engine, SettingsCheck):
+            engine.validate(study.settings_of(arm))
+    builds = compare_builds(study, engines, laboratory, progress)
+    templates = _templates(study, engines, builds, data, progress)
     prepared = [
         Prepared(
             arm=arm,
             engine=engines[arm.name],
-            templates=templates[kinship.loaders[arm.name]],
-            settings=kinship.settings_of(study, arm),
+            templates=templates[builds.loaders[arm.name]],
+            settings=builds.settings_of(study, arm),
         )
         for arm in study.every_arm
     ]
-    return prepared, kinship
+    return prepared, builds
 
 
 def _require_connections(study: Study) -> None:
@@ -105,38 +105,36 @@ def _require_connections(study: Study) -> None:
 def _templates(
     study: Study,
     engines: Mapping[str, Engine],
-    kinship: Kinship,
-    laboratory: Laboratory,
+    builds: BuildComparison,
+    data: WorkloadData,
     progress: Progress,
 ) -> dict[str, tuple[Path, ...]]:
     """Loader → its loads, made where they are missing."""
-    loaders = list(dict.fromkeys(kinship.loaders.values()))
-    every = len(loaders) * kinship.loads
+    loaders = list(dict.fromkeys(builds.loaders.values()))
+    every = len(loaders) * builds.loads
     copies = every * len(study.every_arm)
     found: dict[str, tuple[Path, ...]] = {}
     for place, loader in enumerate(loaders):
         version = engines[loader].identity.version
         loads = []
-        for number in range(kinship.loads):
-            left = every - place * kinship.loads - number - 1
+        for number in range(builds.loads):
+            left = every - place * builds.loads - number - 1
             which = f" of PostgreSQL {version}" if every > 1 else ""
-            which += f", load {number + 1} of {kinship.loads}" if kinship.loads > 1 else ""
+            which += f", load {number + 1} of {builds.loads}" if builds.loads > 1 else ""
 
-            def say(stage: str, which: str = which) -> None:
+            def report(stage: str, which: str = which) -> None:
                 progress.stage(f"{stage}{which}")
 
             loads.append(
-                laboratory.template(
-                    engines[loader], study, say, number=number, copies=copies + left
-                )
+                data.template(engines[loader], report, number=number, copies=copies + left)
             )
         found[loader] = tuple(loads)
     return found
 
 
 def _keep_logs(setup: Setup, failure: ServerError) -> None:
-    """The servers' own words go into the record: their directories are about to be removed."""
-    for slot, log in setup.laboratory.server_logs().items():
+    """Copy the servers' logs into the record: their directories are about to be removed."""
+    for slot, log in setup.laboratory.engines.server_logs().items():
         setup.record.write(f"server-{slot}.log", log)
     failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
 

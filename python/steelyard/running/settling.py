@@ -43,8 +43,8 @@ def settle(
 ) -> Outcome:
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
-    laboratory, runner = setup.laboratory, EpochRunner(setup, choices)
-    started_ns = laboratory.now_ns()
+    clock, runner = setup.laboratory.clock, EpochRunner(setup, choices)
+    started_ns = clock.now_ns()
     weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)
     interrupted = False
     failure: WeighingError | None = None
@@ -57,7 +57,7 @@ def settle(
             epoch = runner.run(number, kept.attempts.get(number, 0) + 1)
             weighing.add(epoch)
             ran = len(weighing.recorded.epochs) - len(kept.epochs)
-            mean_ns = (laboratory.now_ns() - started_ns) / ran
+            mean_ns = (clock.now_ns() - started_ns) / ran
             weighing.show(mean_ns)
             failure = _hopeless(weighing.recorded)
             if failure is not None:
@@ -68,7 +68,7 @@ def settle(
         weighing.note(JUDGED)
     if interrupted or failure is not None:
         weighing.judge(ended=True)
-    ended_ns = laboratory.now_ns()
+    ended_ns = clock.now_ns()
     end = EndLine(
         type="end",
         epoch=len(weighing.recorded.epochs),

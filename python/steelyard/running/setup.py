@@ -1,4 +1,4 @@
-"""Gathers what stays the same from the first pilot epoch to the last epoch of a weighing."""
+"""Holds what stays the same from the first pilot epoch to the last epoch of a weighing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from steelyard.engines.engine import Instance
+from steelyard.engines.engine import Instance, LocalInstance
 from steelyard.record.plan import Upkeep
 from steelyard.record.record import Record
-from steelyard.running.build_comparison import Kinship
-from steelyard.running.laboratory import Laboratory
+from steelyard.running.build_comparison import BuildComparison
+from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.load import Load
-from steelyard.running.slots import Stand
+from steelyard.running.slots import Slots
 from steelyard.running.stalls import Stalls
 from steelyard.study.plan import Design
 from steelyard.study.study import Study
@@ -28,21 +28,26 @@ class Setup:
     design: Design
     cost: str  # "foreground" or "whole"
     cost_why: str
-    stand: Stand
-    scripts: tuple[Script, ...]
+    slots: Slots
+    data: WorkloadData
     record: Record
-    kinship: Kinship
-    began_ns: int  # when it was begun to make ready, on the laboratory's clock
+    builds: BuildComparison
+    began_ns: int  # when preparation began, on the laboratory's clock
+
+    @property
+    def scripts(self) -> tuple[Script, ...]:
+        """The scripts of the workload."""
+        return self.data.scripts
 
     def connect(
-        self, standing: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
+        self, arms: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
     ) -> Load:
-        """Load connected to every arm that stands, placed and weighted, none of it begun."""
+        """Load connected to every arm, placed and weighted, none of it begun."""
         return Load(
             self.laboratory,
             self.study,
-            standing,
-            scripts=self.scripts,
+            arms,
+            data=self.data,
             cost=self.cost,
             placement=placement,
             seed=seed,
@@ -50,20 +55,18 @@ class Setup:
         )
 
     def loads_of(self, epoch: int) -> dict[str, int]:
-        """Arm → which of the loads of its data it stands on in an epoch."""
-        loaders = self.kinship.loaders
-        return {
-            arm: self.design.load_of(loaders[arm], epoch, self.kinship.loads) for arm in loaders
-        }
+        """Arm → which of the loads of its data it uses in an epoch."""
+        loaders = self.builds.loaders
+        return {arm: self.design.load_of(loaders[arm], epoch, self.builds.loads) for arm in loaders}
 
     @contextmanager
-    def standing(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, Instance]]:
-        """The arms put up in the slots of an epoch, and taken down again whatever happens."""
+    def started_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, LocalInstance]]:
+        """The arms, started in the slots of an epoch and stopped at the end whatever happens."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
-            standing = self.stand.put_up(slots, order, upkeep, self.loads_of(epoch))
-            for instance in standing.values():
-                self.laboratory.before_clients(instance, self.study)
-            yield standing
+            arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
+            for instance in arms.values():
+                self.data.before_clients(instance)
+            yield arms
         finally:
-            self.stand.take_down()
+            self.slots.stop_arms()

@@ -1,4 +1,4 @@
-"""Holds the slots of a weighing and puts the arms into them, afresh every epoch.
+"""Starts the arms in the slots of a weighing, assigned afresh every epoch, and stops them.
 
 Data directories belong to the slots, not to the arms: before an epoch a slot's copy is put back to
 what the template is, and made what its arm of this epoch must be by the control file alone. So the
@@ -11,21 +11,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, cast
 
-from steelyard.engines.engine import Clonable, Engine, Freezable, Instance, Kin, Slot
+from steelyard.engines.engine import (
+    UNPROTECTED,
+    Clonable,
+    ComparableBuild,
+    Engine,
+    Freezable,
+    LocalInstance,
+    Protection,
+    Slot,
+)
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.record.plan import Upkeep
 from steelyard.running.arm_loss import ArmLostError
 from steelyard.study.study import Arm
 
 MOST_DIRTY_BYTES = 64 << 20
-"""Copied bytes that may wait in memory: more is written back before anybody is measured, since the
-kernel would do it half a minute later, in somebody's slice."""
+"""Copied bytes that may stay in memory: more is written back before the load begins, since the
+kernel would do it half a minute later, during a slice."""
+
+
+class _Copy(LocalInstance, Clonable, Protocol):
+    """A server of this machine with a data directory of its own."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An arm with all that it needs to stand up."""
+    """An arm with all that is needed to start it."""
 
     arm: Arm
     engine: Engine
@@ -33,13 +47,18 @@ class Prepared:
     settings: Mapping[str, str]
 
     @property
-    def files(self) -> tuple[tuple[Path, ...], bool]:
+    def protection(self) -> str:
+        """The page protection of its data directory: the engine's strongest, or none."""
+        return self.engine.protections[0] if self.arm.checksums else UNPROTECTED
+
+    @property
+    def files(self) -> tuple[tuple[Path, ...], str]:
         """What decides the bytes of a data directory: two arms alike here can exchange theirs."""
-        return self.templates, self.arm.checksums
+        return self.templates, self.protection
 
 
-class Stand:
-    """The slots of one weighing, and the servers that stand in them."""
+class Slots:
+    """The slots of one weighing, and the servers that run in them."""
 
     def __init__(
         self,
@@ -51,22 +70,22 @@ class Stand:
         self.slot = slot
         self._write_back = write_back
         self._copied_bytes = 0
-        self._clones: dict[tuple[int, Path], Instance] = {}
-        self._carried: dict[tuple[str, Path], Instance] = {}
-        self.standing: dict[str, Instance] = {}
+        self._clones: dict[tuple[int, Path], _Copy] = {}
+        self._carried: dict[tuple[str, Path], _Copy] = {}
+        self._started: dict[str, _Copy] = {}
 
-    def put_up(
+    def start_arms(
         self,
         slots: Mapping[str, int],
         order: Sequence[str],
         upkeep: Upkeep,
         loads: Mapping[str, int] | None = None,
-    ) -> dict[str, Instance]:
-        """Stop what stands, lay the arms into their slots, start them in order; arm → server.
+    ) -> dict[str, LocalInstance]:
+        """Stop what runs, put the arms' files into their slots, start them in order; arm → server.
 
-        `loads`: arm → which of the loads of its data it stands on; the first where none is given.
+        `loads`: arm → which of the loads of its data it uses; the first where none is given.
         """
-        self.take_down()
+        self.stop_arms()
         chosen = {arm: self.arms[arm].templates[(loads or {}).get(arm, 0)] for arm in order}
         laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
         if self._copied_bytes > MOST_DIRTY_BYTES:
@@ -78,28 +97,28 @@ class Stand:
                 laid[arm].start(slot, self.arms[arm].settings)
             except ServerError as failure:
                 raise ArmLostError.at_start(arm, failure) from failure
-            self.standing[arm] = laid[arm]
-        return dict(self.standing)
+            self._started[arm] = laid[arm]
+        return dict(self._started)
 
-    def take_down(self) -> None:
-        """Stop every server that stands; every one is tried before the first error is raised."""
+    def stop_arms(self) -> None:
+        """Stop every server that runs; every one is tried before the first error is raised."""
         failures: list[EngineError] = []
-        for arm, instance in list(self.standing.items()):
+        for arm, instance in list(self._started.items()):
             try:
                 if isinstance(instance, Freezable):
                     instance.thaw()
                 instance.stop()
             except EngineError as failure:
                 failures.append(failure)
-            del self.standing[arm]
+            del self._started[arm]
         if failures:
             raise failures[0]
 
     def exchangeable(self) -> bool:
-        """Whether any arm may stand on any other arm's files without putting them back."""
+        """Whether any arm may use any other arm's files without putting them back."""
         return len({prepared.files for prepared in self.arms.values()}) == 1
 
-    def _lay(self, arm: str, number: int, upkeep: Upkeep, template: Path) -> Instance:
+    def _lay(self, arm: str, number: int, upkeep: Upkeep, template: Path) -> _Copy:
         if upkeep == "carry":
             return self._lay_carried(arm, number, template)
         prepared = self.arms[arm]
@@ -107,64 +126,72 @@ class Stand:
         if known is None:
             known = self._clone(prepared, template, self._directory(number, template))
         else:
-            known = _owned(prepared.engine, known)  # another arm's build may have stood on it
+            known = _adopted(prepared.engine, known)  # another arm's build may have used it
             if upkeep == "restore":
-                self._copied_bytes += _clonable(known).restore(template)
+                self._copied_bytes += known.restore(template)
         self._clones[(number, template)] = known
-        if upkeep == "restore" and not prepared.arm.checksums:
-            _clonable(known).set_checksums(False)
+        if upkeep == "restore":
+            _protect(known, prepared)
         return known
 
-    def _lay_carried(self, arm: str, number: int, template: Path) -> Instance:
+    def _lay_carried(self, arm: str, number: int, template: Path) -> _Copy:
         """Move the arm's own copy into the slot, under the name every arm's copy has there."""
         prepared, own = self.arms[arm], (arm, template)
         target = self._directory(number, template)
         for other, instance in self._carried.items():
             if instance.directory == target and other != own:
-                _clonable(instance).move(target.with_name(f"parked-{other[0]}-{target.name}"))
-        found = self._clones.pop((number, template), None)  # stood here for the pilot
+                instance.move(target.with_name(f"parked-{other[0]}-{target.name}"))
+        found = self._clones.pop((number, template), None)  # used by the pilot
         if own not in self._carried:
             self._carried[own] = self._first_copy(prepared, found, template, target)
             return self._carried[own]
         if found is not None:
-            _clonable(found).move(target.with_name(f"spare-{target.name}"))
+            found.move(target.with_name(f"spare-{target.name}"))
         if self._carried[own].directory != target:
-            _clonable(self._carried[own]).move(target)
+            self._carried[own].move(target)
         return self._carried[own]
 
     def _first_copy(
-        self, prepared: Prepared, found: Instance | None, template: Path, target: Path
-    ) -> Instance:
-        """The copy that an arm keeps from now on: the one that stands there, put back, or new."""
+        self, prepared: Prepared, found: _Copy | None, template: Path, target: Path
+    ) -> _Copy:
+        """The copy that an arm keeps from now on: the one found there, put back, or a new one."""
         if found is None:
             copy = self._clone(prepared, template, target)
         else:
-            copy = _owned(prepared.engine, found)
-            self._copied_bytes += _clonable(copy).restore(template)
-        if not prepared.arm.checksums:
-            _clonable(copy).set_checksums(False)
+            copy = _adopted(prepared.engine, found)
+            self._copied_bytes += copy.restore(template)
+        _protect(copy, prepared)
         return copy
 
-    def _clone(self, prepared: Prepared, template: Path, directory: Path) -> Instance:
+    def _clone(self, prepared: Prepared, template: Path, directory: Path) -> _Copy:
         directory.parent.mkdir(parents=True, exist_ok=True)
         self._copied_bytes += MOST_DIRTY_BYTES + 1  # a whole copy: written back in any case
-        return _clonable(prepared.engine.open(template)).clone(directory)
+        return _copy(_copy(prepared.engine.open(template)).clone(directory))
 
     def _directory(self, number: int, template: Path) -> Path:
         every = sorted({path for prepared in self.arms.values() for path in prepared.templates})
         return self.slot(number).path / f"data{every.index(template)}"
 
 
-def _owned(engine: Engine, instance: Instance) -> Instance:
-    """The instance as one of this engine: of two builds of a layout each may have left it."""
+def _adopted(engine: Engine, instance: _Copy) -> _Copy:
+    """The instance as one of this engine: of two builds of a layout each may have used it."""
     if instance.identity.bindir == engine.identity.bindir:
         return instance
-    if not isinstance(engine, Kin):
+    if not isinstance(engine, ComparableBuild):
         raise EngineError(f'engine "{engine.identity.kind}" cannot take over a cluster')
-    return engine.adopt(instance)
+    return _copy(engine.adopt(instance))
 
 
-def _clonable(instance: Instance) -> Clonable:
+def _protect(instance: _Copy, prepared: Prepared) -> None:
+    """Switch a copy of the template, which has the strongest protection, to the arm's."""
+    if prepared.protection == prepared.engine.protections[0]:
+        return
+    if not isinstance(instance, Protection):
+        raise EngineError(f"engine cannot switch page protection: {instance.identity.kind}")
+    instance.protect(prepared.protection)
+
+
+def _copy(instance: LocalInstance) -> _Copy:
     if not isinstance(instance, Clonable):
         raise EngineError(f"engine cannot clone its databases: {instance.identity.kind}")
-    return instance
+    return cast(_Copy, instance)

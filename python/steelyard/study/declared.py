@@ -1,45 +1,12 @@
-"""Holds an arm as it really stands: the build it is and the settings its server reports.
-
-The study says what an arm should be; this is what came to be, and what comparisons are made of.
-"""
+"""Names what a study declares to differ between two of its arms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
-
-from steelyard.study import study as asked
+from steelyard.study.study import Arm, Study
 
 
-class Build(Protocol):
-    """What of an engine's identity decides whether two arms come from one builder."""
-
-    @property
-    def version(self) -> str: ...
-    @property
-    def builder(self) -> str: ...
-    @property
-    def configure(self) -> str: ...
-    @property
-    def cflags(self) -> str: ...
-    @property
-    def origin(self) -> str: ...
-    @property
-    def assertions(self) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One treatment as it stands in a weighing."""
-
-    name: str
-    build: Build
-    settings: Mapping[str, str]  # as the server reports them
-
-
-def declared_names(study: asked.Study, control: asked.Arm, arm: asked.Arm) -> set[str]:
-    """What the study itself says differs between two arms: settings by name, and "version".
+def declared_names(study: Study, control: Arm, arm: Arm) -> set[str]:
+    """What a study says differs between two of its arms: settings by name, and "version".
 
     `"data_checksums"` when one verifies pages and the other does not; `"version"` when versions
     or builds are asked to differ.

@@ -193,7 +193,8 @@ class Study(_Model):
     name: str
     title: str
     question: str
-    engine: Literal["postgres"] = "postgres"
+    engine: str = "postgres"
+    """The kind of database of every arm: its adapter finds the builds."""
     control: Arm
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
     settings: Settings = {}

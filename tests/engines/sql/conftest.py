@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from own_cache import own_server
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 
 SETTINGS = {
     "autovacuum": "off",
@@ -29,7 +29,7 @@ class Server:
     version_number: int
     bindir: Path
     directory: Path
-    address: Address
+    address: Endpoint
 
     @property
     def conninfo(self) -> str:
@@ -39,7 +39,7 @@ class Server:
         return psycopg.connect(f"{self.conninfo} dbname={database}", autocommit=True)
 
     def pgbench(self, *arguments: str) -> None:
-        target = [*self.address.options(), *arguments, self.address.database]
+        target = [*self.address.client_flags(), *arguments, self.address.database]
         subprocess.run(
             [self.bindir / "pgbench", *target],
             check=True,

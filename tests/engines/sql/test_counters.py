@@ -8,16 +8,35 @@ import psycopg
 import pytest
 
 from steelyard.engines.postgres.sql.counters import (
-    Counters,
-    connect,
+    KINDS,
     read_counters,
+    sample_counters,
     wait_until_flushed,
-    wal_insert_lsn,
 )
 from steelyard.engines.postgres.sql.queries import query
+from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
+from steelyard.model.readings import Sample
+from steelyard.telemetry.source import RESET, reading
 
 BLOCK = 8192
+
+
+class Counters:
+    """What was counted between two samples, each counter by its name."""
+
+    def __init__(self, before: Sample, after: Sample) -> None:
+        self._readings = {kind.name: reading(kind, before, after) for kind in KINDS}
+
+    def __getattr__(self, name: str) -> float:
+        found = self._readings[name]
+        assert found.value is not None, found.missing
+        return found.value
+
+    @property
+    def missing(self) -> set[str]:
+        """Why there is no figure, of all counters."""
+        return {one.missing for one in self._readings.values()}
 
 
 def _counted(server: Any, *statements: str) -> Counters:
@@ -29,7 +48,7 @@ def _counted(server: Any, *statements: str) -> Counters:
         for statement in statements:
             connection.execute(statement)
     assert wait_until_flushed(server.conninfo)
-    return read_counters(server.conninfo, server.version_number) - before
+    return Counters(before, read_counters(server.conninfo, server.version_number))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +77,7 @@ def test_blocks_read_and_hit_are_those_that_explain_sees(server: Any, table: int
             "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT sum(length(filler)) FROM wide"
         ).fetchone()
     assert wait_until_flushed(server.conninfo)
-    counted = read_counters(server.conninfo, server.version_number) - before
+    counted = Counters(before, read_counters(server.conninfo, server.version_number))
     assert row is not None
     plan = row[0][0]["Plan"]
     assert plan["Shared Read Blocks"] > table / 4  # more than the buffers hold
@@ -83,13 +102,19 @@ def test_extending_and_checkpointing_a_table_counts_its_blocks(server: Any, tabl
 @pytest.mark.postgres
 def test_wal_of_the_statistics_agrees_with_the_insert_position(server: Any, table: int) -> None:
     with server.connect() as connection:
-        start = wal_insert_lsn(connection)
+        start = _wal_insert_lsn(connection)
     written = _counted(server, "UPDATE wide SET id = id + 1")
     with server.connect() as connection:
-        inserted = wal_insert_lsn(connection) - start
+        inserted = _wal_insert_lsn(connection) - start
     assert written.wal_records >= 4000
     # positions also count page headers and alignment: never less, some per cent more
     assert written.wal_bytes <= inserted <= written.wal_bytes * 1.2
+
+
+def _wal_insert_lsn(connection: psycopg.Connection[Any]) -> int:
+    row = connection.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 @pytest.mark.postgres
@@ -151,7 +176,7 @@ def test_a_damaged_page_is_counted_once_it_is_read(server: Any) -> None:
         reader.execute("SELECT * FROM victim")
     assert wait_until_flushed(server.conninfo)
     after = read_counters(server.conninfo, server.version_number)
-    assert (after - before).checksum_failures == 1
+    assert Counters(after.since(before)).checksum_failures == 1
 
 
 @pytest.mark.postgres
@@ -166,7 +191,7 @@ def test_waiting_for_the_flush_sees_a_client_that_stays(server: Any) -> None:
 @pytest.mark.postgres
 def test_every_statement_works_on_every_bundled_version(server: Any) -> None:
     with server.connect() as connection:
-        for name in ("counters", "client_backends", "waits", "wal_insert_lsn"):
+        for name in ("counters", "client_backends", "waits"):
             connection.execute(query(name, server.version_number).encode())
 
 
@@ -188,15 +213,6 @@ def test_a_server_older_than_every_statement_is_refused() -> None:
     assert refusal.value.hint == "PostgreSQL 14 is the oldest it is known for."
 
 
-def test_a_difference_of_counters_tells_when_the_statistics_were_reset() -> None:
-    later = Counters(wal_bytes=10, blocks_read=3)
-    earlier = Counters(wal_bytes=4, blocks_read=5)
-    assert (later - earlier).wal_bytes == 6
-    assert (later - earlier).went_backwards
-    assert not (later - Counters()).went_backwards
-    assert (later + earlier).as_dict()["blocks_read"] == 8
-
-
 @pytest.mark.postgres
 def test_who_watches_is_not_held_to_the_time_limit_of_the_statements(server: Any) -> None:
     with server.connect() as connection:
@@ -208,3 +224,23 @@ def test_who_watches_is_not_held_to_the_time_limit_of_the_statements(server: Any
     finally:
         with server.connect() as connection:
             connection.execute("ALTER DATABASE postgres RESET statement_timeout")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("what", ["pg_stat_reset_shared('wal')", "pg_stat_reset()"])
+def test_a_reset_of_the_statistics_is_seen_in_the_next_sample(server: Any, what: str) -> None:
+    before = sample_counters(server.conninfo, server.version_number)
+    with server.connect() as connection:
+        connection.execute(f"SELECT {what}")
+    after = sample_counters(server.conninfo, server.version_number)
+    assert Counters(before, after).missing == {RESET}
+
+
+@pytest.mark.postgres
+def test_counters_of_a_backend_that_stays_are_not_flushed(server: Any) -> None:
+    before = sample_counters(server.conninfo, server.version_number)
+    with server.connect():
+        late = sample_counters(server.conninfo, server.version_number, limit_seconds=0.05)
+    assert Counters(before, late).missing == {"statistics were not flushed within 0.05 s"}
+    after = sample_counters(server.conninfo, server.version_number)
+    assert Counters(before, after).missing == {""}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.postgres.sql.plans import plans_differ, read_plans, statements
+from steelyard.engines.differences import plans_differ
+from steelyard.engines.postgres.sql.plans import read_plans, statements
 
 SCRIPT = r"""
 \set aid random(1, 100000 * :scale)

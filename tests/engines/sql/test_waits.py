@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.postgres.sql.waits import Waits, WaitSampler
+from steelyard.engines.postgres.sql.waits import WaitEvents, WaitSampler
 
 
 def test_the_share_counts_flush_events_under_both_spellings() -> None:
-    waits = Waits(
+    waits = WaitEvents(
         samples=10,
         active=10,
         by_event={"IO:WALSync": 3, "IO:WalSync": 2, "LWLock:WALWrite": 1, "CPU:CPU": 4},
@@ -20,7 +20,7 @@ def test_the_share_counts_flush_events_under_both_spellings() -> None:
 
 
 def test_a_server_at_rest_waits_for_nothing() -> None:
-    assert Waits(samples=5, active=0, by_event={}).wal_flush_share == 0
+    assert WaitEvents(samples=5, active=0, by_event={}).wal_flush_share == 0
 
 
 @pytest.mark.postgres

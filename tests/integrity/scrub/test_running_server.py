@@ -124,7 +124,7 @@ CLIENTS = 4
 def tpcb_and_checkpoints(made: Made, cluster: Cluster, seconds: int, wrong: list[str]) -> None:
     """TPC-B as fast as it goes by pgbench, and a checkpoint every second."""
     until = time.monotonic() + seconds
-    target = cluster.address.options()
+    target = cluster.address.client_flags()
 
     def drive() -> None:
         status, words = made.program(
@@ -147,7 +147,7 @@ def test_ten_minutes_of_full_load_raise_no_alarm_and_planted_damage_is_found(
     wide = file_of("wide_toast")
     wrong: list[str] = []
     with running(made, {"shared_buffers": "16MB", "max_wal_size": "1GB"}) as alive:
-        target = alive.address.options()
+        target = alive.address.client_flags()
         status, words = made.program("pgbench", *target, "-i", "-q", "-s", "20", "postgres")
         assert status == 0, words
         load = threading.Thread(

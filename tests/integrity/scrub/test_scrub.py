@@ -157,7 +157,7 @@ def test_segments_that_are_missing_are_told(cluster: Cluster, file_of: FileOf) -
 def test_without_checksums_headers_are_checked_and_it_says_so(
     cluster: Cluster, file_of: FileOf
 ) -> None:
-    cluster.set_checksums(False)
+    cluster.protect("none")
     plant(file_of("plain"), 3 * PAGE + 5000, b"\xff\x00\xff")
     plant(file_of("plain"), 4 * PAGE + 10, b"\xff\xff")
     outcome = scrubbed(cluster.directory)

@@ -34,7 +34,7 @@ def test_a_cluster_of_each_version_is_sound_and_its_damage_is_found(
 ) -> None:
     engine = find_postgres(fetch(version))
     with open_run(open_cache(), engine.account) as run:
-        cluster = engine.create(run.directory / "data", checksums=True)
+        cluster = engine.create(run.directory / "data", protection="checksums")
         cluster.start(run.slot(0), {"fsync": "off"})
         text = "CREATE TABLE t AS SELECT i, repeat('x', 200) FROM generate_series(1, 2000) i"
         ((path,),) = execute(cluster, text, "VACUUM t", "SELECT pg_relation_filepath('t')")

@@ -66,7 +66,7 @@ def calibrate(
     command = repeating_command(sys.argv[1:], drawn)
     with World(account) as world, open_view(sys.stderr) as view:
         if resume is None:
-            cost, _ = which_cost(chosen, world.scripts(chosen))
+            cost, _ = which_cost(chosen, world.data.open(chosen).scripts)
             laid = lay_out(chosen, shares, whole=cost == "whole")
             chosen = laid.study
             for what, why in laid.left_out:

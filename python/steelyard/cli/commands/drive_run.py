@@ -17,12 +17,13 @@ from steelyard.cli.options.drive_scripts import (
 )
 from steelyard.cli.views.drive_summary import readable
 from steelyard.driver.answer import summarize
-from steelyard.driver.beside import allowed_processors, place_beside
+from steelyard.driver.beside import place_beside
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan
 from steelyard.driver.ramp import summarize_ramp
-from steelyard.driver.target import Target, arm_of
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, EngineError
+from steelyard.telemetry.processors import allowed_processors
 
 _LOST_STATEMENTS = {"26000", "42P05"}
 """SQLSTATEs of a statement that does not exist, and of one that exists already."""
@@ -35,7 +36,7 @@ def run_drive(options: DriveOptions) -> None:
         return
     options.check()
     target = options.read_target()
-    arm = arm_of(target, options.clients)
+    arm = DriveArm.at(target, "target", options.clients)
     variables = read_definitions(options.define or [])
     files = options.file or []
     scripts = read_scripts(files, options.builtins, {"scale": "1", **variables}, options.mode)
@@ -84,9 +85,9 @@ def _say(line: str) -> None:
     sys.stderr.flush()
 
 
-def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str]:
+def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, str]:
     """A connected driver, and the placement that it really has."""
-    processors = allowed_processors()
+    processors = tuple(allowed_processors())
     symmetric = placement == "symmetric" or (
         placement == "auto"
         and target.host.startswith("/")

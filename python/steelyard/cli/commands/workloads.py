@@ -192,7 +192,7 @@ def _address(target: str, yes: bool) -> GivenAddress:
         )
     database = str(words.get("dbname") or os.environ.get("PGDATABASE", "postgres"))
     first = int(port.partition(",")[0])
-    return GivenAddress(host, first, str(words.get("user", "")), database, target)
+    return GivenAddress(host, first, str(words.get("user", "")), database, words=target)
 
 
 def _say(stage: str) -> None:

@@ -17,7 +17,8 @@ from steelyard.driver.plan import (
     Variable,
 )
 from steelyard.driver.ramp import read_ramp
-from steelyard.driver.target import Target, read_target
+from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 
@@ -105,8 +106,8 @@ class DriveOptions:
                 "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
             )
 
-    def read_target(self) -> Target:
-        """The server that the options name. UsageError: two targets are given."""
+    def read_target(self) -> Endpoint:
+        """Where its words lead. UsageError: two answers to one question."""
         if self.target and self.dbname:
             raise UsageError(f'too many targets: "{self.dbname}" (-d) and "{self.target}"')
         return read_target(

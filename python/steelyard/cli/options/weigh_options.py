@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import UsageError
+from steelyard.model.identity import Identity
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
-from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.builds.added import added_engines
 from steelyard.engines.postgres.builds.adding import is_version
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
 from steelyard.engines.postgres.builds.discover import Found
 from steelyard.engines.registry import leftovers, live_runs
+from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
 _HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")

@@ -5,18 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Identity, Instance, Nature, Settings, Slot
+from steelyard.engines.engine import Instance, Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.build_defaults import examine
-from steelyard.engines.postgres.builds.settings_check import refuse_settings
+from steelyard.engines.postgres.builds.settings_check import validate_settings
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.control import PROTECTIONS, verifies
 from steelyard.engines.postgres.life.initdb import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
+from steelyard.engines.postgres.settings import SETTING_RULES
+from steelyard.model.defaults import BuildDefaults
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 
 class Postgres:
-    """A build of PostgreSQL that the account can run; implements Engine."""
+    """A build of PostgreSQL that the account can run.
+
+    Implements LoadableEngine, SettingsCheck and ComparableBuild.
+    """
+
+    protections = PROTECTIONS
+    setting_rules = SETTING_RULES
 
     def __init__(self, build: Build, identity: Identity, account: Account) -> None:
         self._build = build
@@ -32,19 +42,20 @@ class Postgres:
         """The account that its servers run under."""
         return self._account
 
-    def refuse(self, settings: Settings) -> None:
+    def validate(self, settings: Settings) -> None:
         """UsageError for an unknown setting, ServerError for a value this build does not take."""
         name = f"PostgreSQL {self._identity.version}"
-        refuse_settings(name, self._build, self._account, settings)
+        validate_settings(name, self._build, self._account, settings)
 
-    def create(self, directory: Path, *, checksums: bool) -> Cluster:
+    def create(self, directory: Path, *, protection: str) -> Cluster:
         """Make a new cluster in `directory`: locale C, UTF8, superuser `postgres`, trust."""
         directory = directory.absolute()
+        checksums = verifies(protection)
         make_cluster(self._build, self._identity, self._account, directory, checksums=checksums)
         return Cluster(self._build, self._identity, self._account, directory)
 
-    def nature(self, slot: Slot) -> Nature:
-        """What it makes and assumes, seen on a cluster that is made at a free slot and removed."""
+    def build_defaults(self, slot: Slot) -> BuildDefaults:
+        """Its layout and defaults, read from a cluster that is made at a free slot and removed."""
         return examine(self, slot)
 
     def adopt(self, instance: Instance) -> Cluster:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.sql.drill_queries import DRILL_QUERIES, Reply, run_drill_query
+from steelyard.model.endpoint import Endpoint
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Answers:
 
 
 def query_copies(
-    address: Address, copies: Iterable[int], intact: tuple[int, Answers] | None = None
+    address: Endpoint, copies: Iterable[int], intact: tuple[int, Answers] | None = None
 ) -> dict[int, Answers]:
     """The answers of every copy, each query in a connection of its own.
 
@@ -55,6 +55,6 @@ def query_copies(
     return found
 
 
-def query_copy(address: Address, number: int) -> Answers:
+def query_copy(address: Endpoint, number: int) -> Answers:
     """The answers of one copy."""
     return Answers({path: run_drill_query(address, path, number) for path in DRILL_QUERIES})

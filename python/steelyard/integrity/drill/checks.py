@@ -110,7 +110,7 @@ def take_base_backup(
         return None
     shutil.rmtree(place, ignore_errors=True)
     cluster.engine.account.make_directory(place)
-    command = [str(program), *server.address.options(), "-D", str(place), "-X", "fetch", "-N"]
+    command = [str(program), *server.address.client_flags(), "-D", str(place), "-X", "fetch", "-N"]
     return run(cluster.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
 
 

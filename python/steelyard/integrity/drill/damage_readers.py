@@ -10,7 +10,7 @@ import shutil
 import time
 from pathlib import Path
 
-from steelyard.engines.engine import Address, Settings, Slot
+from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.sql.drill_queries import flushed_lsn, has_replayed
 from steelyard.engines.postgres.sql.drill_tables import (
@@ -23,6 +23,7 @@ from steelyard.engines.postgres.sql.drill_tables import (
 from steelyard.engines.programs import run
 from steelyard.integrity.drill.checks import take_base_backup, verify_backup
 from steelyard.integrity.drill.test_cluster import QUIET_SETTINGS, TestCluster
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
 ERROR, WARNING, SILENT, SOUND = "error", "warning", "silent", "sound"
@@ -50,7 +51,7 @@ def compare_copies(one: TableCopy, other: TableCopy) -> str:
     return SAME if one.rows is not None and one.rows == other.rows else DIFFER
 
 
-def update_damaged_page(address: Address, row_id: int) -> str:
+def update_damaged_page(address: Endpoint, row_id: int) -> str:
     """Update a row on the damaged page."""
     update = update_row(address, row_id)
     if update.rows is None:
@@ -127,7 +128,7 @@ def dump(cluster: TestCluster, server: Cluster, truth: list[Row]) -> str | None:
         file = place / "dump.sql"
         options = ["-t", "drill_0", "-a", "-f", str(file), "postgres"]
         status, output = run(
-            cluster.engine.account, [str(program), *server.address.options(), *options]
+            cluster.engine.account, [str(program), *server.address.client_flags(), *options]
         )  # fmt: skip
         if status:
             return ERROR

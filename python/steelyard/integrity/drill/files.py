@@ -108,7 +108,7 @@ def _run_checks(
             matrix.add(fault, place, arm, check, Rate(found, len(damaged)))
 
     if arm == "off":
-        cluster.clone.set_checksums(False)
+        cluster.clone.protect("none")
     count("scrub", checks.found_by_scrub(cluster))
     count("catalogue", checks.found_by_scrub(cluster, catalogue))
     if arm == "on":

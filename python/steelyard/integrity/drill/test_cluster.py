@@ -73,7 +73,7 @@ class TestCluster:
         require_drill_cluster(self.clone.directory)
         self.restore()
         if arm == "off":
-            self.clone.set_checksums(False)
+            self.clone.protect("none")
 
     @contextmanager
     def running(self, settings: Settings | None = None) -> Iterator[Cluster]:
@@ -88,7 +88,7 @@ class TestCluster:
 
 def make_test_cluster(engine: Postgres, slot: Slot, copies: int) -> TestCluster:
     """A new cluster whose tables were loaded and then updated, and its clone."""
-    template = engine.create(slot.path / "template", checksums=True)
+    template = engine.create(slot.path / "template", protection="checksums")
     (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
     template.start(slot, QUIET_SETTINGS)
     for number in range(copies + 1):

@@ -10,8 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from steelyard.engines.postgres.life.control import CONTROL_FILE
-from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file
-from steelyard.engines.postgres.life.regular import read_regular
+from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file, read_regular
 from steelyard.integrity.scrub.backup.manifest import manifest_end
 from steelyard.integrity.scrub.layout import Layout, read_error, read_layout, read_major
 from steelyard.integrity.scrub.wal import log_end, parse_lsn

@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.execution import named, source_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    workload: Workload, address: Address, scale: int, scripts: Sequence[Script] = ()
+    workload: Workload, address: Endpoint, scale: int, scripts: Sequence[Script] = ()
 ) -> list[str]:
     """What is wrong with the data after the scripts ran; empty when everything holds.
 
@@ -37,7 +37,7 @@ def check(
         return _found(connection, workload, files, scale)
 
 
-def count_work(workload: Workload, address: Address) -> dict[str, float]:
+def count_work(workload: Workload, address: Endpoint) -> dict[str, float]:
     """Each number that grows with the work done; a workload that counts nothing is not asked."""
     if not workload.counts:
         return {}

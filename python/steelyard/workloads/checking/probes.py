@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from steelyard._core import script_statements
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.reading.workload import DATABASE, Workload
@@ -36,7 +36,7 @@ _PLAIN = (
 )
 
 
-def explain_probes(workload: Workload, address: Address, scale: int) -> dict[str, dict[str, int]]:
+def explain_probes(workload: Workload, address: Endpoint, scale: int) -> dict[str, dict[str, int]]:
     """Probe → what its execution counted; in the order of the workload, on one connection."""
     if not workload.probes:
         return {}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.workloads.reading.workload import DATABASE, Workload
 
@@ -23,7 +23,7 @@ MARKER = "steelyard_marker"
 
 
 @dataclass(frozen=True)
-class GivenAddress(Address):
+class GivenAddress(Endpoint):
     """An address as somebody gave it: what else its connection string says is kept."""
 
     words: str = ""
@@ -41,7 +41,7 @@ def on_this_machine(host: str) -> bool:
 
 
 @contextmanager
-def connected(address: Address) -> Iterator[psycopg.Connection]:
+def connected(address: Endpoint) -> Iterator[psycopg.Connection]:
     """A control connection in autocommit; what the server says against it is a ServerError."""
     import psycopg
 
@@ -58,7 +58,7 @@ def connected(address: Address) -> Iterator[psycopg.Connection]:
         ) from error
 
 
-def create_database(address: Address, *, replacing: bool = False) -> Address:
+def create_database(address: Endpoint, *, replacing: bool = False) -> Endpoint:
     """Make database "steelyard" and give its address; EngineError: a standby, or it is taken.
 
     What an interrupted load left is replaced, and a loaded one where `replacing`; a database of
@@ -75,7 +75,7 @@ def create_database(address: Address, *, replacing: bool = False) -> Address:
     return ours
 
 
-def _require_replaceable(ours: Address, *, replacing: bool) -> None:
+def _require_replaceable(ours: Endpoint, *, replacing: bool) -> None:
     with connected(ours) as connection:
         marked = _truth(connection, f"SELECT to_regclass('public.{MARKER}') IS NOT NULL")
         empty = _truth(connection, f"SELECT count(*) = 0 FROM public.{MARKER}") if marked else False

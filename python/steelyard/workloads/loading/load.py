@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 from steelyard.workloads.checking.checks import counted, violations_after_load
 from steelyard.workloads.loading.database import begin_mark, connected, create_database, mark, value
@@ -39,7 +39,7 @@ class LoadReport:
 
 def load(
     workload: Workload,
-    address: Address,
+    address: Endpoint,
     scale: int,
     progress: Progress | None = None,
     *,
@@ -73,7 +73,7 @@ def load(
     return LoadReport(sum(rows.values()), seconds, size, rows, digests)
 
 
-def before_clients(workload: Workload, address: Address, scale: int) -> None:
+def before_clients(workload: Workload, address: Endpoint, scale: int) -> None:
     """Run `before.sql` in the loaded database of a server that has just been started."""
     if statements := workload.statements("before.sql", scale):
         with connected(replace(address, database=DATABASE)) as connection:
@@ -82,7 +82,7 @@ def before_clients(workload: Workload, address: Address, scale: int) -> None:
 
 def _fill_tables(
     connection: psycopg.Connection,
-    ours: Address,
+    ours: Endpoint,
     workload: Workload,
     scale: int,
     told: Progress,
@@ -110,7 +110,7 @@ def _fill_tables(
 
 
 def _finish(
-    connection: psycopg.Connection, ours: Address, workload: Workload, scale: int, told: Progress
+    connection: psycopg.Connection, ours: Endpoint, workload: Workload, scale: int, told: Progress
 ) -> None:
     """Statistics of what SQL has filled, keys, constraints, routines; then checks and counts."""
     if workload.statements("load.sql", scale):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.engines.cache import Cache, free_bytes
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
 from steelyard.model.units import format_bytes
 from steelyard.workloads.loading.database import connected, on_this_machine
@@ -34,7 +34,7 @@ def require_room(cache: Cache, workload: Workload, scale: int, copies: int) -> N
         )
 
 
-def require_room_at(address: Address, workload: Workload, scale: int, told: Progress) -> None:
+def require_room_at(address: Endpoint, workload: Workload, scale: int, told: Progress) -> None:
     """EngineError unless the disk of a server has room for the database and its log.
 
     What a load would replace counts as room. Of a server whose disk cannot be seen from here it is

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 from steelyard.workloads.loading.database import connected
 
@@ -67,7 +67,7 @@ class Halt:
             raise Halted
 
 
-def side_by_side(address: Address, pieces: Sequence[Piece], at_once: int, halt: Halt) -> None:
+def side_by_side(address: Endpoint, pieces: Sequence[Piece], at_once: int, halt: Halt) -> None:
     """Do the pieces in order, `at_once` at a time; the first failure halts the others."""
 
     def do(piece: Piece) -> None:

@@ -29,8 +29,8 @@ from steelyard.workloads.loading.room import require_room
 from steelyard.workloads.reading.workload import Workload
 
 if TYPE_CHECKING:
-    from steelyard.engines.engine import Identity
-    from steelyard.engines.postgres.postgres import Postgres
+    from steelyard.engines.engine import LoadableEngine
+    from steelyard.model.identity import Identity
 
 FORMAT = 3
 """Raised when the loader makes other bytes of the same workload, or lays them out otherwise."""
@@ -59,7 +59,7 @@ LOAD_SETTINGS: Mapping[str, str] = {
 
 
 def template(
-    engine: Postgres,
+    engine: LoadableEngine,
     workload: Workload,
     scale: int,
     progress: Progress | None = None,
@@ -144,13 +144,13 @@ def _sole_maker(cache: Cache, key: str, told: Progress) -> Iterator[None]:
 
 
 def _make(
-    engine: Postgres, workload: Workload, scale: int, cache: Cache, home: Path, told: Progress
+    engine: LoadableEngine, workload: Workload, scale: int, cache: Cache, home: Path, told: Progress
 ) -> None:
     started = time.monotonic()
     with open_run(cache, engine.account) as run:
         slot = Slot(0, run.directory / "slot0", run.sockets, 5432)
         told("make an empty cluster")
-        cluster = engine.create(slot.path / "data", checksums=True)
+        cluster = engine.create(slot.path / "data", protection="checksums")
         cluster.start(slot, LOAD_SETTINGS)
         try:
             loaded = load(workload, cluster.address, scale, told)
@@ -159,7 +159,7 @@ def _make(
             cluster.stop()
         made = run.directory / "template"
         made.mkdir(mode=0o711)
-        cluster.directory.rename(made / "data")
+        (slot.path / "data").rename(made / "data")
         described = _described(engine.identity, workload, scale, loaded, made)
         described["seconds"] = round(time.monotonic() - started, 3)
         (made / DESCRIPTION).write_text(json.dumps(described, indent=2) + "\n")
@@ -192,6 +192,6 @@ def _described(
 
 def _write_back(made: Path) -> None:
     """The load ran with fsync off: what it wrote reaches the disk here, once."""
-    from steelyard.engines.postgres.life.clone import write_back
+    from steelyard.engines.copying import write_back
 
     write_back(made)

@@ -169,7 +169,7 @@ def test_a_backup_that_broke_off_at_a_wrong_checksum_is_read(
     made.engine.account.make_directory(place)
     try:
         with running(made) as alive:
-            target = alive.address.options()
+            target = alive.address.client_flags()
             status, words = made.program(
                 "pg_basebackup", *target, "-D", str(place), "--checkpoint=fast", "-Ft", "-z"
             )

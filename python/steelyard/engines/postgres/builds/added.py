@@ -6,7 +6,6 @@ a build from npm the package is unpacked beside it. `adding.py` makes them.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -17,12 +16,13 @@ from typing import Any
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, entries, open_cache
-from steelyard.engines.engine import Identity
+from steelyard.engines.file_lock import locked, locked_if_free
 from steelyard.engines.postgres.builds.build import Build, identify
 from steelyard.engines.postgres.builds.package import TREE
 from steelyard.engines.postgres.builds.readable import readable_build
 from steelyard.engines.registry import live_runs
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import Identity
 
 DESCRIPTION = "engine.json"
 HALF = ".half-"
@@ -58,7 +58,7 @@ def remove_engine(wanted: str, cache: Cache) -> str:
 
     Of a directory only the memory goes. UsageError: none of that name; EngineError: in use.
     """
-    with sole_editor(cache):
+    with editing(cache):
         every = {home.name: read_engine(home) for home in entries(cache.engines)}
         name = _named(wanted, every)
         gone = every[name]
@@ -91,19 +91,14 @@ def sweep(cache: Cache) -> int:
     """Remove what a killed `add` left half made; how many there were. One under way is left."""
     if not cache.engines.is_dir():
         return 0
-    with (cache.engines / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return 0
-        return _remove_halves(cache)
+    with locked_if_free(cache.engines / ".lock") as held:
+        return _remove_halves(cache) if held else 0
 
 
 @contextmanager
-def sole_editor(cache: Cache) -> Iterator[None]:
+def editing(cache: Cache) -> Iterator[None]:
     """Only one process at a time adds or removes; what a killed one left is removed first."""
-    with (cache.engines / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(cache.engines / ".lock"):
         _remove_halves(cache)
         yield
 

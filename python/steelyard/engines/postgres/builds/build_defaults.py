@@ -1,13 +1,14 @@
-"""Looks at what a build makes and assumes: the layout of its data directories, and its defaults."""
+"""Reads what a build assumes: the layout of its data directories, and its settings' defaults."""
 
 from __future__ import annotations
 
 import shutil
 from typing import TYPE_CHECKING
 
-from steelyard.engines.engine import Default, Nature, Slot
-from steelyard.engines.postgres.life.control import read_layout
+from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.sql.session import read_defaults
+from steelyard.model.defaults import BuildDefaults, Default
 
 if TYPE_CHECKING:
     from steelyard.engines.postgres.postgres import Postgres
@@ -23,13 +24,13 @@ _PRESETS = (
 (ReadControlFile, src/backend/access/transam/xlog.c)."""
 
 
-def examine(engine: Postgres, slot: Slot) -> Nature:
+def examine(engine: Postgres, slot: Slot) -> BuildDefaults:
     """Make a cluster at the slot, start it, read, and remove it; takes one to two seconds.
 
     ServerError quotes a server that would not be made or started.
     """
     directory = slot.path / "examined"
-    cluster = engine.create(directory, checksums=True)
+    cluster = engine.create(directory, protection=CHECKSUMS)
     try:
         cluster.start(slot, {})
         try:
@@ -39,7 +40,7 @@ def examine(engine: Postgres, slot: Slot) -> Nature:
         layout = {**read_layout(directory), **_compiled(defaults)}
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    return Nature(layout, defaults)
+    return BuildDefaults(layout, defaults)
 
 
 def _compiled(defaults: dict[str, Default]) -> dict[str, int]:

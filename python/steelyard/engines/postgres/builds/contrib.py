@@ -15,11 +15,11 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
-from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.builds.added import Added, added_engines
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.readable import copied_build
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 FIRST_WITH_PATH = 180000
 """extension_control_path came with 18, and with it modules named $libdir/NAME are looked for along

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, cache_root
-from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.builds.added import added_engines
-from steelyard.engines.postgres.builds.build import Build, identify
-from steelyard.engines.postgres.builds.bundle import bundled_builds
+from steelyard.engines.postgres.builds.build import Build, bundled_builds, identify
 from steelyard.engines.programs import CLEAN_ENVIRONMENT
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 SYSTEM_PLACES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
 

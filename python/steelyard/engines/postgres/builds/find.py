@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.account import choose_account
+from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Engine, Identity
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 if TYPE_CHECKING:
     from steelyard.engines.account import Account
     from steelyard.engines.postgres.builds.build import Build
     from steelyard.engines.postgres.builds.discover import Found
     from steelyard.engines.postgres.postgres import Postgres
-
-KINDS = ("postgres", "noop")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What one arm asks for."""
-
-    version: str  # "18", "17.0", or the name of an engine: "npm-18.4"
-    bindir: str | Path | None = None  # the build there, whatever its version
-
-
-def find_engine(
-    kind: str, version: str, bindir: str | Path | None = None, account: str | None = None
-) -> Engine:
-    """The engine of a kind and version, ready to be used by the account.
-
-    "18" is the newest 18.x found (the bundle first), "18.4" exactly that. With `bindir` the
-    build there is taken whatever its version. EngineError says what is found and what to do.
-    """
-    if kind == "noop":
-        from steelyard.engines.noop import NoopEngine
-
-        return NoopEngine()
-    if kind != "postgres":
-        raise EngineError(f'unknown kind of engine: "{kind}"', hint=f"Known: {', '.join(KINDS)}.")
-    return find_postgres(version, bindir, account)
 
 
 def find_postgres(
@@ -53,9 +26,12 @@ def find_postgres(
     *,
     contrib: bool = False,
 ) -> Postgres:
-    """As `find_engine`, for PostgreSQL; with `contrib`, its modules can be created as extensions.
+    """The build of a version, ready to be used by the account; with `contrib`, its modules can be
+    created as extensions.
 
-    EngineError: they are neither its own nor those of an added npm build of the same version.
+    "18" is the newest 18.x found (the bundle first), "18.4" exactly that. With `bindir` the
+    build there is taken whatever its version. EngineError says what is found and what to do, or
+    that contrib is neither its own nor in an added npm build of the same version.
     """
     (found,) = find_alike([Wanted(version, bindir)], account, contrib=contrib)
     return found
@@ -75,13 +51,6 @@ def find_alike(
     found = discovered() if any(each.bindir is None for each in wanted) else []
     candidates = [_candidates(each, found) for each in wanted]
     return [_usable(build, chosen, contrib=contrib) for build in _alike(candidates)]
-
-
-def known_engines() -> list[Identity]:
-    """Every engine that is found without being named, newest first, where it was installed."""
-    from steelyard.engines.postgres.builds.discover import discovered
-
-    return [found.identity for found in discovered()]
 
 
 def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:

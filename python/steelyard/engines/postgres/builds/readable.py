@@ -6,7 +6,6 @@ common case: root installs the bundle there, and the server's account may not lo
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -16,8 +15,8 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
-from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.bundle import parts_of_copy
+from steelyard.engines.file_lock import locked
+from steelyard.engines.postgres.builds.build import Build, parts_of_copy
 from steelyard.model.errors import EngineError
 
 
@@ -89,8 +88,7 @@ def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None
     status = (build.bindir / "postgres").stat()
     mark = hashlib.sha256(f"{tree}:{status.st_size}:{status.st_mtime_ns}".encode()).hexdigest()[:12]
     home = cache.binaries / f"{build.origin}-{mark}{kind}"
-    with (cache.binaries / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(cache.binaries / ".lock"):
         if not home.is_dir():
             half = cache.binaries / f".half-{mark}{kind}"
             shutil.rmtree(half, ignore_errors=True)

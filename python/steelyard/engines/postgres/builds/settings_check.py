@@ -1,4 +1,4 @@
-"""Asks a build which settings it would refuse, before any data is loaded for it."""
+"""Validates settings with a build's own server program, before any data is loaded for it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import re
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.life.arguments import refuse_slot_settings
 from steelyard.engines.postgres.life.server_log import quoted, reason
+from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.engines.programs import run
 from steelyard.model.errors import ServerError, UsageError
 
 _UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
 
 
-def refuse_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
+def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
     """Raise what the server would say at its start; `name` says which server, for the message.
 
     `postgres -C` reads its command line as a starting server does and needs no data directory.

@@ -10,15 +10,10 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.model.errors import EngineError
 
 SOCKET_PATH_LIMIT = 107  # sun_path of struct sockaddr_un holds 108 bytes with the final zero
-
-SLOT_SETTINGS = frozenset(
-    {"config_file", "data_directory", "external_pid_file", "hba_file", "ident_file", "port"}
-    | {"unix_socket_directories", "unix_socket_group", "unix_socket_permissions"}
-)
-"""Settings that belong to the slot: an arm that sets one would be weighed with its place."""
 
 _DEFAULTS = {
     "listen_addresses": "",
@@ -26,16 +21,6 @@ _DEFAULTS = {
     "log_destination": "stderr",
     "lc_messages": "C",  # the words that errors quote
 }
-
-
-def refuse_slot_settings(settings: Settings) -> None:
-    """EngineError for a setting that the slot owns."""
-    for name in settings:
-        if name.lower() in SLOT_SETTINGS:
-            raise EngineError(
-                f'setting "{name}" cannot be set by an arm: it belongs to the slot',
-                hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",
-            )
 
 
 def arguments(slot: Slot, settings: Settings) -> list[str]:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Address, Identity, Settings, Slot, TreeUse
+from steelyard.engines.engine import Settings, Slot, TreeUse
+from steelyard.engines.placement import pin
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life import clone as cloning
 from steelyard.engines.postgres.life.arguments import arguments, prepare_slot
-from steelyard.engines.postgres.life.control import CONTROL_FILE
+from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
 from steelyard.engines.postgres.life.initdb import SUPERUSER, require_reachable
 from steelyard.engines.postgres.life.server import Server, serving_pid
 from steelyard.engines.postgres.life.server_log import quoted
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.accounting import TreeAccount
-from steelyard.engines.postgres.processes.placement import pin
-from steelyard.engines.postgres.sql.session import read_settings
+from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
+from steelyard.engines.postgres.sql.plans import read_plans
+from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
+from steelyard.engines.postgres.sql.waits import WaitSampler
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
 
 
 class Cluster:
     """A data directory and, between start and stop, its server.
 
-    Implements Instance, Clonable, Tunable, Placeable, Freezable, Crashable and Observable.
+    Implements every protocol of an instance in engines/engine.py.
     """
 
     def __init__(
@@ -41,7 +48,7 @@ class Cluster:
         self._directory = directory
         self._manifest: cloning.Manifest = manifest or {}
         self._server: Server | None = None
-        self._words = ""  # of the life before
+        self._last_log = ""  # of the life before
         self._slot: Slot | None = None
         self._accounting: TreeAccount | None = None
         self._frozen: list[int] = []
@@ -69,11 +76,11 @@ class Cluster:
         return self._required().pid
 
     @property
-    def address(self) -> Address:
+    def address(self) -> Endpoint:
         """Where superuser `postgres` reaches database `postgres`; only after a start."""
         if self._slot is None:
             raise EngineError(f'cluster "{self._directory}" has no address: it was never started')
-        return Address(str(self._slot.socket_directory), self._slot.port, SUPERUSER, "postgres")
+        return Endpoint(str(self._slot.socket_directory), self._slot.port, SUPERUSER, "postgres")
 
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
@@ -101,7 +108,7 @@ class Cluster:
             server.stop()
         else:
             server.kill()
-        self._words = server.words()
+        self._last_log = server.words()
 
     def crash(self) -> None:
         """Kill at once without a shutdown checkpoint, and leave nothing running."""
@@ -111,7 +118,7 @@ class Cluster:
 
     def last_words(self) -> str:
         """The FATAL and PANIC lines of this life's (or the last one's) log, else its tail."""
-        return quoted(self._server.words() if self._server is not None else self._words)
+        return quoted(self._server.words() if self._server is not None else self._last_log)
 
     def clone(self, directory: Path) -> Cluster:
         """Copy this stopped cluster to `directory` (reflink where possible, else copy)."""
@@ -139,13 +146,13 @@ class Cluster:
         self._directory.rename(directory)
         self._directory = directory
 
-    def set_checksums(self, enabled: bool) -> None:
-        """Switch verification by the control file alone; the pages must carry checksums."""
+    def protect(self, level: str) -> None:
+        """Switch checksums on or off by the control file alone; the pages must carry them."""
         self._require_stopped("change checksums of")
         from steelyard._core import set_checksum_version
 
         control = self._directory / CONTROL_FILE
-        set_checksum_version(str(control), int(enabled))
+        set_checksum_version(str(control), int(verifies(level)))
         self._account.own(control)
 
     def settings(self) -> dict[str, str]:
@@ -172,6 +179,30 @@ class Cluster:
         self._required()
         assert self._accounting is not None  # set wherever _server is
         return self._accounting.use()
+
+    @property
+    def counter_kinds(self) -> Sequence[Kind]:
+        """What its statistics views count."""
+        return KINDS
+
+    def counters(self, database: str) -> Sample:
+        """The cumulative counters, once all client backends have flushed theirs and gone."""
+        return sample_counters(self._conninfo(database), self._identity.version_number)
+
+    def watch_waits(self, database: str) -> WaitSampler:
+        """Begin to sample what client backends wait for."""
+        return WaitSampler(self._conninfo(database))
+
+    def plans(self, database: str, scripts: Mapping[str, str]) -> dict[str, str]:
+        """The generic plan of every statement in the scripts (name → text)."""
+        return read_plans(self._conninfo(database), scripts)
+
+    def checkpointer(self, database: str) -> Checkpoints:
+        """A connection for checkpoints."""
+        return Checkpoints(self._conninfo(database))
+
+    def _conninfo(self, database: str) -> str:
+        return replace(self.address, database=database).conninfo()
 
     def _required(self) -> Server:
         if self._server is None:

@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard._core import read_control
+from steelyard.engines.engine import UNPROTECTED
+from steelyard.model.errors import EngineError
 
 CONTROL_FILE = "global/pg_control"
 KNOWN = frozenset({1201, 1300, 1700, 1800})
 """Values of pg_control_version that the Rust reader knows: PostgreSQL 12 to 18."""
+
+CHECKSUMS = "checksums"
+PROTECTIONS = (CHECKSUMS, UNPROTECTED)
+"""Levels of page protection of a PostgreSQL cluster."""
 
 SHUT_DOWN = 1  # DB_SHUTDOWNED of src/include/catalog/pg_control.h
 _BEGINNING = struct.Struct("=QIII")
@@ -29,6 +35,16 @@ class ControlBeginning:
     control_version: int
     catalog_version: int
     state: int
+
+
+def verifies(protection: str) -> bool:
+    """Whether pages are verified at a level of protection; EngineError: there is none such."""
+    if protection not in PROTECTIONS:
+        raise EngineError(
+            f'PostgreSQL has no page protection "{protection}"',
+            detail=f"It has {' and '.join(PROTECTIONS)}.",
+        )
+    return protection == CHECKSUMS
 
 
 def read_beginning(directory: Path) -> ControlBeginning:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Identity
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
 
 SUPERUSER = "postgres"
 

@@ -5,10 +5,11 @@ Layout: src/include/utils/pidfile.h of PostgreSQL.
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-
-from steelyard.engines.postgres.life.regular import read_regular
 
 _PID, _STARTED, _SHARED_MEMORY, _STATUS = 0, 2, 6, 7
 
@@ -42,3 +43,18 @@ def read_pid_file(directory: Path) -> PidFile | None:
         status=lines[_STATUS].strip() if len(lines) > _STATUS else "",
         started=int(started) if started.isdigit() else None,
     )
+
+
+def read_regular(file: Path) -> str:
+    """The text of a file. OSError: it cannot be read, or is a directory, a device or a pipe."""
+    # Without O_NONBLOCK opening a pipe waits for somebody who writes into it.
+    opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(opened, encoding="utf-8", errors="replace") as stream:
+        require_regular(file, os.fstat(opened).st_mode)
+        return stream.read()
+
+
+def require_regular(file: Path, mode: int) -> None:
+    """OSError: a file of this mode (st_mode) is not a regular one."""
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(file))

@@ -14,14 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.defer_signals import undisturbed
+from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.pidfile import read_pid_file
 from steelyard.engines.postgres.life.server_log import log_since, quoted, reason
-from steelyard.engines.postgres.processes.orphans import adopting_orphans, wait_for_orphans
+from steelyard.engines.postgres.processes.cleanup import (
+    adopting_orphans,
+    kill,
+    kill_inside,
+    remove_segments,
+    wait_for_orphans,
+)
 from steelyard.engines.postgres.processes.processes import Sample, tree
-from steelyard.engines.postgres.processes.shared_memory import remove_segments
-from steelyard.engines.postgres.processes.stragglers import kill, kill_inside
 from steelyard.engines.programs import launch
 from steelyard.model.errors import ServerError
 
@@ -68,7 +72,7 @@ class Server:
         try:
             server._wait_until_ready(timeout_s)
         except BaseException:
-            with undisturbed():
+            with defer_signals():
                 server.kill()
             raise
         return server
@@ -95,7 +99,7 @@ class Server:
         try:
             self._stop(timeout_s)
         except BaseException:
-            with undisturbed():
+            with defer_signals():
                 self.kill()
             raise
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import time
 
+from steelyard.engines.postgres.processes.cleanup import kill
 from steelyard.engines.postgres.processes.processes import CLIENT, UNKNOWN, kind_of, sample, tree
-from steelyard.engines.postgres.processes.stragglers import kill
 from steelyard.model.errors import ServerError
 
 # Who works for a client that waits for it: holding it would hold the client, too.

@@ -1,8 +1,8 @@
-"""Reads what a server counted: WAL, blocks, transactions, checkpoints, failed page checks.
+"""Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks.
 
 The cumulative statistics lag: a backend flushes its own at most once a second and at its exit
 (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c). They are therefore read per epoch,
-after `wait_until_flushed`. Inside a slice only `wal_insert_lsn` is exact.
+after the load's connections have closed.
 Frozen background processes cannot flush: thaw them before reading.
 """
 
@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.engines.postgres.sql.queries import query
+from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.readings import Kind
-
-if TYPE_CHECKING:
-    import psycopg
+from steelyard.model.readings import Kind, Sample
 
 POLL_SECONDS = 0.005
-CONNECT_SECONDS = 10
-
 
 KINDS = (
     Kind("wal_bytes", "bytes", per_transaction=True),
@@ -51,7 +47,16 @@ by what was rolled back. Autovacuums and autoanalyzes are those of the database 
 """
 
 
-def read_counters(conninfo: str, version_number: int) -> dict[str, int]:
+def sample_counters(conninfo: str, version_number: int, *, limit_seconds: float = 10.0) -> Sample:
+    """The counters once all client backends have flushed theirs and gone; missing where some are
+    still there when the limit is over."""
+    flushed = wait_until_flushed(conninfo, version_number, limit_seconds=limit_seconds)
+    counted = read_counters(conninfo, version_number)
+    unflushed = f"statistics were not flushed within {limit_seconds:g} s"
+    return counted if flushed else Sample({}, unflushed)
+
+
+def read_counters(conninfo: str, version_number: int) -> Sample:
     """What the server at `conninfo` counted so far, by the names of KINDS; EngineError when it
     cannot be asked."""
     from psycopg.rows import dict_row
@@ -61,7 +66,8 @@ def read_counters(conninfo: str, version_number: int) -> dict[str, int]:
         row: dict[str, Any] | None = cursor.execute(statement.encode()).fetchone()
     if row is None:
         raise EngineError("could not read the server's counters: it returned no row")
-    return {name: int(value or 0) for name, value in row.items()}
+    resets = tuple(row.pop("resets"))
+    return Sample({name: int(value or 0) for name, value in row.items()}, resets=resets)
 
 
 def wait_until_flushed(
@@ -86,32 +92,3 @@ def wait_until_flushed(
             if time.monotonic() >= limit:
                 return False
             time.sleep(POLL_SECONDS)
-
-
-def wal_insert_lsn(connection: psycopg.Connection[Any]) -> int:
-    """The WAL insert position in bytes since 0/0: one prepared statement, some 50 µs."""
-    statement = query("wal_insert_lsn", connection.info.server_version).encode()
-    row = connection.execute(statement, prepare=True).fetchone()
-    assert row is not None, "a select without a from clause returns one row"
-    return int(row[0])
-
-
-def connect(conninfo: str) -> psycopg.Connection[Any]:
-    """A control connection in autocommit. A time limit that an arm sets for its statements is not
-    meant for those that watch it: a checkpoint that was given up would be no debt."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        own = conninfo_to_dict(conninfo).get("options") or ""
-        return psycopg.connect(
-            conninfo,
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            application_name="steelyard telemetry",
-            options=f"{own} -c statement_timeout=0".strip(),
-        )
-    except psycopg.OperationalError as failure:
-        raise EngineError(
-            "could not connect to the server to read its counters", detail=str(failure).strip()
-        ) from failure

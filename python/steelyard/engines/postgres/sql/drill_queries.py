@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.engines.engine import Address
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
 DRILL_QUERIES = {
@@ -47,7 +47,7 @@ class Reply:
     died: bool = False  # the connection, and maybe the server with it
 
 
-def run_statements(address: Address, texts: Sequence[str]) -> list[tuple[Any, ...]]:
+def run_statements(address: Endpoint, texts: Sequence[str]) -> list[tuple[Any, ...]]:
     """Execute statements as superuser; rows of the last one. ServerError: one of them failed."""
     import psycopg
 
@@ -62,13 +62,13 @@ def run_statements(address: Address, texts: Sequence[str]) -> list[tuple[Any, ..
     return rows
 
 
-def run_drill_query(address: Address, access_path: str, number: int) -> Reply:
+def run_drill_query(address: Endpoint, access_path: str, number: int) -> Reply:
     """Query a drill's table of this number. What it inserts is rolled back."""
     settings, query = DRILL_QUERIES[access_path]
     return _run_query(address, settings, query.format(n=number))
 
 
-def _run_query(address: Address, settings: str, query: str) -> Reply:
+def _run_query(address: Endpoint, settings: str, query: str) -> Reply:
     """Run one query in a connection and transaction of its own; waits for a restarting server."""
     import psycopg
 
@@ -107,7 +107,7 @@ def _kill(pid: int, killed: threading.Event) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def found_by_amcheck(address: Address, numbers: Iterable[int]) -> set[int] | None:
+def found_by_amcheck(address: Endpoint, numbers: Iterable[int]) -> set[int] | None:
     """The tables in which amcheck raises or reports something; None: the build has no amcheck.
 
     A timeout does not count. verify_heapam came with 14.
@@ -134,12 +134,12 @@ def found_by_amcheck(address: Address, numbers: Iterable[int]) -> set[int] | Non
     return noticed
 
 
-def checkpoint(address: Address) -> None:
+def checkpoint(address: Endpoint) -> None:
     """Write all changed pages. ServerError: the server could not."""
     run_statements(address, ["CHECKPOINT"])
 
 
-def flushed_lsn(address: Address) -> str:
+def flushed_lsn(address: Endpoint) -> str:
     """The LSN up to which everything logged so far is on disk. ServerError: the query failed."""
     # A commit record flushes what was logged without one, so that it is sent to a standby.
     commit = "SELECT pg_logical_emit_message(true, 'drill', '')"
@@ -147,7 +147,7 @@ def flushed_lsn(address: Address) -> str:
     return str(lsn)
 
 
-def has_replayed(standby: Address, lsn: str) -> bool:
+def has_replayed(standby: Endpoint, lsn: str) -> bool:
     """Whether a standby has replayed the log up to an LSN. ServerError: the query failed."""
     reached = f"SELECT pg_last_wal_replay_lsn() >= '{lsn}'::pg_lsn"
     return run_statements(standby, [reached]) == [(True,)]

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.engines.engine import Address
 from steelyard.engines.postgres.sql.drill_queries import run_statements
+from steelyard.model.endpoint import Endpoint
 
 Row = tuple[str, ...]
 PLACES = ("heap", "index", "TOAST", "FSM", "VM")
@@ -27,13 +27,13 @@ FROM pg_class c WHERE c.relname LIKE 'drill_%'
 """
 
 
-def create_table(address: Address, number: int) -> None:
+def create_table(address: Endpoint, number: int) -> None:
     """Create and fill one table, with an index, TOAST and maps."""
     text = _TABLE.format(n=number, rows=_ROWS, long=_LONG_ROWS).replace("\n ", " ")
     run_statements(address, text.strip().splitlines())
 
 
-def update_tables(address: Address, count: int) -> None:
+def update_tables(address: Endpoint, count: int) -> None:
     """Update every third row of the tables 0 to `count` - 1."""
     statements = [
         f"UPDATE drill_{n} SET tag = tag + 1, long = reverse(long) WHERE mod(id, 3) = 0"
@@ -42,7 +42,7 @@ def update_tables(address: Address, count: int) -> None:
     run_statements(address, statements)
 
 
-def update_behind_checkpoint(address: Address, number: int) -> int:
+def update_behind_checkpoint(address: Endpoint, number: int) -> int:
     """Update every fifth row of a table right behind a checkpoint; the LSN behind the commit."""
     update = f"UPDATE drill_{number} SET tag = tag + 1000 WHERE id % 5 = 1"
     end = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
@@ -50,7 +50,7 @@ def update_behind_checkpoint(address: Address, number: int) -> int:
     return int(lsn)
 
 
-def file_paths(address: Address) -> dict[tuple[int, str], str]:
+def file_paths(address: Endpoint) -> dict[tuple[int, str], str]:
     """Paths relative to the data directory, by number of the table and place."""
     found: dict[tuple[int, str], str] = {}
     for name, path, toast in run_statements(address, [_PATHS]):
@@ -83,7 +83,7 @@ class TableCopy:
     warned: bool = False
 
 
-def copy_rows(address: Address) -> TableCopy:
+def copy_rows(address: Endpoint) -> TableCopy:
     """All rows of table 0, by a sequential scan."""
     import psycopg
 
@@ -113,7 +113,7 @@ class RowUpdate:
     warned: bool = False
 
 
-def update_row(address: Address, row_id: int) -> RowUpdate:
+def update_row(address: Endpoint, row_id: int) -> RowUpdate:
     """Update one row of table 0, found by the index: it changes the page that holds the row."""
     import psycopg
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.engines.postgres.sql.counters import connect
+from steelyard.engines.postgres.sql.session import connect
 
 _PLANNED = re.compile(r"\s*(select|insert|update|delete|merge|values|with)\b", re.IGNORECASE)
 _PIECES = re.compile(
@@ -50,7 +50,7 @@ def read_plans(conninfo: str, scripts: Mapping[str, str]) -> dict[str, str]:
     Nothing is executed. Costs are left out: clones have the same statistics, and separate loads
     differ in sampling without differing in plan. PREPARE with forced generic plans works on every
     version; EXPLAIN (GENERIC_PLAN) only from 16 on. A statement that cannot be planned has the
-    server's words for a plan.
+    server's message in place of a plan.
     """
     plans: dict[str, str] = {}
     with connect(conninfo) as connection:
@@ -59,15 +59,6 @@ def read_plans(conninfo: str, scripts: Mapping[str, str]) -> dict[str, str]:
             for statement in statements(script):
                 plans[f"{name}: {' '.join(statement.split())}"] = _plan(connection, statement)
     return plans
-
-
-def plans_differ(control: Mapping[str, str], arm: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """(statement, plan of the control, plan of the arm) wherever the two are not the same text."""
-    return [
-        (statement, control.get(statement, ""), arm.get(statement, ""))
-        for statement in {**control, **arm}
-        if control.get(statement) != arm.get(statement)
-    ]
 
 
 def _plan(connection: Any, statement: str) -> str:

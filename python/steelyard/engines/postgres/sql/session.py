@@ -1,32 +1,82 @@
-"""Asks a running server about itself through a control connection."""
+"""Opens control connections: for settings, defaults, counters, plans, waits and checkpoints."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.engine import Address, Default
-from steelyard.model.errors import ServerError
+from steelyard.model.defaults import Default
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError, ServerError
+
+if TYPE_CHECKING:
+    import psycopg
+
+CONNECT_SECONDS = 10
 
 _DEFAULTS = "SELECT name, boot_val, unit, context FROM pg_catalog.pg_settings"
 _SETTINGS = "SELECT name, setting, unit FROM pg_catalog.pg_settings ORDER BY name"
 
 
-def read_settings(address: Address) -> dict[str, str]:
+def read_settings(address: Endpoint) -> dict[str, str]:
     """Every setting by name, its unit behind the value; ServerError when it cannot be asked."""
     rows = _ask(address, _SETTINGS)
     return {name: f"{value} {unit}" if unit else value for name, value, unit in rows}
 
 
-def read_defaults(address: Address) -> dict[str, Default]:
+def read_defaults(address: Endpoint) -> dict[str, Default]:
     """What the server assumes for every setting, by name; ServerError when it cannot be asked."""
     rows = _ask(address, _DEFAULTS)
     return {name: Default(value, unit or "", context) for name, value, unit, context in rows}
 
 
-def _ask(address: Address, query: str) -> list[tuple[Any, ...]]:
+class Checkpoints:
+    """A connection that asks for checkpoints: the server's dirty pages and WAL reach the disk."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._connection = connect(conninfo)
+
+    def checkpoint(self) -> int:
+        """Nanoseconds a CHECKPOINT took; 0 when the server died, which the load reports too."""
+        import psycopg
+
+        started = time.monotonic_ns()
+        try:
+            self._connection.execute("CHECKPOINT")
+        except psycopg.OperationalError:
+            return 0
+        return time.monotonic_ns() - started
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def connect(conninfo: str) -> psycopg.Connection[Any]:
+    """A control connection in autocommit. Time limits that an arm sets for its statements do not
+    apply to it: a checkpoint that was given up would be no debt."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        own = conninfo_to_dict(conninfo).get("options") or ""
+        return psycopg.connect(
+            conninfo,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="steelyard telemetry",
+            options=f"{own} -c statement_timeout=0".strip(),
+        )
+    except psycopg.OperationalError as failure:
+        raise EngineError(
+            "could not connect to the server to read its counters", detail=str(failure).strip()
+        ) from failure
+
+
+def _ask(address: Endpoint, query: str) -> list[tuple[Any, ...]]:
     import psycopg  # not everything that finds an engine connects to one
 
     try:

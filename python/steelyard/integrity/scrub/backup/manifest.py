@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from steelyard.engines.postgres.life.regular import read_regular, require_regular
+from steelyard.engines.postgres.life.pidfile import read_regular, require_regular
 from steelyard.integrity.scrub.wal import parse_lsn
 
 _TAIL_BYTES = 1 << 16

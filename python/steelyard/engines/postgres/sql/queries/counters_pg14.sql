@@ -1,6 +1,7 @@
 -- Counts everything a server did since its statistics began; 14 and 15 have no pg_stat_io.
 -- There blocks_written and blocks_read count extensions too (seen on 15.8), and blocks_extended is
 -- 0: pages verified can be told from blocks read only from 16 on.
+-- `resets` is when each view's statistics began: a change of one makes differences no figures.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
        w.wal_fpi AS full_page_images,
@@ -17,7 +18,8 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
        b.checkpoints_timed,
        b.checkpoints_req AS checkpoints_requested,
        t.autovacuum_count AS autovacuums,
-       t.autoanalyze_count AS autoanalyzes
+       t.autoanalyze_count AS autoanalyzes,
+       ARRAY[w.stats_reset, b.stats_reset, d.stats_reset]::text[] AS resets
   FROM pg_stat_wal AS w,
        pg_stat_bgwriter AS b,
        (SELECT sum(blks_hit)::bigint AS blocks_hit,
@@ -27,7 +29,8 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
                sum(tup_inserted + tup_updated + tup_deleted)::bigint AS rows_changed,
                sum(deadlocks)::bigint AS deadlocks,
                sum(temp_bytes)::bigint AS temp_bytes,
-               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures
+               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures,
+               max(stats_reset) FILTER (WHERE datname = current_database()) AS stats_reset
           FROM pg_stat_database) AS d,
        (SELECT coalesce(sum(autovacuum_count), 0)::bigint AS autovacuum_count,
                coalesce(sum(autoanalyze_count), 0)::bigint AS autoanalyze_count

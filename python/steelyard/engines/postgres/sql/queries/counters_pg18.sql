@@ -1,6 +1,7 @@
 -- Counts everything a server did since its statistics began; from 18 on one read of pg_stat_io
 -- may be of many blocks, so bytes are counted; WAL has rows of its own there and is left out.
 -- Reads done by io workers are counted on the process that asked for them.
+-- `resets` is when each view's statistics began: a change of one makes differences no figures.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
        w.wal_fpi AS full_page_images,
@@ -17,13 +18,15 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
        c.num_timed AS checkpoints_timed,
        c.num_requested AS checkpoints_requested,
        t.autovacuum_count AS autovacuums,
-       t.autoanalyze_count AS autoanalyzes
+       t.autoanalyze_count AS autoanalyzes,
+       ARRAY[w.stats_reset, c.stats_reset, io.stats_reset, d.stats_reset]::text[] AS resets
   FROM pg_stat_wal AS w,
        pg_stat_checkpointer AS c,
        (SELECT sum(hits)::bigint AS blocks_hit,
                (sum(read_bytes) / current_setting('block_size')::int)::bigint AS blocks_read,
                (sum(write_bytes) / current_setting('block_size')::int)::bigint AS blocks_written,
-               (sum(extend_bytes) / current_setting('block_size')::int)::bigint AS blocks_extended
+               (sum(extend_bytes) / current_setting('block_size')::int)::bigint AS blocks_extended,
+               max(stats_reset) AS stats_reset
           FROM pg_stat_io
          WHERE object <> 'wal') AS io,
        (SELECT sum(xact_commit)::bigint AS xact_commit,
@@ -31,7 +34,8 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
                sum(tup_inserted + tup_updated + tup_deleted)::bigint AS rows_changed,
                sum(deadlocks)::bigint AS deadlocks,
                sum(temp_bytes)::bigint AS temp_bytes,
-               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures
+               coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures,
+               max(stats_reset) FILTER (WHERE datname = current_database()) AS stats_reset
           FROM pg_stat_database) AS d,
        (SELECT coalesce(sum(autovacuum_count), 0)::bigint AS autovacuum_count,
                coalesce(sum(autoanalyze_count), 0)::bigint AS autoanalyze_count

@@ -1,36 +1,37 @@
-"""The sources that are read of every arm: its process tree, and what its server counted."""
+"""Reads the processor time and I/O of a server's whole process tree, from outside the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from steelyard.engines.engine import Instance, Observable
 from steelyard.model.readings import Kind, Sample
+from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.source import Moment
 
-NS_PER_US = 1000
 
-
-@dataclass(frozen=True)
 class ProcessTree:
-    """Processor time and I/O of a server's whole process tree, from outside the server."""
+    """/proc of every process of the server: schedstat and io."""
 
-    name: str = "process tree"
+    name = "process tree"
     moment: Moment = "border"
-    kinds: Sequence[Kind] = (
+    _kinds = (
         Kind("server_cpu_us", "µs", per_transaction=True),
         Kind("read_bytes", "bytes"),
         Kind("written_bytes", "bytes"),
         Kind("requested_bytes", "bytes", parts=True),
     )
 
+    def kinds(self, instance: Instance) -> Sequence[Kind]:
+        """Processor time; bytes from and to the block layer; bytes asked for by read calls."""
+        return self._kinds
+
     def needs(self, instance: Instance) -> str:
         """A server whose processes can be seen."""
         return "" if isinstance(instance, Observable) else "the server's processes cannot be seen"
 
     def read(self, instance: Instance) -> Sample:
-        """From /proc: schedstat and io of every process."""
+        """What the tree used so far."""
         assert isinstance(instance, Observable)  # `needs` was read first
         use = instance.use()
         return Sample(
@@ -43,19 +44,4 @@ class ProcessTree:
         )
 
 
-@dataclass(frozen=True)
-class ServerCounters:
-    """What a server counted, once every load connection has closed and flushed its statistics."""
-
-    kinds: Sequence[Kind]
-    count: Callable[[Instance], Sample]
-    name: str = "server counters"
-    moment: Moment = "closed"
-
-    def needs(self, instance: Instance) -> str:
-        """A server that counts: every one that has such a source."""
-        return ""
-
-    def read(self, instance: Instance) -> Sample:
-        """The counters by name."""
-        return self.count(instance)
+SOURCE = ProcessTree()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from steelyard.model.endpoint import Tls
 from steelyard.model.errors import UsageError
 
 VERSIONS = ("TLSv1.2", "TLSv1.3")
@@ -20,25 +20,6 @@ _UNHEEDED = {
     "min_protocol_version": ("3.0",),
 }
 """Words that promise safety which the driver could not keep, and values that promise none."""
-
-
-@dataclass(frozen=True)
-class Tls:
-    """What is asked of an encrypted connection, as the driver's plan has it."""
-
-    mode: str
-    """libpq's `sslmode`, without "disable"."""
-    server_name: str
-    """The name that the server's certificate must bear."""
-    tells_name: bool
-    direct: bool
-    roots: str
-    system_roots: bool
-    revoked: str
-    certificate: str | None
-    key: str
-    least_version: str
-    most_version: str | None
 
 
 def read_tls(words: Mapping[str, str]) -> Tls | None:

@@ -1,13 +1,15 @@
-"""Copies one file: shares its blocks where the file system can, else copies what it really holds.
+"""Copies files, sharing blocks where the file system can, and writes file systems back to disk.
 
-ioctl_ficlone(2), copy_file_range(2), lseek(2) with SEEK_DATA.
+ioctl_ficlone(2), copy_file_range(2), lseek(2) with SEEK_DATA, syncfs(2).
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
+from pathlib import Path
 
 _FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
 _CANNOT_SHARE = {errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS}
@@ -31,6 +33,22 @@ def copy_file(source: str, target: str) -> int:
     finally:
         os.close(reader)
     return status.st_size
+
+
+def write_back(path: Path) -> None:
+    """Wait until the file system of `path` has written its dirty pages: syncfs(2).
+
+    A fresh copy is only in memory; written back by the kernel half a minute later, it would be
+    charged to the arm that is under load then.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
+    finally:
+        os.close(descriptor)
 
 
 def _share(reader: int, writer: int) -> bool:

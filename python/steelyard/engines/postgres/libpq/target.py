@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from steelyard.driver.encryption import Tls, read_tls
-from steelyard.driver.plan import DriveArm
+from steelyard.engines.postgres.libpq.encryption import read_tls
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 from steelyard.model.units import NS_PER_S
 
@@ -42,31 +41,13 @@ _MEANINGLESS = ("PGDATA", "PGPASSFILE", "PGSERVICEFILE", "PGHOST", "PGTZ", "PGDA
 _ENDLESS_NS = 10 * 365 * 86_400 * NS_PER_S
 
 
-@dataclass(frozen=True)
-class Target:
-    """A server to connect to; a host that begins with `/` is a socket directory."""
-
-    host: str
-    port: int
-    user: str
-    database: str
-    password: str | None = field(default=None, repr=False)
-    options: str = ""
-    application_name: str = "steelyard"
-    tls: Tls | None = None
-    channel_binding: str = "prefer"
-    require_auth: str | None = None
-    connect_timeout_ns: int | None = None
-    """None: as long as the driver sees fit."""
-
-
 def read_target(
     conninfo: str,
     *,
     host: str | None = None,
     port: str | None = None,
     user: str | None = None,
-) -> Target:
+) -> Endpoint:
     """The target of a connection string or URI, completed as libpq does. UsageError: invalid.
 
     What the string itself says goes before the single words, as with pgbench; a string that is
@@ -120,7 +101,7 @@ def _joined(beside: Mapping[str, str], conninfo: str) -> str:
     return make_conninfo("", **{**beside, **said})
 
 
-def _by_libpq(conninfo: str) -> Target:
+def _by_libpq(conninfo: str) -> Endpoint:
     from psycopg import pq
 
     # Starting a connection makes libpq read everything that a connection depends on.
@@ -161,13 +142,13 @@ def _said(connection: PGconn) -> str:
     return connection.error_message.decode(errors="replace").strip()
 
 
-def _target(words: Mapping[str, str]) -> Target:
+def _target(words: Mapping[str, str]) -> Endpoint:
     host = words.get("hostaddr") or words["host"]
     port = words.get("port") or "5432"
     if "," in host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise UsageError(f'cannot drive host "{host}", port "{port}": one server is driven at once')
     user = words.get("user") or _login_name()
-    return Target(
+    return Endpoint(
         host=host,
         port=int(port),
         user=user,
@@ -193,12 +174,6 @@ def _patience_ns(said: str | None) -> int | None:
             f'invalid integer value "{said}" for connection option "connect_timeout"'
         ) from None
     return seconds * NS_PER_S if seconds > 0 else _ENDLESS_NS
-
-
-def arm_of(target: Target, clients: int) -> DriveArm:
-    """The arm that a target is to the driver."""
-    where = {field.name: getattr(target, field.name) for field in fields(target)}
-    return DriveArm(name="target", clients=clients, **where)
 
 
 def _login_name() -> str:

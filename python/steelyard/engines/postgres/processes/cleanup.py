@@ -1,0 +1,189 @@
+"""Removes the processes and the shared memory that a killed server leaves behind.
+
+Every server process has its data directory as working directory, and programs.py starts initdb
+there too: what a killed owner left behind is found without any list of process ids.
+
+A server that stops cleanly removes its System V segment (the guard of its data directory) and its
+POSIX segments (/dev/shm/PostgreSQL.NUMBER). After SIGKILL both stay, until the next start on the
+same data directory; a throw-away data directory has no next start. They are found as a restarting
+server finds them: postmaster.pid names the System V segment, its header (PGShmemHeader,
+src/include/storage/pg_shmem.h) the control segment of dynamic shared memory, and that one
+(dsm_control_header, src/backend/storage/ipc/dsm.c) all the others. The numbers are random 32-bit
+words and name existing files, so that they are recognised without the layout of each version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.postgres.life.pidfile import read_pid_file
+from steelyard.engines.postgres.processes.processes import every_pid, sample
+
+_PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb")
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_IPC_RMID = 0  # bits/ipc.h
+_SHM_RDONLY = 0o10000  # bits/shm.h
+_HEADER_BYTES = 56  # sizeof(PGShmemHeader); the whole segment is this small as a rule
+_CONTROL_MAGIC = 0x9A503D32  # PG_DYNSHMEM_CONTROL_MAGIC
+
+
+def remove_servers(directory: Path, account: Account) -> list[int]:
+    """Kill every server below `directory` and its shared memory; the process ids killed.
+
+    Those that we started ourselves, and were interrupted in stopping, are waited for too.
+    """
+    with adopting_orphans():
+        killed = kill_inside(directory, account)
+        wait_for_orphans(killed)
+    for lock in directory.rglob("postmaster.pid"):
+        remove_segments(lock.parent, account)
+    return killed
+
+
+def programs_inside(directory: Path, account: Account) -> list[int]:
+    """Processes of the account whose working directory lies in `directory`."""
+    inside = os.path.realpath(directory)
+
+    def scan() -> list[int]:
+        return [pid for pid in every_pid() if _works_inside(pid, inside)]
+
+    # Asked as the account: root without CAP_SYS_PTRACE may not read the link /proc/PID/cwd.
+    found: list[int] = account.call(scan)
+    return found
+
+
+def kill_inside(directory: Path, account: Account, timeout_s: float = 10) -> list[int]:
+    """SIGKILL them until none is left; the process ids that were killed."""
+    killed: list[int] = []
+    deadline = time.monotonic() + timeout_s
+    while pids := programs_inside(directory, account):
+        for pid in pids:
+            if pid not in killed:
+                killed.append(pid)
+            kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    return killed
+
+
+def kill(pid: int, number: signal.Signals) -> None:
+    """Send a signal; a process that has gone is no error."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def _works_inside(pid: int, inside: str) -> bool:
+    try:
+        working = os.readlink(f"/proc/{pid}/cwd").removesuffix(" (deleted)")
+        program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return False
+    if working != inside and not working.startswith(inside + "/"):
+        return False
+    now = sample(pid)
+    return program.startswith(_PROGRAMS) and now is not None and now.state != "Z"
+
+
+@contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """Meanwhile grandchildren whose parent ends become children of this process: prctl(2)."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def wait_for_orphans(pids: Iterable[int]) -> None:
+    """Wait until these adopted processes, which were killed, have ended; strangers are skipped."""
+    for pid in pids:
+        try:
+            os.waitpid(pid, 0)
+        except ChildProcessError:
+            continue
+
+
+def segments_of(directory: Path, account: Account) -> list[str]:
+    """POSIX segments of the server of a data directory, living or dead, as paths."""
+    lock = read_pid_file(directory)
+    if lock is None or lock.shared_memory_id is None:
+        return []
+    segment = lock.shared_memory_id
+    found: list[str] = account.call(lambda: list(_posix_segments(segment, account.uid)))
+    return found
+
+
+def remove_segments(directory: Path, account: Account) -> None:
+    """Remove the segments of the dead server of a data directory; nothing of a living one."""
+    lock = read_pid_file(directory)
+    if lock is None or lock.shared_memory_id is None:
+        return
+    segment = lock.shared_memory_id
+
+    def remove() -> None:
+        if not _abandoned(segment, account.uid):
+            return
+        for path in _posix_segments(segment, account.uid):
+            Path(path).unlink(missing_ok=True)
+        ctypes.CDLL(None).shmctl(segment, _IPC_RMID, None)
+
+    # By the account: root in a container may lack CAP_IPC_OWNER.
+    account.call(remove)
+
+
+def _posix_segments(segment: int, uid: int) -> Iterator[str]:
+    for control in _named_by(_system_v_header(segment), uid):
+        words = Path(control).read_bytes()
+        if words[:4] == struct.pack("=I", _CONTROL_MAGIC):
+            yield from _named_by(words, uid)
+            yield control
+
+
+def _named_by(words: bytes, uid: int) -> Iterator[str]:
+    """The account's segments whose numbers stand among these words."""
+    whole = len(words) // 4 * 4
+    for number in sorted(set(struct.unpack(f"={whole // 4}I", words[:whole]))):
+        path = Path(f"/dev/shm/PostgreSQL.{number}")
+        if number and path.exists() and path.stat().st_uid == uid:
+            yield str(path)
+
+
+def _system_v_header(segment: int) -> bytes:
+    """The first bytes of a System V segment; empty when it cannot be attached."""
+    libc = ctypes.CDLL(None)
+    libc.shmat.restype = ctypes.c_void_p
+    libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+    libc.shmdt.argtypes = [ctypes.c_void_p]
+    address = libc.shmat(segment, None, _SHM_RDONLY)
+    if address in (None, ctypes.c_void_p(-1).value):
+        return b""
+    try:
+        return ctypes.string_at(address, _HEADER_BYTES)
+    finally:
+        libc.shmdt(address)
+
+
+def _abandoned(segment: int, uid: int) -> bool:
+    """Whether a System V segment exists, belongs to the account, and nobody is attached."""
+    try:
+        lines = Path("/proc/sysvipc/shm").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    names = lines[0].split()
+    for line in lines[1:]:
+        values = dict(zip(names, line.split(), strict=False))
+        if values["shmid"] == str(segment):
+            return values["nattch"] == "0" and values["uid"] == str(uid)
+    return False

@@ -1,0 +1,51 @@
+"""Holds where a server listens and how it is reached: address, user, encryption, credentials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Tls:
+    """How a connection is to be encrypted, as the driver's plan has it."""
+
+    mode: str
+    """libpq's `sslmode`, without "disable"."""
+    server_name: str
+    """The name that the server's certificate must bear."""
+    tells_name: bool
+    direct: bool
+    roots: str
+    system_roots: bool
+    revoked: str
+    certificate: str | None
+    key: str
+    least_version: str
+    most_version: str | None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A database on a server that can be reached; a host that begins with `/` is the directory of
+    a Unix socket. The password is neither printed nor recorded."""
+
+    host: str
+    port: int
+    user: str
+    database: str
+    password: str | None = field(default=None, repr=False)
+    options: str = ""
+    application_name: str = "steelyard"
+    tls: Tls | None = None
+    channel_binding: str = "prefer"
+    require_auth: str | None = None
+    connect_timeout_ns: int | None = None
+    """None: the driver's own limit."""
+
+    def conninfo(self) -> str:
+        """A libpq connection string without a password."""
+        return f"host={self.host} port={self.port} user={self.user} dbname={self.database}"
+
+    def client_flags(self) -> list[str]:
+        """Command-line options of PostgreSQL's client programs for the server, not the database."""
+        return ["-h", self.host, "-p", str(self.port), "-U", self.user]

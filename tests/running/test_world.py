@@ -1,0 +1,41 @@
+"""The laboratory of this machine selects adapters by name, and reads a workload once."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.noop import NoopEngine
+from steelyard.model.errors import UsageError
+from steelyard.running.world import World
+from steelyard.workloads.reading.workload import find_workload
+from story.asked import study_of
+
+
+def test_an_engine_without_an_adapter_is_refused_by_its_name() -> None:
+    with World() as laboratory, pytest.raises(UsageError, match='engine: "oracle"') as caught:
+        laboratory.engines.of_arms(study_of(engine="oracle"))
+    assert caught.value.hint == "Known: postgres."
+
+
+def test_data_is_loaded_only_into_engines_that_can_be_loaded() -> None:
+    with World() as laboratory:
+        data = laboratory.data.open(study_of())
+    with pytest.raises(UsageError, match='into engine "noop"'):
+        data.template(NoopEngine(), print, number=0, copies=2)
+
+
+def test_what_changes_in_a_workloads_folder_after_it_was_opened_is_not_read(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(find_workload("pgbench").folder, folder)
+    with World() as laboratory:
+        data = laboratory.data.open(study_of(workload={"name": str(folder), "scale": 3}))
+        scripts, variables = data.scripts, dict(data.variables)
+        shutil.rmtree(folder)
+        assert data.scripts is scripts
+        assert dict(data.variables) == variables
+    assert (variables["scale"], variables["clients"]) == (3, 8)

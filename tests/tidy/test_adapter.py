@@ -1,0 +1,167 @@
+"""PostgreSQL is known to its adapter only: its client library, classes, views and builds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+PACKAGE = "python/steelyard/"
+ADAPTER = PACKAGE + "engines/postgres/"
+COMPOSITION_POINTS = {
+    PACKAGE + "engines/adapters.py": "selects the adapter by an engine's name",
+    PACKAGE + "cli/commands/drill.py": "names the places of a drill",
+    PACKAGE + "cli/commands/engines.py": "lists, adds and removes builds",
+    PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",
+    PACKAGE + "cli/options/drive_options.py": "reads a libpq connection string",
+    PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",
+    PACKAGE + "cli/views/engine_view.py": "lists builds",
+    PACKAGE + "integrity/": "reads and damages PostgreSQL's own files",
+}
+"""Files and rooms that may import the adapter, and for what."""
+
+EXCEPTIONS = (
+    PACKAGE + "workloads/loading/",
+    PACKAGE + "workloads/checking/",
+    PACKAGE + "cli/commands/workloads.py",
+)
+"""Places that reach past the adapter still. This list only becomes shorter."""
+
+WORKLOAD_FOLDERS = re.compile(PACKAGE + r"workloads/[^/]+/.*\.(?:sql|toml)$")
+"""A workload's own statements, in the dialects that it has."""
+
+_CLASSES = re.compile(r"^(?:Postgres|Cluster)$")
+_VIEWS = re.compile(
+    r"\b(?:pg_stat_\w+|pg_statio_\w+|pg_catalog|pg_class|pg_attribute|pg_database|pg_settings"
+    r"|pg_current_wal\w*|pg_is_in_recovery|pg_backend_pid)\b"
+)
+
+
+def client_library_imports(path: str, text: str) -> Iterator[str]:
+    for line, module in _imports(text):
+        if module.partition(".")[0] == "psycopg":
+            yield f"{path}:{line}: psycopg is not used here; use a protocol of engines/engine.py"
+
+
+def adapter_imports(path: str, text: str) -> Iterator[str]:
+    if path.startswith(tuple(COMPOSITION_POINTS)):
+        return
+    for line, module in _imports(text):
+        if module.startswith("steelyard.engines.postgres"):
+            yield f'{path}:{line}: "{module}" is not used here; use engines/adapters.py'
+
+
+def class_checks(path: str, text: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and called == "isinstance" and len(node.args) == 2:
+            names = [getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(node.args[1])]
+            for name in filter(_CLASSES.match, names):
+                yield f'{path}:{node.lineno}: "{name}" is not used here; use a protocol'
+
+
+def view_names(path: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := _VIEWS.search(line):
+            yield f'{path}:{number}: "{found[0]}" is not used here; use the adapter\'s sql/'
+
+
+def _imports(text: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or ""
+            if node.module == "steelyard.engines":
+                yield from ((node.lineno, f"{node.module}.{a.name}") for a in node.names)
+
+
+def _outside(tree: Any, *suffixes: str) -> Iterator[tuple[str, str]]:
+    for path, text in tree.ending(*suffixes):
+        if path.startswith(PACKAGE) and not path.startswith((ADAPTER, *EXCEPTIONS)):
+            yield path, text
+
+
+def test_no_stage_imports_the_client_library_or_the_adapter(tree: Any) -> None:
+    found = [m for p, t in _outside(tree, ".py") for m in client_library_imports(p, t)]
+    found += [m for p, t in _outside(tree, ".py") for m in adapter_imports(p, t)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_no_stage_asks_whether_a_server_is_postgresql(tree: Any) -> None:
+    found = [m for path, text in _outside(tree, ".py") for m in class_checks(path, text)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_no_stage_names_a_view_of_postgresql(tree: Any) -> None:
+    files = _outside(tree, ".py", ".sql", ".toml", ".j2")
+    found = [m for p, t in files if not WORKLOAD_FOLDERS.match(p) for m in view_names(p, t)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_every_exception_and_composition_point_is_needed(tree: Any) -> None:
+    """What has been mended leaves the lists."""
+    rules = (client_library_imports, class_checks, view_names)
+    python = [(path, text) for path, text in tree.ending(".py") if path.startswith(PACKAGE)]
+    for place in EXCEPTIONS:
+        inside = [(path, text) for path, text in python if path.startswith(place)]
+        seen = [m for p, t in inside for rule in (*rules, adapter_imports) for m in rule(p, t)]
+        assert seen, f"{place} keeps the rule: take it off the list"
+    for place in COMPOSITION_POINTS:
+        modules = [module for _, module in _imports(tree.text(place) or "pass")]
+        assert any(module.startswith("steelyard.engines.postgres") for module in modules), place
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import psycopg", 1),
+        ("def f():\n    from psycopg.rows import dict_row", 1),
+        ("import psycopgbouncer", 0),
+    ],
+)
+def test_the_rule_sees_the_client_library(text: str, expected: int) -> None:
+    assert len(list(client_library_imports("running/a.py", text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("running/a.py", "from steelyard.engines.postgres.postgres import Postgres", 1),
+        ("running/a.py", "def f():\n    from steelyard.engines import postgres", 1),
+        ("running/a.py", "from steelyard.engines.adapters import adapter", 0),
+        ("engines/adapters.py", "from steelyard.engines.postgres import adapter", 0),
+    ],
+)
+def test_the_rule_sees_the_adapter_outside_composition_points(
+    path: str, text: str, expected: int
+) -> None:
+    assert len(list(adapter_imports(PACKAGE + path, text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("if isinstance(engine, Postgres): ...", 1),
+        ("if isinstance(x, (int, module.Cluster)): ...", 1),
+        ("if isinstance(engine, Clonable): ...", 0),
+    ],
+)
+def test_the_rule_sees_questions_for_a_class(text: str, expected: int) -> None:
+    assert len(list(class_checks("running/a.py", text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('q = "SELECT 1 FROM pg_stat_wal"', 1),
+        ("SELECT pg_current_wal_insert_lsn()", 1),
+        ('"""As pg_settings says."""', 1),
+        ('program = "pg_basebackup"', 0),
+    ],
+)
+def test_the_rule_sees_views(text: str, expected: int) -> None:
+    assert len(list(view_names("report/a.py", text))) == expected
