@@ -46,7 +46,7 @@ def load_in_new_cache(version: str, warehouses: int) -> tuple[float, int]:
     """Seconds and rows of one load, as `workloads load` tells them, in a cache of its own."""
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import description, template
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)

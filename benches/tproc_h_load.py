@@ -60,7 +60,7 @@ def main() -> int:
 def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
     """A file of rows for each table."""
     from steelyard.workloads.loading.filling import rows_of
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     workload = find_workload("tproc-h")
     ready = {}
@@ -80,7 +80,7 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     import steelyard.workloads.loading.load as loading
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import description, template
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)

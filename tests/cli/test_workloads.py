@@ -17,7 +17,7 @@ from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.workloads.loading import room
 from steelyard.workloads.loading.database import connected
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
 
 CALL = CliRunner()
 

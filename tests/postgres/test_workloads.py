@@ -10,7 +10,7 @@ import pytest
 from underway import QUICK, Underway
 
 from steelyard.record.record import Record
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
 
 pytestmark = pytest.mark.postgres
 

@@ -11,7 +11,7 @@ from steelyard.running.counted import counted_visits, require_whole_passes
 from steelyard.study.plan import draw_design
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.reading.resolved import completed
 
 
 def queries(*changes: str) -> Study:

@@ -17,7 +17,8 @@ from steelyard.engines.registry import open_run
 from steelyard.model.errors import SteelyardError
 from steelyard.workloads.checking.checks import count_work
 from steelyard.workloads.loading.load import LoadReport, load
-from steelyard.workloads.reading.workload import Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Load = Callable[[Workload], LoadReport]
 

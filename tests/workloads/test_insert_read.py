@@ -18,7 +18,8 @@ from steelyard.workloads.checking.probes import explain_probes
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import DATABASE, Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 Probes = dict[str, dict[str, int]]

@@ -25,7 +25,8 @@ from steelyard.workloads.loading import room
 from steelyard.workloads.loading.database import connected, value
 from steelyard.workloads.loading.load import LoadReport
 from steelyard.workloads.loading.template import template, template_key, trusted
-from steelyard.workloads.reading.workload import Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 

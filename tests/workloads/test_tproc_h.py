@@ -31,8 +31,9 @@ from steelyard.study.read import read_study
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.choice import completed
-from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.workload import DATABASE, Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 
@@ -97,7 +98,7 @@ def answers(
     found = {}
     with connected(replace(address, database=DATABASE)) as connection:
         for name, values in VALUES.items():
-            text = workload.source(f"scripts/{name}.sql").read_text()
+            text = workload.script(name).text()
             text = "".join(line for line in text.splitlines(True) if not line.startswith("\\set"))
             text = re.sub(r"drawing\.different\([^)]*\)", DRAWN.get(name, ""), text)
             given = {"scale": scale, **values}

@@ -15,7 +15,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "own-workload.md"
 FILES = ("workload.toml", "schema.sql", "load.sql", "keys.sql", "scripts/turn.sql", "checks.sql")

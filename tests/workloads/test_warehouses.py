@@ -15,7 +15,8 @@ from steelyard.engines.registry import open_run
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import DATABASE, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import DATABASE
 
 pytestmark = pytest.mark.postgres
 

@@ -21,8 +21,9 @@ from steelyard.engines.postgres.sql.counters import wait_until_flushed
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import description, template
+from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.reading.workload import DATABASE, Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Address]]
 

@@ -8,8 +8,9 @@ import pytest
 from folders import DESCRIPTION, write_folder
 
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import Workload, find_workload, known_workloads
+from steelyard.workloads.reading.workload import Workload
 
 
 @pytest.fixture

@@ -44,8 +44,8 @@ from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.checking.probes import explain_probes
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.choice import chosen_scale, chosen_workload, complete
-from steelyard.workloads.reading.scripts import Script, resolve_scripts
+from steelyard.workloads.reading.resolved import ResolvedWorkload, resolve
+from steelyard.workloads.reading.scripts import Script
 from steelyard.workloads.reading.workload import DATABASE, Workload
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class World:
     def __init__(self, account: str | None = None) -> None:
         self._account_name = account
         self._stack = ExitStack()
+        self._workloads: dict[str, ResolvedWorkload] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -95,10 +96,14 @@ class World:
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         """The scripts of the study's workload, each compiled and evaluated once."""
-        choice = complete(study.workload)
-        scale = chosen_scale(choice)
-        resolved = resolve_scripts(chosen_workload(choice), choice.scripts, scale, choice.variables)
-        return tuple(resolved)
+        return self._resolved(study).scripts
+
+    def _resolved(self, study: Study) -> ResolvedWorkload:
+        """The study's workload as its folder was when it was first needed."""
+        choice = study.workload.model_dump_json()
+        if choice not in self._workloads:
+            self._workloads[choice] = resolve(study.workload)
+        return self._workloads[choice]
 
     def template(
         self, engine: Engine, study: Study, say: SaysStage, *, number: int, copies: int
@@ -106,10 +111,9 @@ class World:
         """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
         if not isinstance(engine, Postgres):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
-        workload = chosen_workload(study.workload)
-        scale = chosen_scale(study.workload)
-        found = template(engine, workload, scale, say, copies=copies, number=number)
-        self._require_room(workload, scale, len(study.every_arm), copies)
+        asked = self._resolved(study)
+        found = template(engine, asked.workload, asked.scale, say, copies=copies, number=number)
+        self._require_room(asked.workload, asked.scale, len(study.every_arm), copies)
         return found
 
     def _require_room(self, workload: Workload, scale: int, arms: int, copies: int) -> None:
@@ -135,14 +139,12 @@ class World:
 
     def variables(self, study: Study) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` and the number of `clients` among them."""
-        choice = study.workload
-        own = chosen_workload(choice).variables(chosen_scale(choice))
-        return {"clients": choice.clients, **own, **choice.variables}
+        return self._resolved(study).variables
 
     def before_clients(self, instance: Instance, study: Study) -> None:
         """`before.sql` of the study's workload."""
-        scale = chosen_scale(study.workload)
-        before_clients(chosen_workload(study.workload), instance.address, scale)
+        asked = self._resolved(study)
+        before_clients(asked.workload, instance.address, asked.scale)
 
     def drive(self, plan: DrivePlan) -> Driver:
         """A load driver in its own process, connected to every arm."""
@@ -175,17 +177,17 @@ class World:
         """What the workload's checks find wrong; work that writes nothing leaves nothing wrong."""
         if not any(script.writes for script in scripts):
             return []
-        workload = chosen_workload(study.workload)
-        return check(workload, instance.address, chosen_scale(study.workload), scripts)
+        asked = self._resolved(study)
+        return check(asked.workload, instance.address, asked.scale, scripts)
 
     def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
         """What the workload counts of the work that was done so far, by name."""
-        return count_work(chosen_workload(study.workload), instance.address)
+        return count_work(self._resolved(study).workload, instance.address)
 
     def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
         """What the workload's probes count, explained on the server."""
-        scale = chosen_scale(study.workload)
-        return explain_probes(chosen_workload(study.workload), instance.address, scale)
+        asked = self._resolved(study)
+        return explain_probes(asked.workload, instance.address, asked.scale)
 
     def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
         """Statement → its generic plan on this arm."""

@@ -46,7 +46,7 @@ def list_workloads(
 ) -> None:
     """List the workloads, or what can be chosen about one."""
     from steelyard.cli.views.workload_view import workload_facts, workload_lines
-    from steelyard.workloads.reading.workload import find_workload, known_workloads
+    from steelyard.workloads.reading.folder import find_workload, known_workloads
 
     if name is None:
         every = [find_workload(each) for each in known_workloads()]
@@ -91,7 +91,7 @@ def load_workload(
 ) -> None:
     """Load a workload: once into the cache, or into database "steelyard" of a server."""
     from steelyard.cli.views.workload_view import load_line
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     scale, chosen = _choices(name, overrides or ())
     workload = find_workload(name, chosen)
@@ -107,7 +107,7 @@ def load_workload(
 
 def _choices(name: str, overrides: tuple[str, ...] | list[str]) -> tuple[int, dict[str, str]]:
     """The scale (0: none was given) and the options of `--set`."""
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     names = {"scale", "workload.scale", find_workload(name).scale_name}
     scale, chosen = 0, {}
