@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from steelyard.cli.views.summary import render_verdict
+
 from steelyard.engines.engine import Instance
 from steelyard.model.kind import Kind, Sample
 from steelyard.report.page import render_page

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.engines.engine import Identity
 from steelyard.model.errors import WeighingError
-from steelyard.study.declared import Build
 
 Difference = tuple[str, str, str]
 """(name of the setting, value of the control, value of the arm)."""
@@ -129,7 +129,7 @@ def compare(
     return found
 
 
-def builds_differ(control: Build, arm: Build) -> list[Difference]:
+def builds_differ(control: Identity, arm: Identity) -> list[Difference]:
     """(field, control's, arm's) where two builds are not from one builder in one way.
 
     The same 18.4 from two builders differed by 14 % in throughput: compiler, flags, assertions

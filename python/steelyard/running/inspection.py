@@ -16,7 +16,6 @@ from steelyard.running.aa_ledger import consult
 from steelyard.running.progress import Progress
 from steelyard.running.question import Question
 from steelyard.running.setup import Setup
-from steelyard.study.declared import declared_names
 from steelyard.telemetry.environment import machines_differ
 
 
@@ -80,7 +79,7 @@ def _look(setup: Setup) -> _Arms:
 def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     study, control = setup.study, setup.study.control
     [arm] = [one for one in study.arms if one.name == name]
-    may_differ = declared_names(study, control, arm) | setup.kinship.declared(name)
+    may_differ = study.declared_differences(arm) | setup.kinship.declared(name)
     found = compare(arms.settings[control.name], arms.settings[name], may_differ)
     found.refuse_undeclared(control.name, name)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])

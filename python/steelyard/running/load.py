@@ -22,7 +22,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.background_work import BackgroundWork
 from steelyard.running.laboratory import Creditor, Laboratory
 from steelyard.running.stalls import Stalls
-from steelyard.study.plan import Design
+from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -52,7 +52,7 @@ class Visit:
     position: int
     each: int | None = None  # executions of each client
     script: str | None = None  # which one, where scripts are taken in turn and each is a visit
-    aside: bool = False  # whether this one is in no geometric mean
+    excluded: bool = False  # whether this one is in no geometric mean
 
 
 def lay_out(
@@ -64,11 +64,11 @@ def lay_out(
     length_ns: int | None = None,
     each: int | None = None,
     scripts: Sequence[str] = (),
-    aside: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> tuple[list[Visit], list[Visit]]:
     """The warm-up and the measured visits of an epoch: in each block every arm once, as drawn.
 
-    Of `scripts` a block takes one, in turn; those `aside` are in no geometric mean.
+    Of `scripts` a block takes one, in turn; those `excluded` are in no geometric mean.
     """
     every = [
         Visit(
@@ -79,7 +79,7 @@ def lay_out(
             position=position,
             each=each,
             script=scripts[block % len(scripts)] if scripts else None,
-            aside=bool(scripts) and scripts[block % len(scripts)] in aside,
+            excluded=bool(scripts) and scripts[block % len(scripts)] in excluded,
         )
         for block, order in enumerate(design.blocks(epoch, warmup_blocks + measured_blocks))
         for position, arm in enumerate(order)
@@ -299,7 +299,7 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
         user=address.user,
         database="steelyard",
         clients=study.workload.clients,
-        weight=DriveWeight(weight.twice, stall.probability, stall.length_ns),
+        weight=DriveWeight(weight.double_work, stall.probability, stall.length_ns),
     )
 
 
@@ -324,7 +324,7 @@ def _freezable(instance: Instance) -> Freezable:
 def _line(visit: Visit, place: Place, answer: dict[str, Any], *, debt_ns: int) -> SliceLine:
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
     named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
-    if visit.aside:
+    if visit.excluded:
         named["excluded"] = True
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell

@@ -29,7 +29,7 @@ from steelyard.running.load import Load, Place, Visit
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
 from steelyard.running.stalls import find_stalls
-from steelyard.study.plan import slice_candidates
+from steelyard.study.design import slice_candidates
 
 BATCHES = 10
 FIRST_PILOT = -2

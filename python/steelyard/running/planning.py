@@ -17,7 +17,7 @@ from steelyard.running.load import thread_count
 from steelyard.running.progress import Progress
 from steelyard.running.recording import Kept
 from steelyard.running.setup import Setup
-from steelyard.study.plan import block_count
+from steelyard.study.design import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 

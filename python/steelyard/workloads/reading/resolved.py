@@ -62,7 +62,7 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
             "options": dict(workload.chosen),
             "scripts": choice.scripts or workload.mix(),
             "streams": workload.streams_of(choice.clients) if own else choice.streams,
-            "aside": workload.aside if own else choice.aside,
+            "excluded": workload.excluded if own else choice.excluded,
             "mode": choice.mode or workload.mode,
         }
     )

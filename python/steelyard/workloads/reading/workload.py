@@ -214,7 +214,7 @@ class Workload(_Model):
         return tuple(taken)
 
     @property
-    def aside(self) -> tuple[str, ...]:
+    def excluded(self) -> tuple[str, ...]:
         """The scripts around the first client's stream that are switched on: no queries."""
         on = (pair for switch, pair in self.around.items() if self.chosen.get(switch))
         return tuple(script for pair in on for script in pair)
