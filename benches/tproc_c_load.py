@@ -55,7 +55,8 @@ def load_in_new_cache(version: str, warehouses: int) -> tuple[float, int]:
         engine, workload = find_postgres(version), find_workload("tproc-c")
         made = template(engine, workload, warehouses, _say, copies=0)
         described = description(made)
-        return float(described["load_seconds"]), int(described["rows"])
+        assert described is not None
+        return described.load_seconds, described.rows
     finally:
         shutil.rmtree(root)
         os.sync()

@@ -59,7 +59,7 @@ def main() -> int:
 
 def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
     """A file of rows for each table."""
-    from steelyard.workloads.loading.filling import rows_of
+    from steelyard.workloads.loading.tables import rows_of
     from steelyard.workloads.reading.folder import find_workload
 
     workload = find_workload("tproc-h")
@@ -90,7 +90,9 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
         if ready is not None:
             loading.rows_of = lambda workload, table, scale: ready[table.name]  # type: ignore
         made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
-        return float(description(made)["load_seconds"])
+        described = description(made)
+        assert described is not None
+        return described.load_seconds
     finally:
         loading.rows_of = own
         shutil.rmtree(root)

@@ -7,8 +7,9 @@ from typing import Any
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Address
+from steelyard.engines.loading import DATABASE
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
-from steelyard.workloads.reading.workload import DATABASE, Workload
+from steelyard.workloads.reading.workload import Workload
 
 
 def plan_of(

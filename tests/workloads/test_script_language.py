@@ -12,8 +12,8 @@ from steelyard._core import builtin_script, script_statements
 from steelyard.engines.engine import Address
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.programs import run
-from steelyard.workloads.loading.database import connected
 
 Call = Callable[..., str]
 

@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
-from steelyard.workloads.loading.filling import rows_of
+from steelyard.workloads.loading.tables import rows_of
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.option import Option, OptionValue
 from steelyard.workloads.reading.resolved import completed, driven

@@ -7,6 +7,7 @@ directories of weighings stand here too, so that they can share blocks with thei
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 from dataclasses import dataclass
@@ -90,6 +91,22 @@ def tree_bytes(path: Path) -> int:
             except FileNotFoundError:
                 continue
     return total
+
+
+def write_back(path: Path) -> None:
+    """Wait until the file system of `path` has written its dirty pages: syncfs(2).
+
+    A fresh copy is only in memory; written back by the kernel half a minute later, it would be
+    paid for by whoever is being measured then.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
+    finally:
+        os.close(descriptor)
 
 
 def entries(room: Path) -> list[Path]:

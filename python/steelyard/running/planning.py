@@ -95,7 +95,7 @@ def _loads(setup: Setup) -> Loads:
     loads = {}
     for arm, loader in kinship.loaders.items():
         made = [description(template) for template in arms[arm].templates]
-        seconds = [one["seconds"] for one in made if "seconds" in one]
+        seconds = [one.seconds for one in made if one is not None]
         loads[arm] = LoadsOfArm(by=loader, count=kinship.loads, seconds=round(sum(seconds), 1))
     return Loads(shared=kinship.shared, arms=loads)
 

@@ -15,12 +15,11 @@ from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan
 from steelyard.engines.account import choose_account
-from steelyard.engines.cache import free_bytes, open_cache
+from steelyard.engines.cache import free_bytes, open_cache, write_back
 from steelyard.engines.defer_signals import undisturbed
 from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.postgres.builds.find import Wanted, find_alike
-from steelyard.engines.postgres.life.clone import write_back
-from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.counters import (
     KINDS,
     connect,
@@ -46,7 +45,7 @@ from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.resolved import ResolvedWorkload, resolve
 from steelyard.workloads.reading.scripts import Script
-from steelyard.workloads.reading.workload import DATABASE, Workload
+from steelyard.workloads.reading.workload import Workload
 
 if TYPE_CHECKING:
     import psycopg
@@ -109,7 +108,7 @@ class World:
         self, engine: Engine, study: Study, say: SaysStage, *, number: int, copies: int
     ) -> Path:
         """A loaded, cleanly stopped cluster for this engine and workload, made where missing."""
-        if not isinstance(engine, Postgres):
+        if not isinstance(engine, TemplateEngine):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
         asked = self._resolved(study)
         found = template(engine, asked.workload, asked.scale, say, copies=copies, number=number)
@@ -144,7 +143,7 @@ class World:
     def before_clients(self, instance: Instance, study: Study) -> None:
         """`before.sql` of the study's workload."""
         asked = self._resolved(study)
-        before_clients(asked.workload, instance.address, asked.scale)
+        before_clients(asked.workload, database_of(instance), asked.scale)
 
     def drive(self, plan: DrivePlan) -> Driver:
         """A load driver in its own process, connected to every arm."""
@@ -178,16 +177,16 @@ class World:
         if not any(script.writes for script in scripts):
             return []
         asked = self._resolved(study)
-        return check(asked.workload, instance.address, asked.scale, scripts)
+        return check(asked.workload, database_of(instance), asked.scale, scripts)
 
     def work_counts(self, instance: Instance, study: Study) -> Mapping[str, float]:
         """What the workload counts of the work that was done so far, by name."""
-        return count_work(self._resolved(study).workload, instance.address)
+        return count_work(self._resolved(study).workload, database_of(instance))
 
     def probes(self, instance: Instance, study: Study) -> Mapping[str, Mapping[str, float]]:
         """What the workload's probes count, explained on the server."""
         asked = self._resolved(study)
-        return explain_probes(asked.workload, instance.address, asked.scale)
+        return explain_probes(asked.workload, database_of(instance), asked.scale)
 
     def plans(self, instance: Instance, scripts: Sequence[Script]) -> Mapping[str, str]:
         """Statement → its generic plan on this arm."""

@@ -13,7 +13,7 @@ from steelyard.cli.command_line import Group
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.workloads.loading.database import GivenAddress
+    from steelyard.engines.postgres.sql.control_connection import GivenAddress
     from steelyard.workloads.reading.workload import Workload
 
 sub = typer.Typer(
@@ -140,13 +140,14 @@ def _into_cache(
 
     made = template(find_postgres(version, bindir, account), workload, scale, on_stage, copies=0)
     described = description(made)
+    assert described is not None  # template() has just found it
     return {
-        "seconds": described["load_seconds"],
-        "rows": described["rows"],
-        "bytes": described["database_bytes"],
-        "tables": described["tables"],
-        "digests": described["digests"],
-        "version": described["version"],
+        "seconds": described.load_seconds,
+        "rows": described.rows,
+        "bytes": described.database_bytes,
+        "tables": described.tables,
+        "digests": described.digests,
+        "version": described.version,
         "template": str(made),
         "cached": not stages,
     }
@@ -155,11 +156,13 @@ def _into_cache(
 def _into_target(
     workload: Workload, scale: int, address: GivenAddress, replacing: bool
 ) -> dict[str, Any]:
+    from steelyard.engines.postgres.sql.database import PostgresDatabase
+    from steelyard.workloads.loading.disk_space import require_space_at
     from steelyard.workloads.loading.load import load
-    from steelyard.workloads.loading.room import require_room_at
 
-    require_room_at(address, workload, scale, _say)
-    report = load(workload, address, scale, _say, replacing=replacing)
+    database = PostgresDatabase(address)
+    require_space_at(database, workload, scale, _say)
+    report = load(workload, database, scale, _say, replacing=replacing)
     return {
         "seconds": round(report.seconds, 3),
         "rows": report.rows,
@@ -172,27 +175,23 @@ def _into_target(
 
 def _address(target: str, yes: bool) -> GivenAddress:
     """Where the target is; UsageError: no connection string, or far away without `--yes`."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
+    from steelyard.engines.postgres.sql.control_connection import (
+        GivenAddress,
+        connection_words,
+        on_this_machine,
+    )
 
-    from steelyard.workloads.loading.database import GivenAddress, on_this_machine
-
-    try:
-        words = conninfo_to_dict(target)
-    except psycopg.Error as error:
-        raise UsageError(
-            f'invalid connection string: "{target}"', detail=str(error).strip()
-        ) from error
-    host = str(words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", ""))
-    port = str(words.get("port") or os.environ.get("PGPORT", "5432"))
+    words = connection_words(target)
+    host = words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", "")
+    port = words.get("port") or os.environ.get("PGPORT", "5432")
     if not yes and not all(on_this_machine(each) for each in host.split(",")):
         raise UsageError(
             f'not loading into "{host}", port {port}: it is not on this machine',
             hint='Say --yes to make and fill the database "steelyard" there.',
         )
-    database = str(words.get("dbname") or os.environ.get("PGDATABASE", "postgres"))
+    database = words.get("dbname") or os.environ.get("PGDATABASE", "postgres")
     first = int(port.partition(",")[0])
-    return GivenAddress(host, first, str(words.get("user", "")), database, target)
+    return GivenAddress(host, first, words.get("user", ""), database, target)
 
 
 def _say(stage: str) -> None:

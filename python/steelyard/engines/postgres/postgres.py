@@ -10,13 +10,15 @@ from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.build_defaults import examine
 from steelyard.engines.postgres.builds.settings_check import refuse_settings
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.control import stopped_identifier
 from steelyard.engines.postgres.life.initdb import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
+from steelyard.engines.postgres.templates import LOAD_SETTINGS, catalogue_edition
 from steelyard.model.errors import EngineError
 
 
 class Postgres:
-    """A build of PostgreSQL that the account can run; implements Engine."""
+    """A build of PostgreSQL that the account can run; implements TemplateEngine."""
 
     def __init__(self, build: Build, identity: Identity, account: Account) -> None:
         self._build = build
@@ -42,6 +44,19 @@ class Postgres:
         directory = directory.absolute()
         make_cluster(self._build, self._identity, self._account, directory, checksums=checksums)
         return Cluster(self._build, self._identity, self._account, directory)
+
+    @property
+    def load_settings(self) -> Settings:
+        """Of a server that is loaded and then stopped."""
+        return LOAD_SETTINGS
+
+    def catalogue_edition(self) -> list[int]:
+        """What tells builds of a version that is still being written apart."""
+        return catalogue_edition(self._identity)
+
+    def stopped_identifier(self, directory: Path) -> int | None:
+        """The identifier of a cluster that was stopped cleanly with checksums on; else None."""
+        return stopped_identifier(directory)
 
     def nature(self, slot: Slot) -> Nature:
         """What it makes and assumes, seen on a cluster that is made at a free slot and removed."""

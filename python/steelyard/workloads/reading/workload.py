@@ -24,9 +24,6 @@ from steelyard._core import script_statements
 from steelyard.model.errors import UsageError
 from steelyard.workloads.reading.option import Mix, Option, OptionValue
 
-DATABASE = "steelyard"
-"""Every workload is loaded into a database of this name."""
-
 DESCRIPTION = "workload.toml"
 LOADING_FILES = (
     "schema.sql",
@@ -228,6 +225,10 @@ class Workload(_Model):
     def loaded_name(self) -> str:
         """The name under which its rows are loaded and kept."""
         return self.loads_as or self.name
+
+    def part(self, file: str) -> str:
+        """How messages say in which part of the workload a statement is."""
+        return f'workload "{self.name}": {file}'
 
     def script(self, name: str) -> WorkloadFile:
         """The file of one of its scripts."""

@@ -7,7 +7,6 @@ a read-only epoch costs one write-ahead log segment and a handful of small files
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import stat
@@ -97,22 +96,6 @@ def _failure(action: str, template: Path, directory: Path, error: OSError) -> En
         detail=f"{format_bytes(free_bytes(directory))} are free there.",
         hint="STEELYARD_CACHE moves the cache, with its clones, to another disk.",
     )
-
-
-def write_back(path: Path) -> None:
-    """Wait until the file system of `path` has written its dirty pages: syncfs(2).
-
-    A fresh copy is only in memory; written back by the kernel half a minute later, it would be
-    paid for by whoever is being measured then.
-    """
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.syncfs(descriptor) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number), str(path))
-    finally:
-        os.close(descriptor)
 
 
 def _contents(directory: Path) -> list[tuple[str, os.stat_result]]:

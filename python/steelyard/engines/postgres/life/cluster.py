@@ -17,6 +17,7 @@ from steelyard.engines.postgres.life.server_log import quoted
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.accounting import TreeAccount
 from steelyard.engines.postgres.processes.placement import pin
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.session import read_settings
 from steelyard.model.errors import EngineError, ServerError
 
@@ -24,7 +25,8 @@ from steelyard.model.errors import EngineError, ServerError
 class Cluster:
     """A data directory and, between start and stop, its server.
 
-    Implements Instance, Clonable, Tunable, Placeable, Freezable, Crashable and Observable.
+    Implements Instance, Clonable, Tunable, Placeable, Freezable, Crashable, Observable and
+    HoldsWorkload.
     """
 
     def __init__(
@@ -152,6 +154,10 @@ class Cluster:
         """Every setting by name with its current value and unit, e.g. `"16384 8kB"`."""
         self._required()
         return read_settings(self.address)
+
+    def workload_database(self) -> PostgresDatabase:
+        """Database "steelyard", which workloads are loaded into."""
+        return PostgresDatabase(self.address)
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Pin each process id to its processors, by a child with the server's own user id."""
