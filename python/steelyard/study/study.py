@@ -258,7 +258,7 @@ class Study(_Model):
         """Names of what the study says differs between an arm and the control: its settings.
 
         `"data_checksums"` when one verifies pages and the other does not; `"version"` when versions
-        or builds are asked to differ.
+        or builds are to differ.
         """
         control = self.control
         ours, theirs = self.settings_of(control), self.settings_of(arm)

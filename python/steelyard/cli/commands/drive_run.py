@@ -16,11 +16,11 @@ from steelyard.cli.commands.drive_scripts import (
     shown_script,
 )
 from steelyard.cli.views.drive_summary import readable
-from steelyard.driver.answer import summarize
-from steelyard.driver.beside import allowed_processors, place_beside
 from steelyard.driver.client import Driver
+from steelyard.driver.placement import allowed_processors, place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan
 from steelyard.driver.ramp import summarize_ramp
+from steelyard.driver.summary import summarize
 from steelyard.driver.target import Target, arm_of
 from steelyard.model.errors import DriverError, EngineError
 
@@ -97,7 +97,7 @@ def _start(plan: DrivePlan, target: Target, placement: str) -> tuple[Driver, str
     if symmetric:
         driver = Driver.start(replace(plan, processors=processors))
         try:
-            place_beside(target, driver.connected["target"], plan.threads, processors)
+            place_backends(target, driver.connected["target"], plan.threads, processors)
             return driver, "symmetric"
         except (DriverError, EngineError):
             driver.close()

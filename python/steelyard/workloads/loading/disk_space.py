@@ -15,7 +15,7 @@ _CLUSTER_BYTES = 120_000_000
 
 def require_space(cache: Cache, workload: Workload, scale: int, copies: int) -> None:
     """EngineError unless the cache's disk has space for a template and `copies` clones of it."""
-    # The log of rows that SQL makes stands beside them until the load ends, the clones afterwards.
+    # The log of rows that SQL makes takes space until the load ends, the clones afterwards.
     times = 1 + max(copies, int(workload.inserts))
     needed = (workload.bytes_at(scale) + _CLUSTER_BYTES) * times
     free = free_bytes(cache.templates)

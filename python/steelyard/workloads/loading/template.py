@@ -1,6 +1,6 @@
 """Makes loaded, cleanly stopped clusters once, and finds them again: the templates of all arms.
 
-A template stands in the cache as `templates/KEY/data` with `template.json` beside it. It is made
+A template is in the cache as `templates/KEY/data` with `template.json` beside it. It is made
 in the place of a run (so that a killed owner's server and files are cleaned away at the next
 start), written to disk, and only then renamed to its key: what has the name is whole.
 """
@@ -118,7 +118,7 @@ def template_key(
 
 
 def trusted(engine: TemplateEngine, home: Path) -> bool:
-    """Whether a whole template stands here: described, cleanly stopped, with checksums on."""
+    """Whether a whole template is here: described, cleanly stopped, with checksums on."""
     described = description(home / "data")
     identifier = engine.stopped_identifier(home / "data")
     if described is None or identifier is None:

@@ -81,8 +81,8 @@ def driven(workload: Workload, clients: int) -> Driven:
 
 
 def refuse_unused_options(workload: Workload, clients: int) -> None:
-    """UsageError names the first option that is not as it is by default and changes nothing,
-    beside the others that were chosen; one that decides what is loaded does change something."""
+    """UsageError names the first option that differs from its default and changes nothing, given
+    the others that were chosen; one that decides what is loaded does change something."""
     found = driven(workload, clients)
     for name, option in workload.options.items():
         if option.loads or workload.chosen[name] == option.default:

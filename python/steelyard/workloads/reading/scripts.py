@@ -109,14 +109,14 @@ def longest_pause_ns(name: str, text: str, variables: Mapping[str, str]) -> int:
     """The longest that one of the executions that are tried sleeps in all, in ns; 0: none does."""
     if not _SLEEP.search(text):
         return 0
-    telling = _SLEEP.sub(r"SELECT 'steelyard sleeps', \1, '\2';", text)
-    return max(_pause_ns(name, telling, variables, seed) for seed in range(EXECUTIONS))
+    logged = _SLEEP.sub(r"SELECT 'steelyard sleeps', \1, '\2';", text)
+    return max(_pause_ns(name, logged, variables, seed) for seed in range(EXECUTIONS))
 
 
-def _pause_ns(name: str, telling: str, variables: Mapping[str, str], seed: int) -> int:
+def _pause_ns(name: str, logged: str, variables: Mapping[str, str], seed: int) -> int:
     try:
-        statements = script_statements(name, telling, dict(variables), seed)
+        statements = script_statements(name, logged, dict(variables), seed)
     except ValueError:  # no result with these draws: the transaction ends there
         return 0
-    told = _SLEPT.findall("\n".join(statements))
-    return sum(int(amount) * UNIT_NS[unit.lower()] for amount, unit in told)
+    slept = _SLEPT.findall("\n".join(statements))
+    return sum(int(amount) * UNIT_NS[unit.lower()] for amount, unit in slept)

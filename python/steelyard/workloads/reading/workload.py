@@ -73,7 +73,7 @@ class Table(_Model):
     last_per_scale: Quantity | None = None
     """Inserted by `last.sql`. None: not verified."""
     generator: str | None = None
-    """Who makes its rows, a name of `crates/datagen`; None: nobody, or `load.sql`."""
+    """What makes its rows, a name of `crates/datagen`; None: nothing, or `load.sql`."""
     columns: Annotated[tuple[_Name, ...], BeforeValidator(_words)] = ()
     """The order in which they are made; none: that of `schema.sql`."""
 
@@ -101,7 +101,7 @@ class Workload(_Model):
     scale_is: str
     """What the scale counts."""
     scale_name: Annotated[str, Field(pattern=r"^[a-z_]+$")] = "scale"
-    """What `workloads load --set` may call it beside "scale"."""
+    """Another name of the scale in `workloads load --set`."""
     default_scale: Annotated[int, Field(ge=1)] = 1
     max_scale: Annotated[int, Field(ge=1)] = 2**31 - 1
     bytes_per_scale: Quantity
@@ -119,7 +119,7 @@ class Workload(_Model):
     begins: dict[str, int] = {}
     """Variables that its scripts change, as they are before a client's first transaction."""
     probes: dict[str, str] = {}
-    """Name → query that is explained after an epoch, on rows that no script touches. What stands
+    """Name → query that is explained after an epoch, on rows that no script touches. What comes
     before the query (SET LOCAL) holds for it alone."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
     """How statements are sent, where a study does not say: slow ones are planned each time."""
@@ -282,10 +282,10 @@ def evaluated(quantity: Quantity, variables: Mapping[str, str | int]) -> int:
     script = f"\\set quantity {quantity}\nSELECT :quantity;"
     given = {name: str(value) for name, value in variables.items()}
     try:
-        told = script_statements("", script, given)[0].removeprefix("SELECT ").removesuffix(";")
+        found = script_statements("", script, given)[0].removeprefix("SELECT ").removesuffix(";")
     except ValueError as error:
         reason = str(error).splitlines()[0].split(": ", 1)[-1]
         raise ValueError(f'"{quantity}": {reason}') from error
-    if not told.isdigit():
-        raise ValueError(f'"{quantity}": it is {told}, and no whole number from 0 on')
-    return int(told)
+    if not found.isdigit():
+        raise ValueError(f'"{quantity}": it is {found}, and no whole number from 0 on')
+    return int(found)
