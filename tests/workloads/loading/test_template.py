@@ -19,11 +19,10 @@ from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Address, Identity
 from steelyard.engines.noop import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
 from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.loader import value
-from steelyard.engines.postgres.templates import catalogue_edition
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.loading import disk_space
 from steelyard.workloads.loading.load import LoadReport
