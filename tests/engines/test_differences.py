@@ -11,8 +11,6 @@ from steelyard.engines.differences import ABSENT, Differences, builds_differ, to
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.model.errors import WeighingError
 from steelyard.model.identity import Identity
-from steelyard.study.declared import declared_names
-from steelyard.study.study import Arm, Study
 
 CONTROL = {
     "data_checksums": "on",
@@ -119,29 +117,6 @@ def test_place_version_and_warnings_do_not_make_another_builder() -> None:
         cflags="-Wall -O2",
     )
     assert builds_differ(BUILD, other) == []
-
-
-def _study(control: Arm, arm: Arm) -> Study:
-    return Study(
-        name="s", title="t", question="q", control=control, arms=(arm,), settings={"jit": "off"}
-    )
-
-
-def test_a_study_declares_what_its_arms_say_themselves() -> None:
-    control = Arm(name="a", settings={"work_mem": "4MB", "fsync": "on"})
-    arm = Arm(name="b", checksums=False, settings={"work_mem": "8MB", "fsync": "on", "jit": "on"})
-    assert declared_names(_study(control, arm), control, arm) == {
-        "work_mem",
-        "jit",
-        "data_checksums",
-    }
-
-
-def test_arms_of_two_versions_declare_the_version() -> None:
-    control, arm = Arm(name="a"), Arm(name="b", version="16")
-    study = _study(control, arm)
-    assert declared_names(study, control, arm) == {"version"}
-    assert declared_names(study, control, control) == set()
 
 
 def test_what_was_compiled_in_and_where_files_are_follows_from_a_declared_version_only() -> None:

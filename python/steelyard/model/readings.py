@@ -33,7 +33,7 @@ class SliceTotals:
     latency_sum_ns: int
     failed: int = 0
     script: str | None = None  # the only one of the slice, where each is a slice of its own
-    aside: bool = False  # in no geometric mean: it came before or after the queries
+    excluded: bool = False  # in no geometric mean: it came before or after the queries
 
 
 @dataclass(frozen=True)

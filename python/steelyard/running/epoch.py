@@ -24,7 +24,7 @@ from steelyard.running.counted import counted_visits
 from steelyard.running.load import Load, Place, Visit, lay_out
 from steelyard.running.setup import Setup
 from steelyard.running.suspend_detection import DROPPED, SuspendDetector
-from steelyard.study.plan import block_count
+from steelyard.study.design import block_count
 from steelyard.telemetry.host import host_readings
 from steelyard.telemetry.source import EpochTelemetry
 

@@ -17,7 +17,6 @@ from steelyard.running.observation import plans_of, settings_of
 from steelyard.running.progress import Progress
 from steelyard.running.question import Question
 from steelyard.running.setup import Setup
-from steelyard.study.declared import declared_names
 from steelyard.telemetry.environment import machines_differ
 
 
@@ -81,7 +80,7 @@ def _look(setup: Setup) -> _Arms:
 def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     study, control = setup.study, setup.study.control
     [arm] = [one for one in study.arms if one.name == name]
-    may_differ = declared_names(study, control, arm) | setup.builds.declared(name)
+    may_differ = study.declared_differences(arm) | setup.builds.declared(name)
     rules = setup.slots.arms[control.name].engine.setting_rules
     found = compare(arms.settings[control.name], arms.settings[name], may_differ, rules)
     found.refuse_undeclared(control.name, name)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.engines.engine import Countable, Instance
+from steelyard.engines.loading import DATABASE
 from steelyard.model.readings import Kind, Sample
 from steelyard.telemetry.source import Moment
-
-DATABASE = "steelyard"
-"""The database that a workload is loaded into."""
 
 
 class ServerCounters:

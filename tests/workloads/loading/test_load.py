@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.control_connection import connected
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.checking.checks import check
-from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.load import load
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import DATABASE, Workload
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Call = Callable[..., str]
@@ -66,7 +68,7 @@ def test_loading_twice_is_refused(
         serve(engine.open(loaded).clone(place / "clone")) as address,
         pytest.raises(EngineError, match='has a database "steelyard" already'),
     ):
-        load(pgbench, address, 1)
+        load(pgbench, PostgresDatabase(address), 1)
 
 
 def test_fewer_rows_than_the_workload_says_are_an_error(
@@ -87,13 +89,14 @@ def test_fewer_rows_than_the_workload_says_are_an_error(
         serve(cluster) as address,
         pytest.raises(ServerError, match="10 rows arrived, not 11"),
     ):
-        load(wrong, address, 1)
+        load(wrong, PostgresDatabase(address), 1)
 
 
 def test_a_scale_that_does_not_exist_is_refused(pgbench: Workload) -> None:
+    nowhere = Endpoint("/nowhere", 1, "postgres", "postgres")
     for scale in (0, 20_000):
         with pytest.raises(UsageError, match="1 to 19999 are possible"):
-            load(pgbench, Endpoint("/nowhere", 1, "postgres", "postgres"), scale)
+            load(pgbench, PostgresDatabase(nowhere), scale)
 
 
 @pytest.mark.parametrize("script", ["tpcb-like", "simple-update"])
@@ -108,10 +111,10 @@ def test_checks_pass_after_honest_work_and_find_what_was_not_done(
         call(
             engine18, "pgbench", "-n", "-b", script, "-c", "4", "-t", "50", *where, DATABASE
         )  # fmt: skip
-        assert check(pgbench, address, 1, scripts) == []
+        assert check(pgbench, PostgresDatabase(address), 1, scripts) == []
         with connected(replace(address, database=DATABASE)) as connection:
             connection.execute("UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = 7")
             connection.execute("DELETE FROM pgbench_tellers WHERE tid = 3")
-        violations = check(pgbench, address, 1, scripts)
+        violations = check(pgbench, PostgresDatabase(address), 1, scripts)
         assert any(text.startswith("sum(abalance) is ") for text in violations)
         assert "pgbench_tellers has 9 rows, not 10" in violations

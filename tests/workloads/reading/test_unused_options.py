@@ -8,16 +8,11 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
-from steelyard.workloads.loading.filling import rows_of
-from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.loading.tables import rows_of
+from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.option import Option, OptionValue
-from steelyard.workloads.reading.unused_options import driven
-from steelyard.workloads.reading.workload import (
-    LOADING_FILES,
-    Workload,
-    find_workload,
-    known_workloads,
-)
+from steelyard.workloads.reading.resolved import completed, driven
+from steelyard.workloads.reading.workload import LOADING_FILES, Workload
 
 CHOICES = [
     (name, option) for name in known_workloads() for option in sorted(find_workload(name).options)

@@ -6,9 +6,9 @@ import pytest
 
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study, write_study
-from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.resolved import completed
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import find_workload
 
 
 def test_options_have_defaults_and_choose_the_mix() -> None:

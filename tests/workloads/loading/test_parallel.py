@@ -8,19 +8,16 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from steelyard.engines.loading import Loader
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
-from steelyard.workloads.loading.database import value
-from steelyard.workloads.loading.side_by_side import Halt, side_by_side
-
-if TYPE_CHECKING:
-    import psycopg
+from steelyard.workloads.loading.parallel import Halt, run_parallel
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -28,23 +25,23 @@ _SLEEPERS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 finished: list[str] = []
 
 
-def sleep(connection: psycopg.Connection) -> None:
-    connection.execute(b"SELECT pg_sleep(300)")
+def sleep(loader: Loader) -> None:
+    loader.execute(["SELECT pg_sleep(300)"], "sleep")
     finished.append("slept")
 
 
-def await_sleeper(connection: psycopg.Connection) -> None:
-    while not value(connection, _SLEEPERS):
+def await_sleeper(loader: Loader) -> None:
+    while loader.rows(_SLEEPERS, "count") == [(0,)]:
         time.sleep(0.01)
 
 
-def fail(connection: psycopg.Connection) -> None:
-    await_sleeper(connection)
+def fail(loader: Loader) -> None:
+    await_sleeper(loader)
     raise ServerError("could not go on")
 
 
-def interrupt(connection: psycopg.Connection) -> None:
-    await_sleeper(connection)
+def interrupt(loader: Loader) -> None:
+    await_sleeper(loader)
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
@@ -52,13 +49,15 @@ def interrupt(connection: psycopg.Connection) -> None:
 def test_a_statement_under_way_is_cancelled_when_another_piece_fails_or_the_user_interrupts(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    with serve(engine18.create(place / "data", protection="checksums")) as address:
+    with serve(engine18.create(place / "data", checksums=True)) as address:
+        database = PostgresDatabase(address)
+        database.create()
         with pytest.raises(ServerError, match="could not go on"):
-            side_by_side(address, [sleep, fail, sleep], 2, Halt())
+            run_parallel(database, [sleep, fail, sleep], 2, Halt())
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             with pytest.raises(KeyboardInterrupt):
-                side_by_side(address, [sleep, interrupt], 2, Halt())
+                run_parallel(database, [sleep, interrupt], 2, Halt())
         finally:
             signal.signal(signal.SIGINT, before)
     assert finished == []

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from folders import DESCRIPTION, write_folder
+from typer.testing import CliRunner
 
+from steelyard.cli.app import app
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.study.read import read_study
+from steelyard.workloads.reading.folder import find_workload, known_workloads
+from steelyard.workloads.reading.resolved import completed, resolve
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import Workload, find_workload, known_workloads
+from steelyard.workloads.reading.workload import Workload
 
 
 @pytest.fixture
@@ -31,6 +37,26 @@ def test_every_built_in_workload_can_be_read() -> None:
         workload = find_workload(name)
         assert workload.statements("schema.sql", 1)
         resolve_scripts(workload, dict.fromkeys(workload.scripts, 1), 1)
+
+
+def test_a_workload_is_added_by_its_folder_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, reads = tmp_path / "workloads", {"scripts/look": "SELECT :width;"}
+    shutil.copytree(find_workload("pgbench").folder, room / "pgbench")
+    (room / "mine").mkdir()
+    write_folder(room / "mine", toml='[options.width]\ntitle = "letters"\ndefault = 1\n', **reads)
+    monkeypatch.setattr("steelyard.workloads.reading.folder._BUILT_IN", room)
+    assert known_workloads() == ["mine", "pgbench"]
+    listed = CliRunner().invoke(app, ["workloads"])
+    assert "mine     a workload of one table\n" in listed.output
+    study = completed(read_study("settings", ["workload=mine", "workload.options.width=3"]))
+    assert (study.workload.scripts, study.workload.scale) == ({"look": 1}, 1)
+    [script] = resolve(study.workload).scripts
+    assert (script.rows, script.writes) == (1, False)
+    with pytest.raises(UsageError, match="unknown workload") as refused:
+        find_workload("mnie")
+    assert 'Did you mean "mine"?' in str(refused.value)
 
 
 def test_an_unknown_workload_suggests_the_near_one() -> None:

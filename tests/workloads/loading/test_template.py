@@ -16,16 +16,20 @@ from folders import write_folder
 import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
+from steelyard.engines.engine import Identity
 from steelyard.engines.noop import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
+from steelyard.engines.postgres.sql.control_connection import connected
+from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.loader import value
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
-from steelyard.workloads.loading import room
-from steelyard.workloads.loading.database import connected, value
+from steelyard.workloads.loading import disk_space
 from steelyard.workloads.loading.load import LoadReport
 from steelyard.workloads.loading.template import template, template_key, trusted
-from steelyard.workloads.reading.workload import Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -54,12 +58,13 @@ def test_what_is_loaded_is_not_logged_and_no_disk_is_waited_for(
     sizes: list[int] = []
     real = template_module.load
 
-    def observed(workload: Workload, address: Endpoint, *rest: Any) -> LoadReport:
-        with connected(address) as connection:
+    def observed(workload: Workload, database: PostgresDatabase, *rest: Any) -> LoadReport:
+        server = Endpoint(database.host, 5432, "postgres", "postgres")
+        with connected(server) as connection:
             for name in names:
                 shown[name] = str(connection.execute(f"SHOW {name}".encode()).fetchall()[0][0])
             before = value(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'")
-            report = real(workload, address, *rest)
+            report = real(workload, database, *rest)
             logged = value(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'") - before
         sizes.extend([logged, report.bytes])
         return report
@@ -136,7 +141,7 @@ def test_an_interrupted_load_leaves_no_template_and_no_server(
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("steelyard.workloads.loading.pace._EVERY_S", 0.0)
+        patch.setattr("steelyard.workloads.loading.progress._EVERY_S", 0.0)
         with pytest.raises(KeyboardInterrupt):
             template(engine18, pgbench, 7, interrupted)
     cache = open_cache()
@@ -148,20 +153,20 @@ def test_an_interrupted_load_leaves_no_template_and_no_server(
 def test_a_template_that_is_not_whole_is_made_anew(engine18: Postgres, pgbench: Workload) -> None:
     data = template(engine18, pgbench, 4)
     (data.parent / "template.json").write_text("{")
-    assert not trusted(data.parent)
+    assert not trusted(engine18, data.parent)
     assert template(engine18, pgbench, 4) == data
-    assert trusted(data.parent)
+    assert trusted(engine18, data.parent)
     control = data / "global" / "pg_control"
     damaged = bytearray(control.read_bytes())
     damaged[40] ^= 1
     control.write_bytes(damaged)
-    assert not trusted(data.parent)
+    assert not trusted(engine18, data.parent)
 
 
 def test_too_little_room_is_said_before_anything_is_made(
     engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "free_bytes", lambda _: 1_000_000_000)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda _: 1_000_000_000)
     with pytest.raises(EngineError, match="are needed, 954 MB are free") as refused:
         template(engine18, pgbench, 50)
     assert "2 copies" in str(refused.value)
@@ -184,10 +189,10 @@ def test_a_template_is_about_as_large_as_was_said_and_keeps_one_segment_of_log(
 def test_a_template_of_another_layout_is_not_used(
     engine18: Postgres, loaded: Path, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert trusted(loaded.parent)
+    assert trusted(engine18, loaded.parent)
     key = template_key(engine18.identity, pgbench, 1)
     monkeypatch.setattr(template_module, "FORMAT", template_module.FORMAT + 1)
-    assert not trusted(loaded.parent)
+    assert not trusted(engine18, loaded.parent)
     assert template_key(engine18.identity, pgbench, 1) != key
 
 
@@ -215,13 +220,16 @@ def test_the_key_follows_whatever_decides_the_bytes(engine18: Postgres, pgbench:
 def test_separate_loads_and_builds_that_are_being_written_have_templates_of_their_own(
     pgbench: Workload, tmp_path: Path
 ) -> None:
+    def key_of(identity: Identity, number: int = 0) -> str:
+        return template_key(identity, pgbench, 1, number, catalogue_edition(identity))
+
     identity = replace(NOOP_IDENTITY, version="19devel", bindir=str(tmp_path))
     (tmp_path / "postgres").write_bytes(b"one")
-    first = template_key(identity, pgbench, 1)
-    assert template_key(identity, pgbench, 1, number=2) == f"{first}-load3"
+    first = key_of(identity)
+    assert key_of(identity, number=2) == f"{first}-load3"
     (tmp_path / "postgres").write_bytes(b"built again")
-    assert template_key(identity, pgbench, 1) != first
+    assert key_of(identity) != first
     released = replace(identity, version="18.4")
-    before = template_key(released, pgbench, 1)
+    before = key_of(released)
     (tmp_path / "postgres").write_bytes(b"installed again")
-    assert template_key(released, pgbench, 1) == before
+    assert key_of(released) == before

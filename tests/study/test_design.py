@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.study.plan import (
+from steelyard.study.design import (
     balanced_orders,
     block_count,
     draw_design,

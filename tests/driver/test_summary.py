@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard import _core
-from steelyard.driver.answer import summarize
+from steelyard.driver.summary import summarize
 from steelyard.model.errors import DriverError
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steelyard.model.units import NS_PER_MS, NS_PER_S
-from steelyard.workloads.reading.pauses import longest_pause_ns
-from steelyard.workloads.reading.scripts import Script, resolve_scripts
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.scripts import Script, longest_pause_ns, resolve_scripts
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ FEWEST_LOADS = 3
 """Separate loads of each build's data, where builds cannot share it: the luck of one load (which
 rows ANALYZE saw, where files lie) is then seen instead of taken for the build."""
 EPOCH_TARGET_NS = {"foreground": 6_500 * NS_PER_MS, "whole": 12 * NS_PER_S}
-"""Load per epoch that the number of epochs is chosen for: restarts cost about 2 s beside it."""
+"""Load per epoch that the number of epochs is chosen for: restarts cost about 2 s more."""
 
 SLICE_CANDIDATES_NS = {
     "foreground": tuple(NS_PER_MS * n for n in (50, 100, 200, 500, 1000, 2000, 5000, 10000)),
@@ -58,9 +58,9 @@ class Design:
         return [_permutation(len(self.arms), draw) for _ in range(count)]
 
     def load_of(self, loader: str, epoch: int, loads: int) -> int:
-        """Which of the separate loads of a loader's data is stood on in an epoch.
+        """Which of the separate loads of a loader's data is used in an epoch.
 
-        Each once before any comes again, in random order; arms of one loader stand on the same.
+        Each once before any comes again, in random order; arms of one loader use the same.
         """
         turn = epoch // loads
         order = _permutation(loads, random.Random(f"{self.seed}/loads/{loader}/{turn}"))

@@ -1,4 +1,4 @@
-"""Turns slices into the summary that `steelyard drive --json` prints."""
+"""Sums slices up into the summary that `steelyard drive --json` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells how a load is going: rows so far, rows a second, and the time that is left."""
+"""Reports the progress of a load: rows so far, rows a second, and the time that is left."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Callable
 
 from steelyard.model.units import NS_PER_S, format_duration
 
-Progress = Callable[[str], None]
+Report = Callable[[str], None]
+"""Gets one line on what a load is doing."""
 
 _EVERY_S = 0.5
 
 
-class Pace:
-    """Rows of all tables together; it may be told from several threads."""
+class LoadProgress:
+    """Rows of all tables together; threads may add to it at the same time."""
 
-    def __init__(self, told: Progress, clock: Callable[[], float] = time.monotonic) -> None:
-        self._told, self._clock = told, clock
+    def __init__(self, report: Report, clock: Callable[[], float] = time.monotonic) -> None:
+        self._report, self._clock = report, clock
         self._lock = threading.Lock()
-        self._started = self._said = clock()
+        self._started = self._reported = clock()
         self._rows = self._of = 0
 
     def expect(self, rows: int) -> None:
@@ -32,9 +33,9 @@ class Pace:
         with self._lock:
             self._rows += rows
             now = self._clock()
-            if now - self._said >= _EVERY_S:
-                self._said = now
-                self._told(self._line(now - self._started))
+            if now - self._reported >= _EVERY_S:
+                self._reported = now
+                self._report(self._line(now - self._started))
 
     def _line(self, seconds: float) -> str:
         rate = self._rows / seconds

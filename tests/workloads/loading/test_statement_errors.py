@@ -13,12 +13,14 @@ from folders import write_folder
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import SteelyardError
 from steelyard.workloads.checking.checks import count_work
 from steelyard.workloads.loading.load import LoadReport, load
-from steelyard.workloads.reading.workload import Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Load = Callable[[Workload], LoadReport]
 
@@ -38,7 +40,7 @@ def address(engine18: Postgres) -> Iterator[Endpoint]:
 
 def refused(address: Endpoint, folder: Path) -> str:
     with pytest.raises(SteelyardError) as told:
-        load(find_workload(str(folder)), address, 3, replacing=True)
+        load(find_workload(str(folder)), PostgresDatabase(address), 3, replacing=True)
     return str(told.value)
 
 
@@ -98,8 +100,8 @@ def test_a_count_may_be_of_any_type_of_numbers(
 ) -> None:
     query = f"SELECT count(*)::{kind} FROM things"
     workload = find_workload(str(write_folder(tmp_path, toml=f'[counts]\ndone = "{query}"\n')))
-    load(workload, address, 3, replacing=True)
-    assert count_work(workload, address) == {"done": 3.0}
+    load(workload, PostgresDatabase(address), 3, replacing=True)
+    assert count_work(workload, PostgresDatabase(address)) == {"done": 3.0}
 
 
 TOLD = """
@@ -122,7 +124,9 @@ def test_rows_inserted_last_are_counted_by_their_command_tag(
 ) -> None:
     last = LAST.format("2 * :scale * :more - 1") + " INSERT INTO public.others VALUES (0);"
     folder = write_folder(tmp_path, toml=TOLD, schema=SCHEMA, last=last)
-    report = load(find_workload(str(folder), {"more": 7}), address, 3, replacing=True)
+    report = load(
+        find_workload(str(folder), {"more": 7}), PostgresDatabase(address), 3, replacing=True
+    )
     assert report.tables == {"things": 3, "others": 42}
     assert report.rows == 45
 
@@ -137,7 +141,7 @@ def test_other_rows_inserted_last_than_were_said_are_an_error(
 
 def test_what_is_ignored_in_closing_a_connection_is_no_message() -> None:
     script = (
-        "import logging, steelyard.workloads.loading.database; "
+        "import logging, steelyard.engines.postgres.sql.control_connection; "
         "logging.getLogger('psycopg').warning('error ignored')"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from driver.served import Server
-from steelyard.driver.beside import beside, place_beside
 from steelyard.driver.client import Driver
+from steelyard.driver.placement import backend_processors, place_backends
 from steelyard.driver.plan import DrivePlan, DriveScript
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
@@ -17,9 +17,9 @@ from steelyard.telemetry.processors import allowed_processors
 
 def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:
     # Client k is on thread k mod 2; thread 0 on processor 4, thread 1 on processor 6.
-    assert beside([10, 11, 12], 2, (4, 6)) == {10: [4], 11: [6], 12: [4]}
+    assert backend_processors([10, 11, 12], 2, (4, 6)) == {10: [4], 11: [6], 12: [4]}
     # Three threads on two processors: thread 2 shares the first.
-    assert beside([10, 11, 12, 13], 3, (4, 6)) == {10: [4], 11: [6], 12: [4], 13: [4]}
+    assert backend_processors([10, 11, 12, 13], 3, (4, 6)) == {10: [4], 11: [6], 12: [4], 13: [4]}
 
 
 @pytest.mark.postgres
@@ -31,7 +31,7 @@ def test_every_backend_of_a_local_server_is_pinned(server: Server) -> None:
     plan = DrivePlan((server.arm(clients=4),), (script,), threads=2, processors=processors)
     with Driver.start(plan) as driver:
         backends = driver.connected["arm"]
-        place_beside(target, backends, 2, processors)
+        place_backends(target, backends, 2, processors)
         pinned = [os.sched_getaffinity(pid) for pid in backends]
     assert pinned == [{processors[k % 2 % len(processors)]} for k in range(4)]
 
@@ -42,12 +42,12 @@ def test_a_process_that_is_no_child_of_the_server_is_left_alone(server: Server) 
     target = Endpoint(address.host, address.port, address.user, address.database)
     before = os.sched_getaffinity(0)
     with pytest.raises(DriverError, match="cannot place the backends"):
-        place_beside(target, [os.getpid()], 1, allowed_processors()[:1])
+        place_backends(target, [os.getpid()], 1, allowed_processors()[:1])
     assert os.sched_getaffinity(0) == before
 
 
 def test_a_server_behind_tcp_is_not_placed() -> None:
     target = Endpoint("127.0.0.1", 1, "u", "d")
     with pytest.raises(DriverError, match="cannot place the backends") as caught:
-        place_beside(target, [os.getpid()], 1, (0,))
+        place_backends(target, [os.getpid()], 1, (0,))
     assert "Unix socket" in (caught.value.hint or "")
