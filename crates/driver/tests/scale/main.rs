@@ -52,7 +52,7 @@ fn driven(io: &str, clients: usize, threads: usize) -> (Json, usize) {
         })
         .next()
         .unwrap();
-    (slice, crowd.live_in_the_middle().saturating_sub(before))
+    (slice, crowd.end().saturating_sub(before))
 }
 
 fn all_are_served(io: &str, clients: usize, threads: usize) {
