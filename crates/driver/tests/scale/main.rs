@@ -39,7 +39,7 @@ fn driven(io: &str, clients: usize, threads: usize) -> (Json, usize) {
     );
     let before = counted::live();
     let mut output = Vec::with_capacity(1 << 20);
-    let outcome = steelyard_driver::session::drive(Cursor::new(input), &mut output);
+    let outcome = steelyard_driver::drive(&mut Cursor::new(input), &mut output);
     let text = String::from_utf8(output).unwrap();
     assert!(outcome.is_ok(), "{text}");
     let slice = text
