@@ -1,4 +1,4 @@
-//! Says whether the compiler has AVX-512 intrinsics: they are stable since Rust 1.89.
+//! Detects whether the compiler has AVX-512 intrinsics: they are stable since Rust 1.89.
 
 use std::process::Command;
 

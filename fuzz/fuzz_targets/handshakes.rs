@@ -1,5 +1,5 @@
-//! Any bytes from a server before the first query: a session or an error, never a panic; and what
-//! is required of the channel and of authentication is never given up.
+//! Fuzzes the handshake: any bytes end in a session or an error, and never in less security than
+//! required.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

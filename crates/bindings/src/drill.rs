@@ -1,4 +1,4 @@
-//! The drill of `crates/pages` for Python: faults in memory, and what each way to verify costs.
+//! Exposes the drill of `crates/pages`: faults in memory, and the cost of each way to verify.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,4 +1,4 @@
-//! Offers `crates/driver` to Python: the driver itself, single queries, latency histograms.
+//! Exposes `crates/driver`: the driver itself, single queries, latency histograms.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};

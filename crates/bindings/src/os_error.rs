@@ -1,4 +1,4 @@
-//! The operating system's errors as Python raises them: number and words, the class by the number.
+//! Raises errors of the operating system in Python, with number and text.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The scan of `crates/pages` for Python: progress as it goes, everything that is wrong at the end.
+//! Exposes the scan of `crates/pages`: its progress, and everything that is wrong at the end.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `crates/script` for Python: check a script before anything starts, and show what it sends.
+//! Exposes `crates/script`: checks scripts before anything starts, and shows what they send.
 
 use std::collections::BTreeMap;
 

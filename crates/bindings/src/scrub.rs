@@ -1,4 +1,4 @@
-//! `crates/pages` for Python: the walk, and one page judged by itself.
+//! Exposes parts of `crates/pages`: the walk over a cluster, and the judgement of one page.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Tuples of `COPY … WITH (FORMAT binary)`: a field count, then each field with its length.
+//! Encodes tuples of `COPY … WITH (FORMAT binary)`: a field count, then each field with its length.
 //!
 //! Source: the manual's chapter on COPY, and the `*_send` functions of src/backend/utils/adt.
 

@@ -1,4 +1,4 @@
-//! Rows as they are sent: chunks in order, made ahead by threads; the bytes do not depend on them.
+//! Streams the rows of a table in chunks that threads make ahead, always in the same order.
 
 use std::sync::mpsc::{sync_channel, Receiver};
 use std::sync::Arc;

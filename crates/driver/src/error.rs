@@ -1,4 +1,4 @@
-//! The error that ends the driver: a primary line, a detail and a hint.
+//! Defines the error that ends the driver: a primary line, a detail and a hint.
 
 use std::fmt;
 

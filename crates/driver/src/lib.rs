@@ -1,4 +1,4 @@
-//! The load driver: puts scripts of SQL on servers, slice by slice, and measures what they take.
+//! Puts scripts of SQL on servers as load, slice by slice, and measures how they do.
 //!
 //! [`drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON lines. Threads
 //! hold connections to every arm at once; a slice is one arm under load. Everything but `postgres/`

@@ -1,4 +1,4 @@
-//! Ways to verify a page, side by side: what is written with it, and what is accepted when read.
+//! Implements several ways to verify a page: what each writes, and what it accepts when it reads.
 //!
 //! Each keeps its field at byte 8 of the page and counts it as zero. SQL Server's two are as its
 //! documentation and those who took its pages apart describe them: torn-page detection puts a

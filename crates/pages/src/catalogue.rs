@@ -1,4 +1,4 @@
-//! A catalogue of LSNs and checksums, block by block, that one scan leaves for the next.
+//! Writes and reads a catalogue of LSNs and checksums, which one scan leaves for the next.
 //!
 //! An LSN that goes backwards is a write that was lost, or an old page that came back: no checksum
 //! sees it. What may go backwards for good reasons is not in it: free space and visibility maps

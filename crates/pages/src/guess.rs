@@ -1,4 +1,4 @@
-//! Guesses from a damaged page alone what happened to it, or says that it cannot be told.
+//! Guesses from a damaged page alone what happened to it, or reports that it cannot be known.
 
 use crate::checksum::{finish, page_checksum, stored_checksum};
 use crate::header::{is_all_zero, Header, HEADER_BYTES};

@@ -1,4 +1,4 @@
-//! The header of a page, and whether it could be one (PostgreSQL's storage/bufpage.h).
+//! Reads the header of a page, and checks whether it could be one (PostgreSQL's storage/bufpage.h).
 
 /// Bytes of a page header (SizeOfPageHeaderData).
 pub const HEADER_BYTES: usize = 24;

@@ -1,4 +1,4 @@
-//! Names of relation files: which relation, fork and segment a file holds.
+//! Parses names of relation files: which relation, fork and segment a file holds.
 
 /// A fork of a relation (common/relpath.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,4 +1,4 @@
-//! Which parts of a file the page cache already held, so that only what a scan brought is dropped.
+//! Finds which parts of a file the page cache held before a scan, so that only the rest is dropped.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! What the rows of a heap page say of it: for which block they were written, and which are none.
+//! Reads from the rows of a heap page for which block they were written.
 //!
 //! A row that nobody changed since it was inserted points to itself (t_ctid of
 //! access/htup_details.h), and so it names its block. Pages of indexes have no such rows.

@@ -1,4 +1,4 @@
-//! Backslash commands: what each takes, and what it compiles to.
+//! Compiles backslash commands: what each takes, and what it becomes.
 
 use crate::branches::NOWHERE;
 use crate::cursor::Lookup;

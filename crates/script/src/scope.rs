@@ -1,4 +1,4 @@
-//! The values of one client's variables while it goes through a script.
+//! Holds the values of one client's variables while it executes a script.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! A whole script: parsed, checked and compiled in one pass.
+//! Parses, checks and compiles a whole script in one pass.
 
 use crate::branches::Branches;
 use crate::cursor::Lookup;

@@ -1,4 +1,4 @@
-//! A compiled statement: its text for each query mode, and the slots it reads.
+//! Defines a compiled statement: its text for each query mode, and the slots it reads.
 
 use crate::error::ScriptError;
 

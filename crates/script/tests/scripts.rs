@@ -1,4 +1,4 @@
-//! Scripts are cut, checked and compiled as pgbench does, and refused with their place.
+//! Tests that scripts are split, checked and compiled as pgbench does, and errors name their place.
 
 use steelyard_script::{
     builtin, parse, Command, Piece, Scope, Script, Symbols, Value, BUILTIN_NAMES,

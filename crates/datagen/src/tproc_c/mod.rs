@@ -1,5 +1,5 @@
-//! The nine tables of TPC-C, as clause 4.3.3.1 of its specification fills them, or as HammerDB
-//! does.
+//! Generates the nine tables of TPC-C, as clause 4.3.3.1 of its specification or HammerDB fills
+//! them.
 //!
 //! Columns stand in HammerDB's order, since it decides how wide a row is.
 

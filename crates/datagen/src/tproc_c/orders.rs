@@ -1,4 +1,5 @@
-//! Orders, one of every customer (not so in HammerDB), their lines, and those not delivered yet.
+//! Generates orders, one of every customer (not so in HammerDB), their lines, and undelivered
+//! orders.
 
 use std::ops::Range;
 

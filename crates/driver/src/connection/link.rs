@@ -1,4 +1,4 @@
-//! A client's connection under load: one request out, one reply in, without blocking.
+//! Drives a client's connection under load: one request out, one reply in, without blocking.
 
 use std::io;
 

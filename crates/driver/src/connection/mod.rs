@@ -1,4 +1,4 @@
-//! Connections to servers: sockets, streams, and what a client keeps of its own.
+//! Holds what connections need: sockets, streams, TLS under load, connecting on other threads.
 
 pub mod connector;
 pub mod file_limit;

@@ -1,4 +1,4 @@
-//! A stream socket, Unix or TCP: it blocks for the handshake, and not afterwards.
+//! Wraps a stream socket, Unix or TCP: it blocks for the handshake, and not afterwards.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};

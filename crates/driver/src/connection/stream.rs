@@ -1,4 +1,4 @@
-//! A connected stream that blocks, plain or encrypted: for handshakes, single queries and cancelling.
+//! Wraps a connection that blocks, plain or encrypted: for handshakes, single queries, cancelling.
 
 use std::io;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Receive buffers shared by all connections of a ring: the kernel fills them, and gets them back.
+//! Shares receive buffers among all connections of a ring: the kernel fills them and gets them
+//! back.
 //!
 //! A ring of buffer descriptors in memory that both sides see (linux/io_uring.h,
 //! io_uring_buf_ring); the kernel takes a buffer only when bytes have come, so few buffers serve

@@ -1,4 +1,4 @@
-//! A timer that wakes an epoll instance or a ring: set rarely, where a timeout would cost every wait.
+//! Wakes an epoll instance or a ring at a time: set rarely, where a timeout would cost every wait.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -1,7 +1,7 @@
 //! Encodes PostgreSQL requests for one connection, and follows the replies to them.
 
 use steelyard_script::Scope;
-use steelyard_wire::{sync, terminate, Kept, Scanner, ServerError};
+use steelyard_wire::{sync, terminate, Scanner, ServerError};
 
 use crate::postgres::statement::Statement;
 use crate::postgres::{malformed, Postgres};
@@ -55,7 +55,7 @@ impl Wire<Postgres> for PostgresWire {
     fn execute(&mut self, statement: &Statement, scope: &Scope, out: &mut Vec<u8>) {
         self.scanner.expect_reply();
         if statement.captures {
-            self.scanner.keep_answers();
+            self.scanner.capture_results();
         }
         self.preparing = statement.encode(scope, &self.prepared, out);
     }
@@ -160,11 +160,15 @@ impl Wire<Postgres> for PostgresWire {
 
     #[inline]
     fn has_captured(&self) -> bool {
-        !self.scanner.reply().kept.is_empty()
+        !self.scanner.reply().captured.is_empty()
     }
 
     fn take_captured(&mut self) -> Vec<CapturedResult> {
-        self.scanner.take_kept().into_iter().map(captured).collect()
+        self.scanner
+            .take_captured()
+            .into_iter()
+            .map(captured)
+            .collect()
     }
 }
 
@@ -175,10 +179,10 @@ fn fault(error: ServerError) -> Fault {
     }
 }
 
-fn captured(kept: Kept) -> CapturedResult {
+fn captured(result: steelyard_wire::CapturedResult) -> CapturedResult {
     CapturedResult {
-        columns: kept.columns,
-        rows: kept.rows,
-        last: kept.last,
+        columns: result.columns,
+        rows: result.rows,
+        last: result.last,
     }
 }

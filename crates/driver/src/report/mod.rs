@@ -1,4 +1,4 @@
-//! What a slice counts, and how it is written down: tallies, histograms, logs, JSON.
+//! Counts what a slice does, and writes it down: tallies, histograms, logs, JSON.
 
 mod interval;
 pub mod latency;

@@ -1,4 +1,4 @@
-//! One arm under load for a while: when transactions start, and when no more do.
+//! Puts one arm under load for a while: when transactions start, and when no more do.
 
 pub mod arrivals;
 pub mod hot_loop;

@@ -1,4 +1,4 @@
-//! One arm as its clients share it: the server, the weight it carries, the open connections.
+//! Holds what the clients of an arm share: the server, its weight, the open connections.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The threads of the driver, and what they share.
+//! Runs the threads of the driver: a coordinator, and workers with groups of clients.
 
 pub mod arm;
 pub mod client_group;

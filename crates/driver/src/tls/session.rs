@@ -1,4 +1,4 @@
-//! One encrypted connection: its handshake, and the encryption of what goes through it.
+//! Encrypts one connection: its handshake, and what is sent and received through it.
 
 use std::io::{self, BufRead, Write};
 

@@ -1,4 +1,4 @@
-//! A server that speaks just enough of the protocol, and misbehaves as it is told.
+//! Runs a server that speaks just enough of the protocol, and misbehaves on request.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Write};

@@ -1,4 +1,4 @@
-//! What a slice counts, on a server that behaves.
+//! Tests what a slice counts on a server that behaves.
 
 use crate::fake::{drive, rows, slices, FakeServer, Reply};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! A server that does everything right up to one state of the protocol, and there one thing wrong.
+//! Runs a server that does everything right up to one state of the protocol, and there one thing
+//! wrong.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};

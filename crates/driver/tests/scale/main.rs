@@ -1,5 +1,4 @@
-//! Many connections: a thousand on one thread, ten thousand in one process, and the memory that
-//! each of them takes.
+//! Tests many connections: a thousand on one thread, ten thousand in one process, and their memory.
 
 mod counted;
 mod crowd;

@@ -1,4 +1,4 @@
-//! The sums by SSE2, AVX2 and AVX-512.
+//! Computes the sums with SSE2, AVX2 and AVX-512.
 #![allow(unused_unsafe)] // newer compilers know more intrinsics to be safe
 
 /// Baseline of the architecture. It has no 32-bit multiplication: two 64-bit ones make one.
