@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
     for chunk in bytes.chunks(usize::from(*size).max(1)) {
         match startup.feed(chunk, &mut out) {
             Ok(None) => {}
-            // Nobody proves by chance that he knows the password.
+            // Random bytes do not prove knowledge of the password.
             Ok(Some(_)) => return assert!(binding != Binding::Require && !scram_only),
             Err(_) => return,
         }

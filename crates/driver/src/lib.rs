@@ -1,8 +1,8 @@
 //! Puts scripts of SQL on servers as load, slice by slice, and measures how they do.
 //!
-//! [`drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON lines. Threads
-//! hold connections to every arm at once; a slice is one arm under load. Everything but `postgres/`
-//! is generic over the trait in `protocol.rs`.
+//! [`drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON lines.
+//! Threads hold connections to every arm at once; a slice is one arm under load. Everything but
+//! `postgres/` is generic over the trait in `protocol.rs`.
 
 mod cancellation;
 mod client;
@@ -28,8 +28,8 @@ use std::io::{BufRead, Write};
 use postgres::Postgres;
 use threads::coordinator;
 
-/// Drives PostgreSQL from the first line of the input to `{"end": true}` or its end; an error is the
-/// last line of the output too.
+/// Drives PostgreSQL from the first line of the input to `{"end": true}` or its end; an error is
+/// the last line of the output too.
 pub fn drive(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), DriveError> {
     coordinator::drive::<Postgres>(input, output)
 }

@@ -1,7 +1,7 @@
 //! Defines the wire trait: what a database protocol must answer so that its servers can be driven.
 //!
-//! Dispatch is static. The driver is compiled anew for each implementation, so the hot loop makes no
-//! call through a pointer; its cost for PostgreSQL is that of code which knows nothing else.
+//! Dispatch is static. The driver is compiled anew for each implementation, so the hot loop makes
+//! no call through a pointer; its cost for PostgreSQL is that of code which knows nothing else.
 
 use std::io;
 
@@ -30,7 +30,7 @@ pub trait Protocol: Sized + Send + Sync + 'static {
 
     fn server(plan: &Self::ArmPlan) -> Result<Self::Server, DriveError>;
 
-    /// Where a server is looked for, as an error message says it.
+    /// Where a server is looked for, as in an error message.
     fn location(server: &Self::Server) -> String;
 
     /// Opens a connection that is ready for a statement: address, encryption, authentication. The
@@ -40,7 +40,7 @@ pub trait Protocol: Sized + Send + Sync + 'static {
     /// The number by which the server itself knows a connection.
     fn session_id(session: &Self::Session) -> i64;
 
-    /// Asks the server to stop the statement of a connection; returns when it has been told.
+    /// Sends a request to stop the statement of a connection, and waits until it has been received.
     fn cancel(server: &Self::Server, session: &Self::Session) -> io::Result<()>;
 
     /// Encodes what can be encoded before the start; `number` is the statement's own among all of

@@ -146,7 +146,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// No page has an LSN behind `most_lsn`: one that says so is damaged, and not kept.
+    /// No page has an LSN behind `most_lsn`: one with such an LSN is damaged, and not kept.
     pub fn create(path: &Path, origin: &Origin, most_lsn: u64) -> io::Result<Self> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".draft");

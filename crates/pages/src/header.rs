@@ -41,7 +41,7 @@ impl Header {
         }
     }
 
-    /// `PageIsNew`: nothing was ever put on the page, or its header says so.
+    /// `PageIsNew`: nothing was ever put on the page, by its header.
     pub fn is_new(&self) -> bool {
         self.upper == 0
     }

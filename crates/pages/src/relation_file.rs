@@ -22,7 +22,7 @@ impl Fork {
     }
 }
 
-/// What the name of a relation file says.
+/// The parts of the name of a relation file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelationFile {
     pub filenode: u32,

@@ -203,7 +203,7 @@ impl Compiler<'_> {
             _ => {}
         }
         if self.branches.depth() > 0 {
-            self.pipeline = None; // Whether this place is reached is known to nobody yet.
+            self.pipeline = None; // Whether this place is reached is not known yet.
         } else if self.pipeline.is_some() {
             self.pipeline = Some(match verb {
                 "endpipeline" => None,

@@ -8,11 +8,11 @@ use crate::value::Value;
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     pub values: Vec<Value>,
-    /// What `debug()` was given and nobody has taken yet, as type and value.
+    /// The output of `debug()` that was not taken yet, as type and value.
     pub said: RefCell<Vec<String>>,
 }
 
-/// Most words of `debug()` that wait for somebody to take them.
+/// Most lines of `debug()` that are held until they are taken.
 const MOST_SAID: usize = 100;
 
 impl Scope {

@@ -61,7 +61,7 @@ impl Source {
 }
 
 impl Script {
-    /// What is wrong with a command, found out by who executes it.
+    /// An error of a command, found by its execution.
     pub fn error(&self, command: usize, message: impl Into<String>) -> ScriptError {
         let source = &self.sources[command];
         ScriptError {

@@ -57,7 +57,7 @@ impl Methods {
         })
     }
 
-    /// Fails unless a method that the server asks for is accepted.
+    /// Fails unless the method that the server requests is accepted.
     pub(crate) fn require(&self, method: Method) -> Result<(), WireError> {
         if self.accepted == 0 || self.accepted & bit(method) != 0 {
             return Ok(());

@@ -17,7 +17,7 @@ use crate::scram::{append, unsendable, Binding, Channel, Scram};
 /// Most bytes a server may send before its first ReadyForQuery.
 const LONGEST_HANDSHAKE: usize = 4 << 20;
 
-/// Who connects, to what.
+/// The user, the database, and the settings of a session.
 #[derive(Clone)]
 pub struct Credentials {
     pub user: String,

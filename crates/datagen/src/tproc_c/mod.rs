@@ -18,7 +18,7 @@ pub(crate) const FIRST_NEW_ORDER: u64 = 2_101;
 /// 2026-01-01 00:00:00 UTC: a load's own clock would give every load other bytes.
 pub(crate) const LOADED_AT: i64 = 9_497 * 86_400 * 1_000_000;
 
-/// Who stands at the beginning of a table's random streams.
+/// Numbers the random streams of a table's rows.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Item = 1,

@@ -1,7 +1,7 @@
 //! Draws the random numbers of one client from streams of their own.
 //!
-//! Each has its own seed, so that a weight or a choice of scripts never moves the keys that a script
-//! draws.
+//! Each has its own seed, so that a weight or a choice of scripts never moves the keys that a
+//! script draws.
 
 use steelyard_script::Random;
 

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_histogram_takes_no_more_memory_than_is_said() {
-        // docs/reference/drive.md says so, for each script and thread.
+        // As docs/reference/drive.md promises, for each script and thread.
         let mut histogram = new_histogram();
         let empty = histogram.distinct_values();
         for latency_ns in [1, 1_000_000, LONGEST_NS, u64::MAX] {

@@ -232,7 +232,7 @@ impl<P: Protocol> Workers<P> {
     fn end(mut self) {
         self.tasks.clear();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has nothing more to say.
+            // A thread that panicked has reported already.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Checks a server's certificate as strictly as `sslmode` asks, as libpq with OpenSSL does.
+//! Checks a server's certificate as strictly as `sslmode` demands, as libpq with OpenSSL does.
 //!
 //! The chain is rustls's own matter. Beyond it, people's servers need what browsers have given up:
 //! a common name instead of alternative names, and wider stars; a self-signed certificate that is

@@ -91,7 +91,7 @@ pub mod avx2 {
 
 /// Two vectors a page.
 #[cfg(stable_avx512)]
-#[allow(clippy::incompatible_msrv)] // build.rs asked the compiler
+#[allow(clippy::incompatible_msrv)] // build.rs has checked the compiler
 pub mod avx512 {
     use crate::lanes::{first_row, write_folds, OFFSETS, PRIME, ROW_BYTES};
     use std::arch::x86_64::*;
