@@ -32,8 +32,9 @@ impl Statement {
     pub fn compile(sql: Sql, mode: Mode, number: usize) -> io::Result<Statement> {
         let parameters = sql.params.len() as u16;
         let captures = sql.store.is_some();
+        let text = sql.text(|number| format!("${number}"));
         let messages = |name: &str| {
-            let messages = Messages::new(name, &sql.text, parameters)?;
+            let messages = Messages::new(name, &text, parameters)?;
             Ok::<_, io::Error>(match captures {
                 true => messages.describing(),
                 false => messages,
@@ -41,7 +42,7 @@ impl Statement {
         };
         let form = match mode {
             Mode::Simple => {
-                simple_query(&sql.text)?;
+                simple_query(&text)?;
                 Form::Simple(sql.pieces)
             }
             Mode::Extended => Form::Extended {
