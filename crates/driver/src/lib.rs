@@ -14,6 +14,8 @@ mod plan;
 mod postgres;
 mod protocol;
 mod report;
+#[cfg(test)]
+mod second_protocol;
 mod slice;
 mod threads;
 mod tls;
