@@ -57,7 +57,7 @@ fn default_drain_cap_ns() -> u64 {
     5_000_000_000
 }
 
-/// How the bytes of connections come and go; `Auto`: by io_uring where the kernel lets.
+/// How the bytes of connections come and go; `Auto`: by io_uring where the kernel permits it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Io {

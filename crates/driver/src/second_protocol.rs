@@ -1,6 +1,7 @@
 //! Tests that the driver drives any protocol behind the wire trait: one of plain lines, here.
 //!
-//! A request is the text of a statement and a line feed; the reply is `rows N` or `error CODE text`.
+//! A request is the text of a statement and a line feed; the reply is `rows N` or `error CODE
+//! text`.
 
 use std::io::{self, BufRead, BufReader, Cursor, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

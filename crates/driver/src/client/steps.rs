@@ -29,7 +29,7 @@ impl<P: Protocol> Client<P> {
                         Ok(value) => self.scope.values[*slot] = value,
                         Err(error) => return Err(self.script_error(program, &error.to_string())),
                     }
-                    if !self.scope.said.get_mut().is_empty() {
+                    if !self.scope.debug_output.get_mut().is_empty() {
                         self.collect_debug_lines(tally);
                     }
                     self.end_command(programs, tally);
@@ -178,9 +178,9 @@ impl<P: Protocol> Client<P> {
     /// Moves the output of `debug()` to the tally, in pgbench's words.
     #[cold]
     fn collect_debug_lines(&mut self, tally: &mut Tally) {
-        for words in self.scope.said.get_mut().drain(..) {
+        for value in self.scope.debug_output.get_mut().drain(..) {
             let (script, command) = (self.script, self.at + 1);
-            tally.add_debug_line(format!("debug(script={script},command={command}): {words}"));
+            tally.add_debug_line(format!("debug(script={script},command={command}): {value}"));
         }
     }
 }

@@ -251,8 +251,8 @@ impl<P: Protocol> Link<P> {
 
     #[cold]
     fn end_of_stream(&mut self, reason: &str) -> ClientError {
-        let said = self.wire.take_fatal_error();
-        let fault = said.unwrap_or_else(|| Fault::new(P::CODES.connection_lost, reason));
+        let reported = self.wire.take_fatal_error();
+        let fault = reported.unwrap_or_else(|| Fault::new(P::CODES.connection_lost, reason));
         ClientError::Connection(fault)
     }
 }

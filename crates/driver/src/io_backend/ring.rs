@@ -105,7 +105,7 @@ impl Ring {
         self.receive_next(index)
     }
 
-    /// Receives for a client until it is released, unless that is in_flight way already.
+    /// Receives for a client until it is released, unless that is under way already.
     #[inline]
     pub fn receive_next(&mut self, index: usize) -> io::Result<()> {
         if self.in_flight[index].receives {

@@ -28,7 +28,7 @@ pub struct ArmPlan {
     pub tls: Option<TlsPlan>,
     #[serde(default)]
     pub channel_binding: ChannelBinding,
-    /// The ways of authentication that are taken part in, as libpq's `require_auth`.
+    /// The authentication methods that are accepted, as libpq's `require_auth`.
     #[serde(default)]
     pub require_auth: Option<String>,
     /// How long a connection may take until it is ready for a query.

@@ -26,7 +26,7 @@ pub enum ConnectError {
     Wire(WireError),
     /// No answer within this time.
     Late(Duration),
-    /// By two ways, each with its own reason.
+    /// With and without encryption, each for its own reason.
     Both(Box<ConnectError>, Box<ConnectError>),
 }
 

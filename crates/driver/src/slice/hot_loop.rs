@@ -245,7 +245,7 @@ impl<P: Protocol> Slice<'_, P> {
         self.follow(index, turn)
     }
 
-    /// After a turn that came of no reply: it waits for the server, for a time, or is done.
+    /// Acts on a turn: the client waits for the server, for a time, or has ended its transaction.
     #[inline]
     pub(crate) fn follow(
         &mut self,

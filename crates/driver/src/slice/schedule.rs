@@ -55,7 +55,7 @@ impl Schedule {
         })
     }
 
-    /// When the first client wants to be woken.
+    /// When the first client is to be woken.
     pub fn first_due_ns(&self) -> Option<u64> {
         self.sleepers.peek().map(|Reverse((until_ns, _))| *until_ns)
     }

@@ -1,6 +1,6 @@
 //! Checks a server's certificate as strictly as `sslmode` demands, as libpq with OpenSSL does.
 //!
-//! The chain is rustls's own matter. Beyond it, people's servers need what browsers have given up:
+//! rustls verifies the chain. Beyond it, existing servers need what browsers have given up:
 //! a common name instead of alternative names, and wider stars; a self-signed certificate that is
 //! itself the root; and, where nothing is checked, certificates of X.509's first version.
 

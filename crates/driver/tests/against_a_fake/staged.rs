@@ -17,7 +17,7 @@ use crate::fake::{error, message, ready, rows};
 pub enum State {
     /// The client has asked whether TLS can be had.
     Encryption,
-    /// It has said who it is.
+    /// It has sent the startup message.
     Startup,
     /// It has sent a password.
     Password,

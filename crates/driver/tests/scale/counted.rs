@@ -27,7 +27,7 @@ pub fn live() -> usize {
 }
 
 /// Lets this process open so many files, where it may: the server of the tests lives in it too.
-/// False: it may not, which is said.
+/// False: it may not, which is printed.
 pub fn may_open(files: usize) -> bool {
     let files = files as libc::rlim_t;
     let mut limit = libc::rlimit {
