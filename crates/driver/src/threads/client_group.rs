@@ -108,7 +108,7 @@ impl<P: Protocol> ClientGroup<P> {
         )
     }
 
-    /// Before a slice: opens connections anew that were lost or given up, where the server permits it.
+    /// Before a slice: opens lost connections and those given up anew, where the server permits it.
     pub fn reconnect_lost(&mut self, tally: &mut Tally) {
         for index in 0..self.clients.len() {
             if self.unreachable {
