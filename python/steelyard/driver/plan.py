@@ -16,7 +16,7 @@ Variable = str | int | float | bool | None
 class DriveWeight:
     """A slowdown of known size: probabilities per transaction, and how long a stall sleeps."""
 
-    twice: float = 0.0
+    double_work: float = 0.0
     stall: float = 0.0
     stall_ns: int = 0
 
