@@ -9,7 +9,7 @@ import pytest
 from folders import DESCRIPTION, write_folder
 from typer.testing import CliRunner
 
-from steelyard.cli.app import app
+from steelyard.cli.command_line import app
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.folder import find_workload, known_workloads
