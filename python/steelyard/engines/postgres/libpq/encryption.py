@@ -1,4 +1,4 @@
-"""How connections are encrypted: libpq's words about TLS, with its defaults, for the driver."""
+"""Reads libpq's keywords of TLS, with libpq's defaults, for the driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNHEEDED = {
 def read_tls(words: Mapping[str, str]) -> Tls | None:
     """What libpq's words say about encryption; None: there is none. UsageError: not to be had.
 
-    Files that nobody names are looked for where libpq looks, below `~/.postgresql`.
+    Files that are not named are looked for where libpq looks, below `~/.postgresql`.
     """
     _refuse_unheeded(words)
     mode = words.get("sslmode") or ("verify-full" if _is_system(words) else "prefer")

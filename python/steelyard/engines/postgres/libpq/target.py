@@ -1,4 +1,4 @@
-"""Where a connection string points to: libpq's words as plain fields.
+"""Resolves a connection string to an endpoint, as libpq does.
 
 libpq itself reads what is more than plain words: URIs, `PG*` variables, service files, `.pgpass`,
 and which of several hosts takes the connection.

@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster on disk, running or not: everything a weighing does with an arm."""
+"""Implements the protocols of an instance for a PostgreSQL cluster on disk, running or not."""
 
 from __future__ import annotations
 
