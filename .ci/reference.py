@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-import typer
 from typer.testing import CliRunner
 
-from steelyard.cli.app import app
+from steelyard.cli.command_line import app, load_command
+from steelyard.cli.commands import COMMANDS
 
 WIDTH = 100
 HEAD = """# Commands
@@ -35,12 +35,12 @@ def reference() -> str:
 
 def commands() -> list[tuple[str, ...]]:
     """Every command by its words, subcommands after their groups."""
-    return _below(typer.main.get_command(app), ())
+    return [words for name in COMMANDS for words in _below(load_command(name), (name,))]
 
 
 def _below(command: object, words: tuple[str, ...]) -> list[tuple[str, ...]]:
     inner = getattr(command, "commands", {})
-    found = [words] if words else []
+    found = [words]
     for name, each in inner.items():
         found += _below(each, (*words, name))
     return found

@@ -104,10 +104,11 @@ def checked(program: str, directory: Path, account: Any) -> float:
 
 def scrubbed(directory: Path, threads: int) -> float:
     """Seconds of a scrub."""
-    from steelyard.integrity.scrub.scrub import Asked, scrub
+    from steelyard.integrity.scrub.request import ScrubRequest
+    from steelyard.integrity.scrub.scrub import scrub
 
     began = time.monotonic()
-    outcome = scrub(Asked(directory, threads=threads), lambda *_: None)
+    outcome = scrub(ScrubRequest(directory, threads=threads), lambda *_: None)
     taken = time.monotonic() - began
     if outcome.exit_status != 0:
         raise SystemExit("the cluster is damaged")

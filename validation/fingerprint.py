@@ -1,6 +1,8 @@
-"""Tells versions of code apart by what it does: results made by other code are not mixed.
+"""Computes the fingerprint of code: results made by code that does something else are not mixed.
 
-Comments, docstrings and layout do not count; anything else does.
+Comments, docstrings, layout and the place of code do not count: neither the module in which a
+function lies, nor the order of the statements of a module, nor the imports that bring a name of
+this project. Anything else does.
 """
 
 from __future__ import annotations
@@ -9,33 +11,62 @@ import ast
 import hashlib
 import inspect
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+PACKAGES = ("steelyard", "validation", "__future__")
+"""Of imports from these only the renamed names count (`from … import a as b`)."""
 
 
 def fingerprint(parts: Iterable[Any]) -> str:
     """Twelve hexadecimal digits for modules, classes, functions and numbers, in any order."""
-    digests = sorted(hashlib.sha256(_essence(part).encode()).hexdigest() for part in parts)
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]
+    essence = "\0".join(sorted(_united(statement for part in parts for statement in _of(part))))
+    return hashlib.sha256(essence.encode()).hexdigest()[:12]
 
 
-def _essence(part: Any) -> str:
+def essence_of(source: str) -> list[str]:
+    """The statements of a source text, without what does not count, sorted."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and body:
+                kept = [one for statement in body for one in _counted(statement)]
+                setattr(node, name, kept or ([ast.Pass()] if name == "body" else []))
+    return sorted(ast.unparse(statement) for statement in tree.body)
+
+
+def _of(part: Any) -> list[str]:
     if isinstance(part, (int, float, tuple)):
-        return repr(part)
+        return [repr(part)]
     if isinstance(part, property):
         part = part.fget
     return essence_of(textwrap.dedent(inspect.getsource(part)))
 
 
-def essence_of(source: str) -> str:
-    """Source text without comments, docstrings, strings that stand alone, and layout."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            kept = [one for one in body if not _is_text(one)]
-            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
-    return ast.unparse(tree)
+def _united(statements: Iterable[str]) -> Iterator[str]:
+    """Each import once, however many modules have it, and every other statement as often as it is
+    there."""
+    imports = set[str]()
+    for statement in statements:
+        if statement.startswith(("import ", "from ")):
+            imports.add(statement)
+        elif statement != "pass":
+            yield statement
+    yield from imports
+
+
+def _counted(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statement as it counts; nothing where it is a text, or an import of names as they are."""
+    if isinstance(statement, ast.ImportFrom) and _is_ours(statement):
+        renamed = [one for one in statement.names if one.asname not in (None, one.name)]
+        yield from (ast.ImportFrom("", [one], 0) for one in renamed)
+    elif not _is_text(statement):
+        yield statement
+
+
+def _is_ours(statement: ast.ImportFrom) -> bool:
+    return (statement.module or "").partition(".")[0] in PACKAGES
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -20,20 +20,20 @@ from steelyard.model.errors import SteelyardError
 
 def judge_bytes(content: bytes) -> None:
     """Read bytes in every way they may be meant, and judge what comes of it."""
-    from steelyard.foreign.comparison import Asked, compare
-    from steelyard.foreign.formats import FORMATS, read_sheet
+    from steelyard.foreign.comparison import Options, compare
+    from steelyard.foreign.formats import format_names, read_sheet
     from steelyard.foreign.judgement.judge_numbers import judge_numbers
     from steelyard.foreign.source import source_of
 
     with contextlib.suppress(SteelyardError):
         source = source_of(content, "f")
-        for form in (None, *FORMATS):
+        for form in (None, *format_names()):
             with contextlib.suppress(SteelyardError):
                 sheet = read_sheet(source, form)
                 named = [("a", sheet), ("b", sheet)]
                 for arms in ([(None, sheet)], named):
                     with contextlib.suppress(SteelyardError):
-                        asked = Asked(higher_is_better=True, clients=8)
+                        asked = Options(higher_is_better=True, clients=8)
                         judge_numbers(compare(arms, asked)).to_json()
 
 

@@ -2,7 +2,7 @@
 
 Every weighing is the command a user would give, with a fixed seed, and its result is one line of
 results/live.jsonl; a case that has its line is not weighed again, so this can be stopped at any
-time and gone on with later. The records stay where --records says, for the replay of traces.
+time and resumed later. The records stay where --records says, for the replay of traces.
 
     python -m validation.live [--most N] [--records DIR]
 """

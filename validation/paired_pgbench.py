@@ -1,4 +1,4 @@
-"""Asks the checksums study's question by alternating pgbench runs, beside a weighing of the hour.
+"""Measures what the checksums study asks by alternating pgbench runs, beside a weighing.
 
 Two servers, one with data checksums and one without, loaded alike and left running; pgbench for
 10 s on one, 10 s on the other, and so on; a paired t over the log ratios. Before the pairs

@@ -1,4 +1,4 @@
-"""Holds counts out of a number of trials, with their exact interval."""
+"""Computes the exact interval of a count out of a number of trials."""
 
 from __future__ import annotations
 

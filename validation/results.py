@@ -1,4 +1,4 @@
-"""Keeps results as they come, a JSON object a line, so that a validation can be gone on with."""
+"""Keeps results as they come, a JSON object a line, so that a validation can be resumed."""
 
 from __future__ import annotations
 

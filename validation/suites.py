@@ -11,20 +11,18 @@ from steelyard.analysis.checks import autocorrelation
 from steelyard.analysis.decision import (
     e_process,
     epoch_reading,
-    equivalence,
     looks,
-    permutation,
     sets,
     sign_flip,
     t_interval,
 )
 from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired, welch
 from steelyard.evaluation import rule
-from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets
-from steelyard.foreign.judgement import number_threats as number_doubts
+from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
 from steelyard.study.plan import balanced_orders, first_look
-from validation import (
+from validation import traces
+from validation.cases import (
     alarms,
     case,
     comparison,
@@ -32,10 +30,9 @@ from validation import (
     foreign_rates,
     replay,
     simulation,
-    traces,
     virtual,
 )
-from validation.case import Case
+from validation.cases.case import Case
 from validation.fingerprint import fingerprint
 from validation.machines import machine as measuring
 from validation.machines import simulated, traced
@@ -67,8 +64,9 @@ from validation.worlds import (
 )
 
 JUDGING: tuple[Any, ...] = (
-    *(sign_flip, e_process, equivalence, estimate, virtual, case),
+    *(sign_flip, e_process, estimate, virtual, case),
     *(sets.judging_sets, sets._flip_sets, sets._open_sets, sets._both),
+    *(sets.equivalence_set, sets.equivalence_set_open),
     *(looks.Stage, looks.Terms.stage, looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, rule._may_end, rule._plan_is_over),
     *(epoch_reading.epoch_log_ratio, epoch_reading._log_ratio),
@@ -76,13 +74,19 @@ JUDGING: tuple[Any, ...] = (
 )
 """What judges: the product's own code and what hands it the epochs."""
 ROWS: tuple[Any, ...] = (
-    *(replicates, autocorrelation, number_sets, sign_flip, equivalence, unpaired, permutation),
+    *(replicates, autocorrelation, number_sets, sign_flip, unpaired),
     *(welch, t_interval, change_points, trend, estimate, case),
-    *(sets.judging_sets, sets._flip_sets, looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
+    *(sets.judging_sets, sets._flip_sets, sets.equivalence_set, sets.equivalence_set_open),
+    *(looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, judge_numbers._contrast, judge_numbers._value, level_steps.steps_of),
-    *(number_doubts._order, number_doubts._movement),
+    *(number_threats._order, number_threats._movement),
 )
 """What judges rows from elsewhere."""
+TRACES: tuple[Any, ...] = (
+    *(traces.Trace, traces.read, traces._epoch, traces._slice, traces.arm_of, traces.traces),
+    traces.NS_PER_US,
+)
+"""What reads traces; what makes them of records shows in their digest."""
 WORLDS: tuple[ModuleType, ...] = (
     *(atlas, autoregression, bench, errors, lives, machine, restarts, slots, stalls, trends),
     *(variances, white, world),
@@ -123,11 +127,11 @@ SUITES = (
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
     Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
-    Suite("replay", replay.cases, (*JUDGING, simulation, replay, traces), replays=True),
+    Suite("replay", replay.cases, (*JUDGING, *TRACES, simulation, replay), replays=True),
     Suite(
         "comparison",
         comparison.cases,
-        (*JUDGING, *WORLDS, *RULES, comparison, traces),
+        (*JUDGING, *TRACES, *WORLDS, *RULES, comparison),
         replays=True,
     ),
 )

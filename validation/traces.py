@@ -22,7 +22,7 @@ from typing import Any
 
 from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
 from steelyard.record.record import Record
-from steelyard.record.totals import slice_busy_ns
+from steelyard.record.recorded import finished_epochs, read_slices
 
 FOLDER = Path(__file__).with_name("traces")
 COLUMNS = ("epoch", "block", "position", "arm", "slot", "transactions", "busy_us", "start_ms")
@@ -63,28 +63,26 @@ def head_of(record: Record) -> dict[str, Any]:
 def rows_of(record: Record) -> list[Row]:
     """The measured slices of the finished epochs, in the order they were measured."""
     finished = {
-        line["epoch"]: line
-        for line in record.lines("telemetry.jsonl")
-        if line.get("type") == "epoch" and line.get("outcome", "complete") == "complete"
+        epoch.line.epoch: epoch.line
+        for epoch in finished_epochs(record)
+        if epoch.line.outcome == "complete"
     }
     rows: list[Row] = []
     start_ns: int | None = None
-    for line in record.lines("slices.jsonl"):
-        epoch = finished.get(line["epoch"])
-        if line["kind"] != "measured" or epoch is None:
+    for line in read_slices(record):
+        epoch = finished.get(line.epoch)
+        if line.kind != "measured" or epoch is None or line.attempt != epoch.attempt:
             continue
-        if line.get("attempt", 1) != epoch.get("attempt", 1):
-            continue
-        start_ns = line["start_ns"] if start_ns is None else start_ns
+        start_ns = line.start_ns if start_ns is None else start_ns
         rows.append((
-            line["epoch"],
-            line["block"],
-            line["position"],
-            line["arm"],
-            epoch["slots"][line["arm"]],
-            line["transactions"],
-            round(slice_busy_ns(line) / NS_PER_US),
-            round((line["start_ns"] - start_ns) / NS_PER_MS),
+            line.epoch,
+            line.block,
+            line.position,
+            line.arm,
+            epoch.slots[line.arm],
+            line.transactions,
+            round(line.busy_with_debt_ns / NS_PER_US),
+            round((line.start_ns - start_ns) / NS_PER_MS),
         ))  # fmt: skip
     return rows
 

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, field
 from typing import Any
 
-from validation.case import Case
+from validation.cases.case import Case
 from validation.results import Results
 
 Say = Callable[[str], None]
@@ -19,7 +19,7 @@ SECONDS_BETWEEN_WORDS = 5.0
 
 @dataclass
 class Progress:
-    """How far it is, told every few seconds."""
+    """How far it is, printed every few seconds."""
 
     cost: float
     say: Say

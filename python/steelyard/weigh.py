@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from steelyard.running.aa_ledger import consult
+from steelyard.record.verdict import Verdict
+from steelyard.report.page import write_report
 from steelyard.running.inspection import inspect_arms
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.pilot import Pilot
@@ -17,16 +16,21 @@ from steelyard.running.recording import open_record
 from steelyard.running.settling import settle
 
 
-def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> dict[str, Any]:
+def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Verdict:
     """Weigh the arms of a study and return the verdict, as verdict.json holds it.
 
-    Raises a SteelyardError when the weighing cannot be completed; what was measured is kept.
+    Raises a SteelyardError when the weighing cannot be completed; what was measured is kept, and
+    one that lost too many epochs is judged and published before it is raised.
     """
-    kept = open_record(question)  # study.toml; for --resume: the seed, the epochs there are
+    kept = open_record(question)  # study.toml; for --resume: the plan, the epochs there are
     with prepare(kept, laboratory, progress) as setup:  # engines, data loaded once, slots
-        seen = inspect_arms(setup, progress)  # arms differ only where declared
-        inspection = consult(question, seen, progress)  # the ledger: is this balance true?
+        inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
         choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement
         plan = write_plan(setup, choices, kept, progress)  # fixed before the first slice
-        outcome = settle(setup, choices, plan, inspection, kept, progress)  # until decided
-    return publish(kept, plan, inspection, outcome, progress)  # verdict, ledger, report
+        outcome = settle(setup, choices, plan, inspected, kept, progress)  # until decided
+    verdict = publish(kept, outcome, progress)  # a function of the record; the A/A ledger
+    write_report(kept.record.directory)
+    progress.done(verdict.to_json())
+    if outcome.failure is not None:
+        raise outcome.failure
+    return verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.integrity.drill.rate import Rate
+from steelyard.integrity.drill.matrix import Rate
 from validation.drilled import PAGE, keep, kept, kept_algorithms
 from validation.pages.drilled import page
 

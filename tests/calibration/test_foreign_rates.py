@@ -10,9 +10,9 @@ import pytest
 from calibration.test_validation_page import results
 from steelyard.foreign.judgement import number_sets
 from steelyard.foreign.judgement.number_sets import RowOrder
-from validation import foreign_rates
-from validation.case import generator
-from validation.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, cases, count
+from validation.cases import foreign_rates
+from validation.cases.case import generator
+from validation.cases.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, cases, count
 from validation.pages import judged
 
 TIMES = 300

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from validation import controls
-from validation.case import generator
-from validation.controls import CONTROLS, Control
+from validation.cases import controls
+from validation.cases.case import generator
+from validation.cases.controls import CONTROLS, Control
 from validation.proportion import Proportion
 from validation.worlds.stalls import TRUTH
 

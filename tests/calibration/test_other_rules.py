@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, norm, ttest_ind
 
-from validation.case import generator
-from validation.comparison import RULES, ComparisonCase
+from validation.cases.case import generator
+from validation.cases.comparison import RULES, ComparisonCase
 from validation.machines.machine import RUN, Machine
 from validation.machines.simulated import SLICE_S, WEATHERS, SimulatedMachine
 from validation.machines.traced import TracedEpoch, TracedMachine

@@ -10,14 +10,15 @@ import pytest
 
 from steelyard.analysis.decision.epoch_reading import read_epoch
 from steelyard.record.record import Record
-from steelyard.record.totals import epochs_of
-from validation import replay, traces
-from validation.case import generator
+from steelyard.record.recorded import finished_epochs
+from validation import traces
+from validation.cases import replay
+from validation.cases.case import generator
+from validation.cases.replay import SCHEMES, ReplayCase, choose, pieces
+from validation.cases.simulation import cell, tallies
+from validation.cases.virtual import Question
 from validation.proportion import Proportion
-from validation.replay import SCHEMES, ReplayCase, choose, pieces
-from validation.simulation import cell, tallies
 from validation.traces import Trace, head_of, records_below, rows_of
-from validation.virtual import Question
 
 BLOCKS = 6
 
@@ -44,7 +45,7 @@ def record(folder: Path, seed: int, epochs: int = 10, placement: str = "symmetri
     }  # fmt: skip
     made.write("environment.json", {"machine": machine})
     for epoch in range(epochs):
-        for kind in ("warm-up", "measured"):
+        for kind in ("warmup", "measured"):
             for block in range(BLOCKS):
                 for arm in ("a", "b"):
                     made.append("slices.jsonl", slice_line(epoch, block, arm, rng) | {"kind": kind})
@@ -67,7 +68,7 @@ def trace_of(made: Record, folder: Path) -> Trace:
 def test_a_trace_reads_every_epoch_as_the_record_does(tmp_path: Path) -> None:
     made = record(tmp_path / "record", 3)
     trace = trace_of(made, tmp_path)
-    epochs = epochs_of(made.lines("slices.jsonl"), made.lines("telemetry.jsonl"))
+    epochs = [epoch.totals for epoch in finished_epochs(made)]
     assert len(trace.epochs) == len(epochs) == 10
     for kept, original in zip(trace.epochs, epochs, strict=True):
         mine = read_epoch(kept, "b", "a", "throughput")

@@ -15,9 +15,7 @@ from steelyard.analysis.decision import e_process, looks, sets, sign_flip
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.analysis.decision.sets import judging_sets
 from steelyard.study.plan import first_look
-from validation.pages.shares import AT_MARGIN, equivalent, false_alarms, missed
-from validation.proportion import Proportion
-from validation.simulation import (
+from validation.cases.simulation import (
     FEW,
     QUESTIONS,
     LookCase,
@@ -28,7 +26,9 @@ from validation.simulation import (
     tallies,
     weighings,
 )
-from validation.virtual import Question, VirtualWeighing, moved, planned
+from validation.cases.virtual import Question, VirtualWeighing, moved, planned
+from validation.pages.shares import AT_MARGIN, equivalent, false_alarms, missed
+from validation.proportion import Proportion
 from validation.worlds.atlas import WORLDS, world
 from validation.worlds.white import WHITE
 from validation.worlds.world import SIGMA

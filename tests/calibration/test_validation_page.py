@@ -12,13 +12,13 @@ import pytest
 from scipy.stats import binomtest, f, t
 
 from steelyard.model.units import percent_of_log
+from validation.cases.simulation import LookCase, OpenCase
 from validation.pages import digest, lived, paired, replayed, shares, simulated
 from validation.pages.shares import Simulated
 from validation.proportion import Proportion
 from validation.publish import METHODOLOGY, PAGE, methodology, page
 from validation.results import Results
 from validation.schedule import KINDS
-from validation.simulation import LookCase, OpenCase
 
 
 def results(folder: Path, name: str, lines: Sequence[dict[str, Any]]) -> Results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from validation.case import seed_of
+from validation.cases.case import seed_of
 from validation.fingerprint import essence_of, fingerprint
 from validation.results import Results
 from validation.suites import SUITES
@@ -111,6 +112,37 @@ def test_code_is_told_apart_by_what_it_does_and_not_by_its_words() -> None:
     assert essence_of(plain) != essence_of(plain.replace("1", "2"))
     assert fingerprint([seed_of, work_through]) == fingerprint([work_through, seed_of])
     assert fingerprint([seed_of]) != fingerprint([work_through])
+
+
+def test_moved_code_keeps_its_fingerprint_and_a_renamed_import_does_not() -> None:
+    here = "from steelyard.a import x, y\nimport math\nA = x\ndef f():\n    return y(math.e)\n"
+    there = (
+        "from __future__ import annotations\nimport math\nfrom steelyard.b.c import x\n"
+        "def f():\n    from validation.d import y\n    return y(math.e)\nA = x\n"
+    )
+    assert essence_of(here) == essence_of(there)
+    for code, other in (("x, y", "x, z as y"), ("import math", "import cmath as math")):
+        assert essence_of(here) != essence_of(here.replace(code, other)), code
+    assert essence_of("if A:\n    pass\nelse:\n    f()") != essence_of("if A:\n    pass")
+
+
+def test_where_code_is_cut_into_modules_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in (
+        ("whole", "import math\nA = 1\ndef f():\n    return math.e\n"),
+        ("first_half", "import math\nA = 1\n"),
+        (
+            "second_half",
+            "import math\nfrom validation.work import work_through\ndef f():\n    return math.e\n",
+        ),
+    ):
+        (tmp_path / f"{name}.py").write_text(text)
+    whole, *halves = map(importlib.import_module, ("whole", "first_half", "second_half"))
+    assert fingerprint([whole]) == fingerprint(halves)
+    assert fingerprint([whole]) != fingerprint(halves[:1])
+    assert fingerprint([whole]) != fingerprint([whole, halves[0]])  # A = 1 stands there twice
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=[one.name for one in SUITES])

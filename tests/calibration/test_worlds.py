@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew
 
 from steelyard.analysis.checks.autocorrelation import lag_one
 from steelyard.analysis.decision.epoch_reading import read_epoch
+from steelyard.record.epoch import EpochLine
+from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from validation.worlds import errors, lives, machine, stalls
 from validation.worlds.atlas import WORLDS, world
@@ -165,18 +165,18 @@ def test_dropped_slices_are_missing_alike_in_both_arms_and_do_not_slow_the_readi
 def slowly(arm: Work, control: Work, first: bool) -> float:
     """One epoch through the record's own lines: totals of a record, then the product's reading."""
     slots = {"arm": 0 if first else 1, "control": 1 if first else 0}
-    lines: list[dict[str, Any]] = []
+    lines = []
     for name, work in (("arm", arm), ("control", control)):
         for block in range(work.transactions.shape[2]):
             busy = int(work.busy_ns[0, 0, block])
             if busy == 0:
                 continue
-            lines.append({
-                "kind": "measured", "arm": name, "block": block, "position": 0,
-                "clients": CLIENTS, "transactions": int(work.transactions[0, 0, block]),
-                "busy_ns": busy, "latency_sum_ns": busy,
-            })  # fmt: skip
-    head = {"epoch": 0, "slots": slots, "start_order": ["arm", "control"]}
+            lines.append(SliceLine(
+                epoch=0, kind="measured", arm=name, block=block, position=0,
+                clients=CLIENTS, transactions=int(work.transactions[0, 0, block]),
+                busy_ns=busy, latency_sum_ns=busy,
+            ))  # fmt: skip
+    head = EpochLine(epoch=0, slots=slots, start_order=("arm", "control"))
     return read_epoch(epoch_totals(head, lines), "arm", "control", "throughput").d
 
 

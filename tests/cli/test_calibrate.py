@@ -24,7 +24,10 @@ from steelyard.study.read import read_study, write_study
         (["-f", "nothing.sql"], ["nothing.sql"]),
         (["checksums"], ["unexpected extra argument"]),
         (["--resume", "nowhere"], ["it is not the record of a planned weighing"]),
-        (["--resume", "nowhere", "--weight", "3%"], ["cannot change the study of a record"]),
+        (
+            ["--resume", "nowhere", "--weight", "3%"],
+            ["cannot change the study of a resumed weighing"],
+        ),
         (["--set", "decision.first_verdict=true"], ["judged once"]),
     ],
 )

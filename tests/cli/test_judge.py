@@ -16,9 +16,9 @@ import pytest
 
 from cli.conftest import Steelyard
 from steelyard.cli.app import main
-from steelyard.cli.views.judged import render_judgement
-from steelyard.cli.views.rows import rows_lines
-from steelyard.foreign.comparison import Asked, compare
+from steelyard.cli.views.judgement_view import render_judgement
+from steelyard.cli.views.row_plot import row_plot
+from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.source import open_source
@@ -30,7 +30,7 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "reproductions"
 
 def shown(path: Path, width: int, **asked: str) -> str:
     """What is printed of a file, without a process."""
-    judgement = judge_numbers(compare([(None, read_sheet(open_source(path)))], Asked(**asked)))
+    judgement = judge_numbers(compare([(None, read_sheet(open_source(path)))], Options(**asked)))
     return render_judgement(
         judgement.to_json(),
         [contrast.sentence() for contrast in judgement.contrasts],
@@ -67,14 +67,14 @@ def test_no_line_is_wider_than_the_terminal_but_commands(width: int) -> None:
 def test_the_rows_fit_any_number_of_them() -> None:
     for count in (1, 2, 9, 76, 77, 1_000, 100_000):
         values = np.exp(np.random.default_rng(count).normal(size=count)).tolist()
-        lines = rows_lines({"off": values, "on": values[: count // 2 + 1]}, [count // 2], "ms", 76)
+        lines = row_plot({"off": values, "on": values[: count // 2 + 1]}, [count // 2], "ms", 76)
         assert max(map(len, lines)) <= 76 or count < 10
         assert lines[-1].rstrip().endswith(str(count))
         assert sum("●" in line for line in lines) >= 2
 
 
 def test_equal_values_and_many_arms_are_drawn_too() -> None:
-    lines = rows_lines({f"arm {n}": [5.0, 5.0] for n in range(12)}, [], "", 60)
+    lines = row_plot({f"arm {n}": [5.0, 5.0] for n in range(12)}, [], "", 60)
     assert any("and 4 more arms" in line for line in lines)
 
 
@@ -121,7 +121,7 @@ def two_columns(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_judgement_in_words_has_verdict_beam_rows_and_doubts(
+def test_a_judgement_in_words_has_verdict_chart_rows_and_doubts(
     steelyard: Steelyard, two_columns: Path
 ) -> None:
     said = steelyard("judge", "runs.csv", "--unit", "ms")

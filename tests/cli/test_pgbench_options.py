@@ -7,17 +7,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from steelyard.cli.app import app
-from steelyard.cli.commands.pgbench_options import ELSEWHERE
+from steelyard.cli.command_line import app, load_command
+from steelyard.cli.options.drive_parameters import ELSEWHERE
 from steelyard.engines.postgres.builds.find import find_postgres
 
 
 def ours() -> dict[str, set[str]]:
     """Every option of `drive`, with the other names that it has."""
-    command = typer.main.get_command(app).commands["drive"]  # type: ignore[attr-defined]
+    command = load_command("drive")
     names = [set(parameter.opts) for parameter in command.params]
     names.append(set(command.context_settings["help_option_names"]))
     return {name: together for together in names for name in together}

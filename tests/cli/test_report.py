@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from records.conftest import unpack
 from typer.testing import CliRunner
 
 from steelyard.cli.commands import report
-from steelyard.model.errors import RecordError
+from steelyard.model.errors import RecordError, UsageError
 
 
 @pytest.fixture
@@ -21,12 +22,39 @@ def app() -> typer.Typer:
 
 
 def test_the_path_of_the_page_is_printed(app: typer.Typer, tmp_path: Path) -> None:
-    plan = {"study": "aa", "seed": 1, "control": "a", "arms": ["a", "b"], "epochs": 10}
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
-    result = CliRunner().invoke(app, [str(tmp_path)])
+    directory = unpack("aa", tmp_path)
+    (directory / "verdict.json").unlink()
+    result = CliRunner().invoke(app, [str(directory)])
     assert result.exit_code == 0
-    assert result.stdout.strip() == str(tmp_path / "report.html")
-    assert "no verdict yet" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert result.stdout.strip() == str(directory / "report.html")
+    assert "no verdict yet" in (directory / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_record_judged_again_says_that_nothing_differs(app: typer.Typer, tmp_path: Path) -> None:
+    directory = unpack("aa", tmp_path)
+    result = CliRunner().invoke(app, [str(directory), "--rejudge", "--json"])
+    assert json.loads(result.stdout) == {"same": True, "differences": []}
+    shown = CliRunner().invoke(app, [str(directory), "--rejudge"]).stdout.splitlines()
+    assert shown[0] == json.loads((directory / "verdict.json").read_text())["sentence"]
+    assert shown[1] == "same verdict as recorded, in numbers, words and threats"
+    assert not (directory / "report.html").exists()
+
+
+def test_a_record_judged_again_says_what_differs(app: typer.Typer, tmp_path: Path) -> None:
+    directory = unpack("aa", tmp_path)
+    verdict = json.loads((directory / "verdict.json").read_text())
+    changed = {**verdict, "sentence": "b is slower than a"}
+    (directory / "verdict.json").write_text(json.dumps(changed))
+    said = json.loads(CliRunner().invoke(app, [str(directory), "--rejudge", "--json"]).stdout)
+    assert not said["same"]
+    [found] = said["differences"]
+    assert (found["key"], found["recorded"]) == ("sentence", "b is slower than a")
+    assert found["rejudged"] == verdict["sentence"]
+
+
+def test_json_without_judging_again_is_refused(app: typer.Typer, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, [str(tmp_path), "--json"])
+    assert isinstance(result.exception, UsageError)
 
 
 def test_a_directory_that_is_no_record_is_refused(app: typer.Typer, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.test_judge import shown
-from steelyard.foreign.comparison import Asked
+from steelyard.foreign.comparison import Options
 
 PAGES = Path(__file__).parents[2] / "docs" / "reproductions"
 _SHOWN = re.compile(r"^```\n\$ steelyard judge (.*)\n((?:.*\n)*?)```$", re.MULTILINE)
@@ -41,7 +41,7 @@ def test_a_page_shows_what_the_command_prints_today(
     command, printed = found[0]
     file, *options = shlex.split(command)
     asked = dict(zip((o.removeprefix("--") for o in options[::2]), options[1::2], strict=True))
-    assert set(asked) <= set(Asked.__slots__), "an option that this test does not pass on"
+    assert set(asked) <= set(Options.__slots__), "an option that this test does not pass on"
     assert shown(Path(file), 100, **asked) + "\n" == printed, (
         f"{os.path.basename(name)} shows an old judgement: judge {command} again, at 100 columns"
     )

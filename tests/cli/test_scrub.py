@@ -88,7 +88,7 @@ def test_a_damaged_or_foreign_control_file_is_refused(
     finally:
         control.write_bytes(sound)
     state = ["--state", str(tmp_path / "s"), "--catalogue", str(tmp_path / "c")]
-    assert "cannot be gone on with" in refused("scrub", str(pgdata), *state)
+    assert "cannot be resumed" in refused("scrub", str(pgdata), *state)
 
 
 def test_progress_says_rate_and_time_left() -> None:

@@ -95,7 +95,7 @@ def test_a_wrong_script_is_shown_with_its_place(refused: Refused, tmp_path: Path
 
 
 def test_what_is_no_record_cannot_be_gone_on_with(refused: Refused, tmp_path: Path) -> None:
-    assert 'cannot go on with "none"' in refused("weigh", "--resume", "none")
+    assert 'cannot resume "none"' in refused("weigh", "--resume", "none")
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "study.toml").write_text("")
     assert "There is no plan.json in it." in refused("weigh", "--resume", "begun")
@@ -103,7 +103,7 @@ def test_what_is_no_record_cannot_be_gone_on_with(refused: Refused, tmp_path: Pa
 
 def test_the_study_of_a_record_cannot_be_changed(refused: Refused) -> None:
     said = refused("weigh", "aa", "--resume", "none")
-    assert "cannot change the study of a record that is gone on with" in said
+    assert "cannot change the study of a resumed weighing" in said
 
 
 def test_a_record_is_never_written_over(steelyard: Callable[..., Any], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from own_cache import own_cache
-from steelyard.cli.app import app
+from steelyard.cli.command_line import app
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres

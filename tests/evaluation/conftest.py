@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.made import MakeEpoch
-from steelyard.model.readings import ArmTotals, EpochTotals, PartRead, SliceTotals
-from steelyard.running.epoch import RanEpoch
+from evaluation.made import CAUSES, MakeEpoch
+from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
+from steelyard.record.epoch import Epoch, EpochLine
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def make_epoch() -> MakeEpoch:
         rows: dict[str, int] | None = None,
         outcome: str = "complete",
         reads: dict[str, list[int]] | None = None,
-        head: dict[str, Any] | None = None,
-    ) -> RanEpoch:
+        **line: Any,
+    ) -> Epoch:
         done = {"on": 1000, "off": 1000, **(transactions or {})}
         arms = {
             arm: ArmTotals(
@@ -46,23 +46,34 @@ def make_epoch() -> MakeEpoch:
             )
             for slot, arm in enumerate(("on", "off"))
         }
+        cpu = cpu_ns or {"on": 30_000_000, "off": 27_000_000}
+
+        def readings_of(arm: str) -> dict[str, Reading]:
+            counted = {"server_cpu_us": cpu[arm] / 1000, **(counters or {}).get(arm, {})}
+            return {
+                name: Reading(name, "", value, "", name in CAUSES, measured=name == "server_cpu_us")
+                for name, value in counted.items()
+            }
+
         totals = EpochTotals(
             epoch=number,
             slots={"on": 0, "off": 1},
             start_order=("on", "off"),
             arms=arms,
             outcome=outcome,
-            counters=counters or {},
             transactions_all={"on": 2000, "off": 2000},
             parts={
                 arm: tuple(
-                    PartRead(block * len((rates or {})[arm]) // 4, asked)
+                    PartReadings(
+                        block * len((rates or {})[arm]) // 4, {"requested_bytes": float(asked)}
+                    )
                     for block, asked in enumerate(every)
                 )
                 for arm, every in (reads or {}).items()
             },
-            cpu_ns=cpu_ns or {"on": 30_000_000, "off": 27_000_000},
+            readings={arm: readings_of(arm) for arm in arms},
         )
-        return RanEpoch(totals, {"arms": {}, **(head or {})})
+        facts = {"epoch": number, "slots": {"on": 0, "off": 1}, "start_order": ("on", "off")}
+        return Epoch(EpochLine.model_validate({**facts, "outcome": outcome, **line}), totals)
 
     return make

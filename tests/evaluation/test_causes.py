@@ -23,26 +23,26 @@ def epochs(make_epoch: MakeEpoch, number: int = 10, pages: float = 2800.0) -> li
 
 
 def test_processor_time_is_read_per_measured_transaction(make_epoch: MakeEpoch) -> None:
-    rows = {row["metric"]: row for row in cause_rows(epochs(make_epoch), "on", "off")}
+    rows = {row.metric: row for row in cause_rows(epochs(make_epoch), "on", "off")}
     cpu = rows["server_cpu_us_per_transaction"]
-    assert cpu["control_value"] == pytest.approx(30.0)
-    assert cpu["low_percent"] < (27 / 30 - 1) * 100 < cpu["high_percent"] < 0
+    assert cpu.control_value == pytest.approx(30.0)
+    assert cpu.low_percent < (27 / 30 - 1) * 100 < cpu.high_percent < 0
 
 
 def test_counters_are_divided_by_all_transactions_of_the_epoch(make_epoch: MakeEpoch) -> None:
-    rows = {row["metric"]: row for row in cause_rows(epochs(make_epoch), "on", "off")}
-    assert rows["blocks_read_per_transaction"]["control_value"] == pytest.approx(1.4)
+    rows = {row.metric: row for row in cause_rows(epochs(make_epoch), "on", "off")}
+    assert rows["blocks_read_per_transaction"].control_value == pytest.approx(1.4)
 
 
 def test_a_count_that_is_zero_has_no_ratio_and_says_so(make_epoch: MakeEpoch) -> None:
-    rows = {row["metric"]: row for row in cause_rows(epochs(make_epoch), "on", "off")}
-    assert rows["wal_bytes_per_transaction"]["low_percent"] is None
-    assert rows["wal_bytes_per_transaction"]["note"] == "none in either arm"
+    rows = {row.metric: row for row in cause_rows(epochs(make_epoch), "on", "off")}
+    assert rows["wal_bytes_per_transaction"].low_percent is None
+    assert rows["wal_bytes_per_transaction"].note == "none in either arm"
 
 
 def test_a_counter_that_was_not_read_is_left_out(make_epoch: MakeEpoch) -> None:
     rows = cause_rows([make_epoch(n).totals for n in range(9)], "on", "off")
-    assert [row["metric"] for row in rows] == ["server_cpu_us_per_transaction"]
+    assert [row.metric for row in rows] == ["server_cpu_us_per_transaction"]
 
 
 def test_a_page_costs_the_difference_of_processor_time_over_the_pages_read(
@@ -50,9 +50,9 @@ def test_a_page_costs_the_difference_of_processor_time_over_the_pages_read(
 ) -> None:
     cost = page_cost(epochs(make_epoch), "on", "off")
     assert cost is not None
-    assert cost["verified_per_transaction"] == pytest.approx(1.4)
-    assert cost["low"] < 3000 / 1.4 < cost["high"]
-    assert math.isfinite(cost["low"])
+    assert cost.verified_per_transaction == pytest.approx(1.4)
+    assert cost.low < 3000 / 1.4 < cost.high
+    assert math.isfinite(cost.low)
 
 
 def test_without_pages_read_there_is_no_cost_of_a_page(make_epoch: MakeEpoch) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreign.reading import GOLDEN
-from steelyard.cli.views.judged import render_judgement
-from steelyard.foreign.comparison import Asked, compare
-from steelyard.foreign.formats import FORMATS, read_sheet
+from steelyard.cli.views.judgement_view import render_judgement
+from steelyard.foreign.comparison import Options, compare
+from steelyard.foreign.formats import format_names, read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.source import source_of
 from steelyard.model.errors import SteelyardError
@@ -90,17 +90,17 @@ def judged(content: bytes, form: str | None = None) -> None:
         warnings.simplefilter("error", RuntimeWarning)  # numpy's of overflow and of empty rows
         sheet = read_sheet(source_of(content, "f"), form)
         with contextlib.suppress(SteelyardError):
-            judge_numbers(compare([(None, sheet)], Asked(higher_is_better=True, clients=8)))
-        judge_numbers(compare([("a", sheet), ("b", sheet)], Asked(higher_is_better=True)))
+            judge_numbers(compare([(None, sheet)], Options(higher_is_better=True, clients=8)))
+        judge_numbers(compare([("a", sheet), ("b", sheet)], Options(higher_is_better=True)))
 
 
-@given(st.binary(max_size=200), st.sampled_from([None, *FORMATS]))
+@given(st.binary(max_size=200), st.sampled_from([None, *format_names()]))
 @settings(max_examples=150)
 def test_any_bytes_end_in_a_judgement_or_in_our_error(content: bytes, form: str | None) -> None:
     judged(content, form)
 
 
-@given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from([None, *FORMATS]))
+@given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from([None, *format_names()]))
 @settings(max_examples=250)
 def test_pieces_of_every_format_end_in_a_judgement_or_in_our_error(
     text: str, form: str | None
@@ -123,7 +123,7 @@ def test_two_rows_of_many_arms_leave_their_intervals_unbounded_and_are_printed(a
     names = [f"a{arm}" for arm in range(arms)]
     rows = [names, *(map(repr, row) for row in (100 * np.exp(logs)).tolist())]
     text = "".join(",".join(row) + "\n" for row in rows)
-    comparison = compare([(None, read_sheet(source_of(text.encode(), "f")))], Asked(unit="s"))
+    comparison = compare([(None, read_sheet(source_of(text.encode(), "f")))], Options(unit="s"))
     judgement = judge_numbers(comparison)
     facts = judgement.to_json()
     json.dumps(facts, allow_nan=False)
@@ -149,7 +149,7 @@ def test_numbers_beyond_all_measure_are_refused_with_their_place(text: str, said
     sheet = read_sheet(source_of(text.encode(), "f"))
     arms = [("b", sheet), ("c", sheet)] if text.startswith("tps") else [(None, sheet)]
     with pytest.raises(SteelyardError) as refused:
-        compare(arms, Asked(higher_is_better=True))
+        compare(arms, Options(higher_is_better=True))
     assert said in refused.value.primary
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from foreign.reading import GOLDEN
-from steelyard.foreign.comparison import Asked, Comparison, compare
+from steelyard.foreign.comparison import Comparison, Options, compare
 from steelyard.foreign.formats import read_sheet
-from steelyard.foreign.magnitudes import in_two_units
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Grain, Order, Rows, Series
+from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
 from steelyard.foreign.source import open_source, source_of
+from steelyard.foreign.value_checks import in_two_units
 from steelyard.model.errors import NumbersError, UsageError
 
 WIDE = "off,on,new\n10,11,12\n13,14,15\n"
@@ -24,7 +23,7 @@ def compared(*files: tuple[str | None, str], **asked: Any) -> Comparison:
         (arm, read_sheet(source_of(text.encode(), f"{n}.txt")))
         for n, (arm, text) in enumerate(files)
     ]
-    return compare(sheets, Asked(**asked))
+    return compare(sheets, Options(**asked))
 
 
 def values_of(comparison: Comparison) -> dict[str, list[float]]:
@@ -209,13 +208,13 @@ def _array(values: Any) -> Any:
 
 def test_loads_are_known_where_clients_rate_and_latency_are() -> None:
     text = "arm,clients,tps,latency_ms\noff,256,879.99,267.49\non,256,853.61,271.27\n"
-    loads = compared((None, text)).loads
-    assert loads["off"].clients == 256
-    assert loads["off"].latency_s == pytest.approx(0.26749)
+    points = compared((None, text)).operating_points
+    assert points["off"].clients == 256
+    assert points["off"].latency_s == pytest.approx(0.26749)
     bare = "arm,tps,latency_ms\noff,879.99,267.49\non,853.61,271.27\n"
-    assert compared((None, bare)).loads == {}
-    assert compared((None, bare), clients=256).loads == loads
-    assert compared((None, bare), metric="latency", clients=256).loads == loads
+    assert compared((None, bare)).operating_points == {}
+    assert compared((None, bare), clients=256).operating_points == points
+    assert compared((None, bare), metric="latency", clients=256).operating_points == points
 
 
 def test_the_order_of_files_is_read_from_their_times() -> None:

@@ -21,9 +21,29 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run as run_program
 from steelyard.engines.registry import Run
-from steelyard.integrity.drill.test_cluster import Ground, make_ground
+from steelyard.integrity.drill.test_cluster import TestCluster, make_test_cluster
+from steelyard.integrity.scrub.layout import Layout
 
 VERSIONS = ("18", "16")
+LAYOUT = Layout(
+    system_identifier=7,
+    timeline=2,
+    major=18,
+    catalog_version=202506291,
+    page_bytes=8192,
+    segment_blocks=131072,
+    wal_segment_bytes=1 << 20,
+    checksums=True,
+    state="in production",
+    checkpoint=1000,
+    redo=1000,
+    full_page_writes=True,
+    min_recovery_point=0,
+    backup_start_point=0,
+    backup_end_point=0,
+    backup_end_required=False,
+)
+"""Of a cluster of 18 that runs or crashed, with its latest checkpoint at LSN 1000."""
 CONTENT = """
 CREATE TABLE plain (id int PRIMARY KEY, filler text);
 INSERT INTO plain SELECT i, repeat(md5(i::text), 6) FROM generate_series(1, 4000) i;
@@ -190,12 +210,12 @@ def backed_up(made: Made, name: str, *how: str) -> Iterator[Path]:
 
 
 def quiet(_: str) -> None:
-    """Nobody listens to a drill."""
+    """Ignores the progress of a drill."""
 
 
-def drill_ground(version: str, run: Run, slot: int, copies: int) -> Ground:
-    """A ground of a bundled version, made in the cache of a run."""
+def drilled_cluster(version: str, run: Run, slot: int, copies: int) -> TestCluster:
+    """A drill's test cluster of a bundled version, made in the cache of a run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(run.directory.parent.parent))
         engine = find_postgres(version)
-    return make_ground(engine, run.slot(slot + int(version)), copies)
+    return make_test_cluster(engine, run.slot(slot + int(version)), copies)

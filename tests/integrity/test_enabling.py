@@ -1,4 +1,4 @@
-"""What turning checksums on takes is measured here, and said without changing anything."""
+"""The estimate for enabling checksums is measured here and changes nothing."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from integrity.conftest import Made, running, tree_marks
 from steelyard.cli.commands.checksums import render
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity import enabling as module
-from steelyard.integrity.enabling import enabling
+from steelyard.integrity.enabling import estimate_enabling
 
 pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WRITTEN_BYTES", 4 << 20)
+    monkeypatch.setattr(module, "WRITE_SAMPLE_BYTES", 4 << 20)
 
 
 def test_a_cluster_without_checksums_gets_times_and_ways(
@@ -29,7 +29,7 @@ def test_a_cluster_without_checksums_gets_times_and_ways(
 ) -> None:
     cluster.protect("none")
     before = tree_marks(cluster.directory)
-    found = enabling(cluster.directory, tmp_path, tmp_path)
+    found = estimate_enabling(cluster.directory, tmp_path, tmp_path)
     assert tree_marks(cluster.directory) == before
     assert list(tmp_path.iterdir()) == []
     least, most = found.seconds
@@ -49,13 +49,13 @@ def test_hint_bits_that_are_logged_already_cost_nothing_more(
 ) -> None:
     cluster.protect("none")
     with running(made, {"wal_log_hints": "on"}):
-        running_words = render(enabling(cluster.directory, tmp_path, tmp_path))
+        running_words = render(estimate_enabling(cluster.directory, tmp_path, tmp_path))
     assert "must be shut down cleanly" in running_words
     assert "no growth; wal_log_hints is on" in running_words
 
 
 def test_checksums_that_are_on_are_called_so(made: Made, cluster: Cluster, tmp_path: Path) -> None:
-    words = render(enabling(cluster.directory, tmp_path, tmp_path))
+    words = render(estimate_enabling(cluster.directory, tmp_path, tmp_path))
     assert "are on already" in words
     assert "--enable" not in words
 
@@ -63,7 +63,7 @@ def test_checksums_that_are_on_are_called_so(made: Made, cluster: Cluster, tmp_p
 def test_what_may_not_be_read_is_told_and_is_in_no_sum(
     made: Made, cluster: Cluster, tmp_path: Path
 ) -> None:
-    whole = enabling(cluster.directory, tmp_path, tmp_path)
+    whole = estimate_enabling(cluster.directory, tmp_path, tmp_path)
     assert (whole.denied, whole.exit_status) == ((), 0)
     links = cluster.directory / "pg_tblspc"
     (links / "16999").symlink_to(tmp_path / "nowhere")
@@ -89,5 +89,5 @@ def test_what_may_not_be_read_is_told_and_is_in_no_sum(
 
 def asked(directory: Path) -> tuple[int, str, dict[str, Any]]:
     """Exit status, words and facts, as the command has them."""
-    found = enabling(directory, directory, Path(tempfile.gettempdir()))
+    found = estimate_enabling(directory, directory, Path(tempfile.gettempdir()))
     return found.exit_status, render(found), found.to_json()

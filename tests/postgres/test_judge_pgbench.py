@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from own_cache import own_server
-from steelyard.foreign.comparison import Asked, compare
+from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import format_of, read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.series import Sheet
@@ -114,7 +114,7 @@ def test_equal_runs_by_turns_are_judged_as_repetitions(pgbench: Pgbench, tmp_pat
         path = tmp_path / f"{arm}{number}.txt"
         path.write_text(pgbench("-n", "-S", "-c", "2", "-t", "300"))
         sheets.append((arm, sheet_of(path, "pgbench")))
-    (contrast,) = judge_numbers(compare(sheets, Asked())).contrasts
+    (contrast,) = judge_numbers(compare(sheets, Options())).contrasts
     assert contrast.blocks == 8
     assert contrast.details["look"] in ("last", "too few")
     assert contrast.estimate.low < contrast.estimate.value < contrast.estimate.high

@@ -6,23 +6,25 @@ from typing import Any
 
 import pytest
 
-from steelyard.record.totals import arm_totals, epochs_of, uncharged_ns
+from steelyard.record.epoch import EpochLine
+from steelyard.record.slice import SliceLine
+from steelyard.record.totals import arm_totals, epochs_of
 
 Facts = dict[str, Any]
 
 
-def line(**changes: Any) -> Facts:
+def line(**changes: Any) -> SliceLine:
     facts: Facts = {
         "epoch": 0, "attempt": 1, "kind": "measured", "arm": "on", "block": 0, "position": 0,
         "clients": 4, "transactions": 100, "busy_ns": 400_000_000, "latency_sum_ns": 400_000_000,
         "scripts": [{"name": "s", "latency": ""}],
     }  # fmt: skip
-    return {**facts, **changes}
+    return SliceLine.model_validate({**facts, **changes})
 
 
-def epoch_line(epoch: int = 0, **changes: Any) -> Facts:
+def epoch_line(epoch: int = 0, **changes: Any) -> EpochLine:
     facts: Facts = {"type": "epoch", "epoch": epoch, "attempt": 1, "slots": {"on": 0, "off": 1}}
-    return {**facts, "start_order": ["off", "on"], **changes}
+    return EpochLine.model_validate({**facts, "start_order": ["off", "on"], **changes})
 
 
 def test_throughput_is_clients_times_work_over_busy_time() -> None:
@@ -83,7 +85,7 @@ def test_time_after_the_bell_must_be_charged_to_somebody(
 ) -> None:
     times = {"start_ns": 5 * MS, "end_ns": (105 + back_ms) * MS, "length_ns": 100 * MS}
     told = line(**times, busy_ns=(400 + charged_ms) * MS)
-    assert uncharged_ns(told) == uncharged_ms * MS
+    assert told.uncharged_ns == uncharged_ms * MS
     totals = arm_totals("on", 0, [told])
     assert (totals.uncharged_ns, totals.elapsed_ns) == (uncharged_ms * MS, (100 + back_ms) * MS)
 

@@ -90,6 +90,8 @@ def _slots(arms: tuple[str, ...], dice: random.Random) -> dict[str, int]:
 
 def _plan(arms: tuple[str, ...], epochs: int, slots: list[dict[str, int]], seed: int) -> Json:
     return {
+        "format": 2, "writes": False, "upkeep": "restore", "upkeep_why": "", "visit_ns": 50_000_000,
+        "cost_why": "", "start_orders": [],
         "seed": seed, "study": "checksums", "margin": 0.01, "metric": "throughput",
         "alpha": [0.01, 0.04], "epochs": epochs, "look": 8 if epochs > 8 else None,
         "open_ended": False, "first_verdict": False, "cost": "foreground",
@@ -167,7 +169,7 @@ def _slice(arm: str, epoch: int, block: int, position: int, now: int, speed: flo
         "capped": 0, "retries": 0, "late_starts": 0, "driver_cpu_ns": 9_000_000,
         "scripts": [{"name": "select-only", "transactions": done, "latency": latency}],
         "epoch": epoch, "block": block, "position": position, "slot": 0, "kind": "measured",
-        "debt_ns": 0, "wal_bytes": 0,
+        "debt_ns": 0,
     }  # fmt: skip
 
 
@@ -188,12 +190,12 @@ def _contrast(
         "high_percent": high, "confidence": 0.95,
         "verdict": ("faster" if middle > 0 else "slower") if decided else "inconclusive",
         "nonzero": decided, "epochs": len(d), "blocks": 64 * len(d),
-        "forecast_seconds": None if decided else [240, 660], "threats": [],
+        "forecast_seconds": None if decided else 240, "threats": [], "sentence": "",
         "details": {
             "d": d,
             "epochs": [
                 {"epoch": n, "slots": slots[n], "order": [control, arm], "d": d[n],
-                 "throughput": speeds[n], "typical_d": d[n] * 1.02}
+                 "throughput": speeds[n], "typical_d": d[n] * 1.02, "outcome": "complete"}
                 for n in range(len(d))
             ],
             "settling": settling, "k": 18, "subsets": 924, "look": "last", "level": 0.96,
@@ -201,7 +203,9 @@ def _contrast(
             "t_interval_percent": [low, high], "equivalence_interval_percent": [low, high],
             "epoch_sd_percent": 0.61, "slot_effect_percent": 0.12,
             "typical_percent": middle * 1.02, "smallest_visible_percent": 0.62,
-            "drops": {control: 0, arm: 0}, "attempt": 1,
+            "drops": {control: 0, arm: 0}, "attempt": 1, "capped": {control: 0, arm: 0},
+            "equivalence_level_one_sided": 0.04, "block_autocorrelation": None, "lost_epochs": [],
+            "margin_percent": 1.0,
         },
     }  # fmt: skip
 
@@ -220,15 +224,20 @@ def _interval(d: list[float]) -> tuple[float | None, float, float | None]:
 def _verdict(contrasts: list[Json], causes: bool, directory: Path) -> Json:
     return {
         "study": "checksums", "seed": 7, "record": f"records/checksums/{directory.name}",
-        "seconds": 131.4, "placement": "symmetric", "contrasts": [
+        "seconds": 131.4, "whole_seconds": 150.2, "placement": "symmetric", "sentence": "",
+        "latency_by_script": [], "queries": [], "statements": [], "work": [], "probes": [],
+        "defaults": None, "loads": None, "resumed": False, "interrupted": False, "command": "",
+        "trust": [], "ledger": None, "contrasts": [
             {**one, "sentence": f"With checksums {one['arm']}, reads are {one['verdict']}: "
              f"{one['estimate_percent']:+.2f} % of throughput."}
             for one in contrasts
         ],
         "causes": _CAUSES if causes else [], "latency": _LATENCY if causes else [],
-        "differences": {"declared": [["data_checksums", "on", "off"]], "undeclared": []},
+        "differences": {"compared": 388, "declared": [["data_checksums", "on", "off"]],
+                        "undeclared": []},
         "pages": {"verified_per_transaction": 1.94, "nanoseconds_per_page": 412.0,
-                  "low": 330.0, "high": 495.0} if causes else None,
+                  "low": 330.0, "high": 495.0, "confidence": 0.95, "verifying": "on"}
+        if causes else None,
         "measured_seconds": 78.0, "slices": 1536,
     }  # fmt: skip
 
@@ -237,7 +246,8 @@ def _row(
     name: str, unit: str, control: float, arm: float, ends: tuple[float, float, float]
 ) -> Json:
     low, middle, high = ends
-    return {"metric": name, "unit": unit, "control_value": control, "arm_value": arm,
+    return {"arm": "off", "control": "on", "metric": name, "unit": unit,
+            "control_value": control, "arm_value": arm,
             "estimate_percent": middle, "low_percent": low, "high_percent": high,
             "confidence": 0.95, "note": ""}  # fmt: skip
 
@@ -253,7 +263,8 @@ _CAUSES = [
 ]  # fmt: skip
 
 _LATENCY = [
-    {"quantile": q, "control_us": control, "arm_us": control * (1 + middle / 100),
+    {"arm": "off", "control": "on", "confidence": 0.95, "quantile": q,
+     "control_us": control, "arm_us": control * (1 + middle / 100),
      "estimate_percent": middle, "low_percent": middle - half, "high_percent": middle + half}
     for q, control, middle, half in [
         (0.5, 205.0, -2.5, 0.5), (0.9, 322.0, -2.2, 0.6), (0.95, 375.0, -2.0, 0.9),

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log, decimals_of, reach_of, round_step
 from steelyard.report.charts.settling import epoch_ticks
 from steelyard.report.charts.slices import outside, thin
-from steelyard.report.charts.strip import draw_strip
+from steelyard.report.contrast import Contrast
 from steelyard.report.source import SliceDot
 
 
@@ -68,7 +69,7 @@ def test_round_steps_are_not_smaller_than_asked() -> None:
     assert decimals_of([0.0, 2.5]) == 1
 
 
-def test_the_beam_reaches_beyond_the_interval_and_the_margin() -> None:
+def test_the_scale_reaches_beyond_the_interval_and_the_margin() -> None:
     assert reach_of([-3.0, 1.0, None], 1.0) > 3.0
     assert reach_of([None], 1.0) > 1.5
 
@@ -79,7 +80,7 @@ def test_epoch_numbers_are_written_where_there_is_room() -> None:
     assert 3 <= len(many) <= 14
 
 
-def test_the_beam_marks_estimate_and_ends_where_they_are() -> None:
+def test_the_chart_marks_estimate_and_ends_where_they_are() -> None:
     contrast = {
         "arm": "off",
         "control": "on",
@@ -88,7 +89,7 @@ def test_the_beam_marks_estimate_and_ends_where_they_are() -> None:
         "high_percent": 3.0,
         "verdict": "faster",
     }
-    svg = str(draw_strip(contrast, 1.0, "arm1", 860))
+    svg = str(draw_interval(Contrast.read(contrast), 1.0, "arm1", 860))
     x = Linear(-3.6, 3.6, 14, 846)
     found = re.search(r'<line x1="([\d.]+)"[^>]*x2="([\d.]+)"[^>]*class="interval arm1"', svg)
     assert found is not None
@@ -97,15 +98,16 @@ def test_the_beam_marks_estimate_and_ends_where_they_are() -> None:
     assert "+2.00 % [+1.00, +3.00]" in svg
 
 
-def test_the_beam_marks_a_truth_that_is_known_and_reaches_as_far() -> None:
+def test_the_chart_marks_a_truth_that_is_known_and_reaches_as_far() -> None:
     contrast = {
         "arm": "doubled",
         "estimate_percent": -1.0,
         "low_percent": -2.0,
         "high_percent": 0.0,
     }
-    unknown = str(draw_strip(contrast, 1.0, "arm1", 860))
-    known = str(draw_strip({**contrast, "true_percent": -5.0}, 1.0, "arm1", 860))
+    unknown = str(draw_interval(Contrast.read(contrast), 1.0, "arm1", 860))
+    with_truth = Contrast.read({**contrast, "true_percent": -5.0})
+    known = str(draw_interval(with_truth, 1.0, "arm1", 860))
     assert 'class="truth"' not in unknown
     place = re.search(r'<path d="M([\d.]+) [^>]*class="truth"', known)
     assert place is not None

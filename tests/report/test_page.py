@@ -242,9 +242,9 @@ def test_what_happened_in_the_course_is_told_epoch_by_epoch(
         ("1", "crashed: off: arm off died SQLSTATE 57P01 (8)."),
         ("2", "steal or throttling: 9 % was stolen"),
         ("3", "1 slices of on were dropped: machine suspended"),
-        ("3", "3 clients of off were not back in time and were given up"),
+        ("3", "3 clients of off did not finish in time and were cancelled"),
         ("4", "resumed"),
-        ("4", "begun 2 times; only the last was read"),
+        ("4", "begun 2 times; only the last attempt counts"),
     ]
     assert "something happened in this epoch" in page
     assert page.count('class="dot happened solid"') == 3 * 2, "desk and phone; 4 has no slice"
@@ -270,7 +270,7 @@ def test_clients_that_were_given_up_are_counted_beside_the_interval(
         lambda v: v["contrasts"][0]["details"].update(capped=given_up),
     )
     page = page_of(directory, counts)
-    assert "clients given up, not back in time after a slice" in page
+    assert "clients cancelled, since they did not finish in time after a slice" in page
     assert "on 0, off 3" in page
 
 

@@ -80,7 +80,7 @@ def test_aligned_defaults_are_given_to_every_arm_that_knows_them(world: Scripted
         assert found.settings_of(asked, arm) == {"io": "1", "x": "1"}
     assert found.declared("after") == set()
     assert "set alike: io = 1" in notes.said[0]
-    assert found.to_json()["added"] == {"after": ["come"]}
+    assert found.alignment.added == {"after": ("come",)}
 
 
 def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> None:
@@ -100,7 +100,7 @@ def test_as_shipped_defaults_stay_and_are_declared(world: ScriptedWorld) -> None
     found = compare_builds(asked, engines, world.laboratory, notes)
     assert found.settings_of(asked, asked.control) == {}
     assert found.declared("after") == {"io"}
-    assert found.to_json()["changed"] == {"after": [["io", "1", "16"]]}
+    assert found.alignment.changed == {"after": (("io", "1", "16"),)}
     assert notes.said[0] == "defaults of after that differ and stay so: io"
 
 

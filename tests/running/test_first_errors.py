@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 
 from steelyard.model.errors import WeighingError
+from steelyard.record.slice import SliceLine
 from steelyard.running.first_errors import require_answers, require_work
 
 MISSING = "function pay(integer) does not exist"
 
 
-def _line(arm: str, done: int, **errors: int) -> dict[str, Any]:
+def _line(arm: str, done: int, wrong_rows: int = 0, **errors: int) -> SliceLine:
     messages = {"42883": MISSING, "40001": "could not serialize access"}
     seen = {state.removeprefix("s"): count for state, count in errors.items()}
     said = {state: messages.get(state, "") for state in seen}
-    return {"arm": arm, "transactions": done, "errors": seen, "error_messages": said}
+    return SliceLine(
+        epoch=-2, kind="pilot", block=0, position=0, clients=1, busy_ns=1, latency_sum_ns=1,
+        arm=arm, transactions=done, errors=seen, error_messages=said, wrong_rows=wrong_rows,
+    )  # fmt: skip
 
 
 def test_a_missing_routine_is_refused_even_where_other_transactions_succeed() -> None:
@@ -45,9 +49,8 @@ def test_no_work_at_all_is_refused_with_what_was_said(lines: list[Any], told: st
 
 
 def test_work_that_is_used_up_on_every_arm_is_refused_and_on_one_arm_is_an_outcome() -> None:
-    right, wrong = {"wrong_rows": 0}, {"wrong_rows": 7}
-    on, off = _line("on", 90), _line("off", 90)
-    require_answers([{**on, **right}, {**off, **wrong}, {**off, **right}])
+    right, wrong = _line("off", 90), _line("off", 90, wrong_rows=7)
+    require_answers([_line("on", 90), wrong, right])
     with pytest.raises(WeighingError, match="14 transactions of the pilot") as caught:
-        require_answers([{**on, **wrong}, {**off, **wrong}, {**off, **right}])
+        require_answers([_line("on", 90, wrong_rows=7), wrong, right])
     assert "fewer blocks" in str(caught.value.hint)

@@ -46,6 +46,6 @@ def weigh_in(tmp_path: Path) -> Callable[..., Facts]:
             ledger=ledger,
             new_ledger=new_ledger,
         )
-        return weigh(question, world.laboratory, progress or Silent())
+        return weigh(question, world.laboratory, progress or Silent()).to_json()
 
     return run

@@ -15,9 +15,12 @@ from typing import Any
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, SessionWaits, Slot
 from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
+from steelyard.model.readings import Kind, Sample
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
-from steelyard.telemetry.host_threats import SeenThreat
+from steelyard.telemetry.arm_sources import arm_sources
+from steelyard.telemetry.host import HostSample
+from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
 
 Speed = Callable[[str, int], float]
@@ -25,6 +28,10 @@ Speed = Callable[[str, int], float]
 Distort = Callable[[dict[str, Any]], None]
 """Changes the driver's answer to a slice."""
 
+KINDS = (
+    Kind("wal_bytes", "bytes", per_transaction=True),
+    Kind("blocks_read", "blocks", per_transaction=True),
+)
 EMPTY_HISTOGRAM = ""
 """An empty text is an empty histogram."""
 
@@ -120,7 +127,9 @@ class ScriptedWorld:
     waiting_share: float = 0.0
     debt_ns: int = 50_000_000
     profile: str = "release"
-    host_seen: Sequence[SeenThreat] = ()
+    stolen_share: float = 0.0
+    uncounted: str = ""
+    """Why the server's counters cannot be read."""
     wrong_rows: dict[str, int] = field(default_factory=dict)
     broken: dict[str, list[str]] = field(default_factory=dict)
     plans_by_port: dict[int, str] = field(default_factory=dict)
@@ -146,7 +155,8 @@ class ScriptedWorld:
         self.template_directory = self.directory / "template"
         self.noop.create(self.template_directory, protection="checksums")
         self.noop.journal.answers = Answers(
-            counters=lambda: {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices},
+            counter_kinds=KINDS,
+            counters=self.count,
             waits=lambda: SessionWaits(1000, round(1000 * self.waiting_share)),
             plan=lambda instance: self.plans_by_port.get(instance.address.port, "Result"),
             checkpoint_ns=self._checkpoint,
@@ -161,6 +171,32 @@ class ScriptedWorld:
             drivers=ScriptedDrivers(self),
             host=ScriptedHost(self),
             clock=ScriptedClock(self),
+        )
+
+    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
+        return arm_sources(arms, "scripted")
+
+    def count(self) -> Sample:
+        counted = {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices}
+        return Sample(counted, self.uncounted)
+
+    def host(self) -> HostSample:
+        """Of each second a share is stolen."""
+        return HostSample(
+            monotonic_ns=self.clock.now,
+            boot_id="scripted",
+            busy_ns={0: 0, 1: 0},
+            steal_ns=round(2 * self.stolen_share * self.clock.now),
+            throttled_ns=0,
+            throttled_periods=0,
+            pressure_ns={},
+            memory_available_bytes=8 << 30,
+            memory_total_bytes=16 << 30,
+            swap_used_bytes=0,
+            disk_free_bytes=8 << 30,
+            disk_total_bytes=16 << 30,
+            load_1=0.0,
+            suspended_ns=0,
         )
 
     def debt_of(self, instance: NoopInstance) -> int:
@@ -301,11 +337,11 @@ class ScriptedHost:
     def processors(self) -> Sequence[int]:
         return [0, 1]
 
-    def sample(self) -> int:
-        return self.world.clock.now
+    def sample(self) -> HostSample:
+        return self.world.host()
 
-    def threats(self, before: int, after: int) -> Sequence[SeenThreat]:
-        return self.world.host_seen
+    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
+        return self.world.sources(arms)
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

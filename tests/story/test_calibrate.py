@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.views.truths import render_calibration
+from steelyard.cli.views.calibration_view import render_calibration
 from steelyard.model.errors import RecordError
 from steelyard.record.ledger import Ledger
 from steelyard.record.record import Record
-from steelyard.report.calibrated import ledger_words, trust_words
+from steelyard.report.calibration import detection_time_text, ledger_text
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -161,8 +161,8 @@ def test_the_page_answers_what_the_machine_can_be_trusted_for(
     shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
     told = " ".join(render_calibration(verdict, study, 2000).split())
     for row in verdict["trust"]:
-        assert f"{row['percent']:g} % {trust_words(row)}" in shown
-    for words in ("What this machine can be trusted for", ledger_words(verdict["ledger"])):
+        assert f"{row['percent']:g} % {detection_time_text(row)}" in shown
+    for words in ("What this machine can be trusted for", ledger_text(verdict["ledger"])):
         assert words in told
         assert words in shown
     assert "All 3 intervals hold their truths" in shown

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from steelyard.model.errors import ServerError, StudyError, WeighingError
-from steelyard.model.threat import ThreatKind
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
 
@@ -234,7 +233,7 @@ def test_different_plans_are_a_threat(world: ScriptedWorld, weigh_in: Weigh) -> 
 
 
 def test_what_the_machine_did_is_said_once(world: ScriptedWorld, weigh_in: Weigh) -> None:
-    world.host_seen = [(ThreatKind.STEAL, "9 % of processor time was stolen")]
+    world.stolen_share = 0.09
     threats = weigh_in(world)["contrasts"][0]["threats"]
     assert [t["name"] for t in threats].count("steal or throttling") == 1
 

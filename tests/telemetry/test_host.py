@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
-import pytest
 
-from steelyard.telemetry.host import HostSample, HostUse, sample_host
+from steelyard.telemetry.host import host_readings, sample_host
 
 STAT = """cpu  300 0 200 1000 50 10 20 60 0 0
 cpu0 100 0 100 500 25 5 10 20 0 0
@@ -87,13 +87,11 @@ def test_work_between_two_samples_shows_as_busy_time(tmp_path: Path) -> None:
     assert use.elapsed_ns >= 50_000_000
 
 
-def test_shares_are_of_the_time_that_all_processors_had() -> None:
-    use = HostUse(elapsed_ns=1000, busy_ns={0: 1, 1: 1}, steal_ns=100, throttled_ns=50)
-    assert use.steal_share == pytest.approx(0.05)
-    assert use.throttled_share == pytest.approx(0.05)
-    assert HostUse(elapsed_ns=0).steal_share == 0
-
-
-def test_a_sample_can_be_kept_as_json_keeps_it(tmp_path: Path) -> None:
-    kept = sample_host(tmp_path).as_dict()
-    assert set(kept) == set(HostSample.__dataclass_fields__)
+def test_two_samples_make_readings_with_their_units(tmp_path: Path) -> None:
+    before = sample_host(tmp_path)
+    after = replace(before, monotonic_ns=before.monotonic_ns + 1000, steal_ns=before.steal_ns + 7)
+    found = {one.name: one for one in host_readings(before, after)}
+    assert (found["elapsed_ns"].value, found["steal_ns"].value) == (1000, 7)
+    assert (found["elapsed_ns"].unit, found["disk_free_bytes"].unit) == ("ns", "bytes")
+    assert found["started_anew"].value == 0
+    assert found["memory_total_bytes"].value == before.memory_total_bytes

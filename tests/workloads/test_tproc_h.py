@@ -24,7 +24,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.evaluation.achievements import query_rows
+from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study

@@ -1,4 +1,4 @@
-"""Says what a machine is to a rule: a place where A and B can be measured, slice by slice."""
+"""Defines a machine as a rule sees it: A and B can be measured on it, slice by slice."""
 
 from __future__ import annotations
 

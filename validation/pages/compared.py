@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from validation.comparison import EFFECTS, RULES, TRACES, WEIGHINGS
+from validation.cases.comparison import EFFECTS, RULES, TRACES, WEIGHINGS
+from validation.cases.replay import placements
 from validation.machines.simulated import WEATHERS
 from validation.pages.shares import BOUND
 from validation.pages.table import at_most, paragraph, table
 from validation.proportion import Proportion
-from validation.replay import placements
 from validation.results import Results
 
 Json = Mapping[str, Any]

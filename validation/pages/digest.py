@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from validation.cases.simulation import NO_MARGIN, OPEN_EPOCHS, Tally
+from validation.cases.virtual import Question
 from validation.pages.shares import (
     ZERO,
     Simulated,
@@ -12,8 +14,6 @@ from validation.pages.shares import (
 )
 from validation.pages.table import percent, table
 from validation.proportion import Proportion
-from validation.simulation import NO_MARGIN, OPEN_EPOCHS, Tally
-from validation.virtual import Question
 
 VALIDATED = "<!-- figures of docs/validation.md -->\n"
 JUDGED = "<!-- figures of judge -->\n"

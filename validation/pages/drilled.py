@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.cli.views.drilled import WHY, undetected
-from steelyard.integrity.drill.matrix import PLANTED, planted_less
-from steelyard.integrity.drill.rate import Rate
-from steelyard.report.drilled import table as summed
-from steelyard.report.grid import Grid, consequence_grids, recovery_grid
+from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
+from steelyard.report.drill_grids import Grid, consequence_grids, recovery_grid
+from steelyard.report.drill_page import table as summed
 from validation.pages import algorithms
 from validation.pages.table import paragraph, table
 
@@ -144,7 +143,7 @@ def _told(rate: Rate) -> str:
 def _fewer(cells: Iterable[Facts]) -> list[str]:
     few = [
         f"{cell['fault']} in {cell['place']} {cell['noticed']} of {cell['times']}"
-        for cell in planted_less(cells)
+        for cell in partly_planted(cells)
     ]
     told = "Planted in fewer copies, since in the others nothing would have changed"
     return [f"{told}: {', '.join(few)}."] if few else []

@@ -1,11 +1,11 @@
-"""How often `steelyard judge` errs where nobody drew the order of the rows."""
+"""How often `steelyard judge` errs where chance did not draw the order of the rows."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
 
-from validation.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, Counts
+from validation.cases.foreign_rates import APART, CELLS, DRAWN, PAIRED, SEQUENTIAL, Counts
 from validation.pages.shares import BOUND
 from validation.pages.table import at_most, paragraph, percent, table
 from validation.proportion import Proportion
@@ -20,8 +20,8 @@ WIDTH = 104
 """Of a line of METHODOLOGY.md."""
 _WORDS = """
     Two equal arms, {times:,} comparisons a cell, by the product's own replicates, sets and rule
-    (`validation/foreign_rates.py`; METHODOLOGY.md, section 10). A row of one arm scatters by 3 %; δ
-    is .1 %, so that no verdict is “equivalent” before it could err. The bound, 5 % of all
+    (`validation/cases/foreign_rates.py`; METHODOLOGY.md, section 10). A row of one arm scatters by
+    3 %; δ is .1 %, so that no verdict is “equivalent” before it could err. The bound, 5 % of all
     comparisons, is promised for rows whose neighbours correlate by up to .7. It is not promised for
     what lasts longer (AR(1) .9; half of the variance an AR(1) .95), which no method can tell from
     an effect in so few rows. A bound on all comparisons is none on those that carry a verdict:

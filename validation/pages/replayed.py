@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from validation.controls import CONTROLS
-from validation.controls import WEIGHINGS as CONTROL_WEIGHINGS
+from validation.cases.controls import CONTROLS
+from validation.cases.controls import WEIGHINGS as CONTROL_WEIGHINGS
+from validation.cases.replay import EPOCHS, SCHEMES, WEIGHINGS
+from validation.cases.simulation import QUESTIONS, Tally, cell, tallies
+from validation.cases.virtual import Question
 from validation.pages.machines import machine_words
 from validation.pages.shares import (
     AT_MARGIN,
@@ -21,11 +24,8 @@ from validation.pages.shares import (
 )
 from validation.pages.table import at_most, paragraph, percent, table
 from validation.proportion import Proportion
-from validation.replay import EPOCHS, SCHEMES, WEIGHINGS
 from validation.results import Results
-from validation.simulation import QUESTIONS, Tally, cell, tallies
 from validation.traces import Trace
-from validation.virtual import Question
 
 Json = Mapping[str, Any]
 

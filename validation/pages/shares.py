@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from validation.pages.table import table
-from validation.proportion import Proportion
-from validation.results import Results
-from validation.simulation import (
+from validation.cases.simulation import (
     EPOCHS,
     FEW,
     NO_MARGIN,
@@ -20,7 +17,10 @@ from validation.simulation import (
     cell,
     tallies,
 )
-from validation.virtual import Question
+from validation.cases.virtual import Question
+from validation.pages.table import table
+from validation.proportion import Proportion
+from validation.results import Results
 from validation.worlds.atlas import WORLDS
 from validation.worlds.world import World
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from validation import alarms
+from validation.cases import alarms
+from validation.cases.simulation import (
+    EPOCHS,
+    FEW,
+    HORIZON,
+    NO_MARGIN,
+    OPEN_EPOCHS,
+    OPEN_PARTS,
+    QUESTIONS,
+    WEIGHINGS_A_PART,
+    Tally,
+    cases,
+)
+from validation.cases.virtual import Question
 from validation.pages.shares import (
     AT_MARGIN,
     BOUND,
@@ -18,19 +31,6 @@ from validation.pages.shares import (
     worst,
 )
 from validation.pages.table import at_most, paragraph, percent, table
-from validation.simulation import (
-    EPOCHS,
-    FEW,
-    HORIZON,
-    NO_MARGIN,
-    OPEN_EPOCHS,
-    OPEN_PARTS,
-    QUESTIONS,
-    WEIGHINGS_A_PART,
-    Tally,
-    cases,
-)
-from validation.virtual import Question
 from validation.worlds.atlas import WORLDS
 from validation.worlds.bench import BLOCKS, CLIENTS, LATENCY_NS, SLICE_NS
 
@@ -109,10 +109,10 @@ def section(every: Simulated) -> str:
 def _words(codes: Sequence[str], missing: str) -> str:
     return paragraph(f"""
         Each cell is 2,000 weighings, each drawn afresh with slots from the product's own plan and
-        judged by the product's own sets, looks and rule (`validation/virtual.py`). An effect is
-        added to every d; the sets move with it, so one draw serves all effects and both margins.
-        What a world itself does to the mean of d (stalls, errors, start-up losses) is made up for,
-        so that equal arms have the truth 0.{missing}
+        judged by the product's own sets, looks and rule (`validation/cases/virtual.py`). An
+        effect is added to every d; the sets move with it, so one draw serves all effects and both
+        margins. What a world itself does to the mean of d (stalls, errors, start-up losses) is
+        made up for, so that equal arms have the truth 0.{missing}
 
         σ = 1 %, ε are independent N(0, 1), s = ±1 by the slot of the arm (exactly half of the
         epochs each way, in uniformly random order), e counts epochs. Worlds “in slices” are laid

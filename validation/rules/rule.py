@@ -1,4 +1,4 @@
-"""Holds a rule of another tool: how it measures and when it says that two arms differ."""
+"""Defines a rule of another tool: how it measures and when it says that two arms differ."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.evaluation.rule import VerdictKind
+from validation.cases.virtual import Question, VirtualWeighing, planned
 from validation.machines.machine import Machine
 from validation.rules.rule import Rule, Says
-from validation.virtual import Question, VirtualWeighing, planned
 from validation.worlds.world import SIGMA
 
 EPOCHS = 10

@@ -1,4 +1,4 @@
-"""Worlds in which the slots differ by something that lingers: AR(1) over epochs."""
+"""Worlds in which the slots differ by something persistent: AR(1) over epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds in which a server is what it became at its start: luck, and its own slow wandering."""
+"""Worlds in which each start gives a server its own speed and its own slow drift."""
 
 from __future__ import annotations
 

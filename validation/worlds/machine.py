@@ -1,4 +1,4 @@
-"""Worlds in which the machine itself goes up and down: a storm, and a period equal to the slice."""
+"""Worlds in which the machine's own speed changes: a storm, and a period equal to the slice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds a world: a way a machine may behave, from which weighings with a known truth are drawn."""
+"""Defines a world: a way a machine may behave, to draw weighings from with a known truth."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command line, one file a command; `app.py` puts them together."""
+"""The command line: app.py runs it, command_line.py defines it, commands/ holds what it does."""

@@ -1,4 +1,4 @@
-"""Puts the commands together and turns errors into exit statuses.
+"""Runs the `steelyard` program and turns errors into exit statuses.
 
 0 the command did its work, 1 a `--fail-if` condition holds or a scrub found damage, 2 wrong usage
 or a wrong study, 3 it could not be completed, 130 interrupted, 143 terminated.
@@ -6,121 +6,81 @@ or a wrong study, 3 it could not be completed, 130 interrupted, 143 terminated.
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import io
-import re
 import signal
 import sys
 from types import FrameType
 from typing import NoReturn
 
-import typer
-
 from steelyard import __version__
+from steelyard.cli.commands import COMMANDS
 from steelyard.model.errors import SteelyardError, UsageError
 
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="steelyard",
-    help="A laboratory for databases: weighs settings, versions and page verification.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"steelyard {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
-    ),
-) -> None:
-    """A laboratory for databases: weighs settings, versions and page verification."""
-
-
-COMMANDS = (
-    "weigh",
-    "calibrate",
-    "judge",
-    "drive",
-    "scrub",
-    "drill",
-    "checksums",
-    "engines",
-    "workloads",
-    "studies",
-    "report",
-)
-
-
-def _wanted(arguments: list[str]) -> tuple[str, ...]:
-    """The command that is asked for; all of them where it is not that clear.
-
-    Importing them all takes twice the time of one, and `drive` is measured from its start.
-    """
-    asked = tuple(arguments[1:2])
-    return asked if asked and asked[0] in COMMANDS else COMMANDS
-
-
-for _name in _wanted(sys.argv):
-    importlib.import_module(f"steelyard.cli.commands.{_name}").register(app)
-
 
 def main() -> None:
     """The `steelyard` program."""
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no "µ" gets a "?"
+    if sys.argv[1:] == ["--version"]:
+        print(f"steelyard {__version__}")  # as the option does, without importing the parser
+        return
+    raise SystemExit(_run())
+
+
+def _run() -> int:
+    """The exit status of the command line."""
+    # The parser takes most of the time that the program needs to start.
+    import typer
+
+    from steelyard.cli.command_line import app
+
     try:
         status = app(standalone_mode=False)
     except SteelyardError as error:
-        raise SystemExit(_say(error)) from None
+        return _print_error(error)
     except typer.TyperException as error:  # what the command line's parser refuses
         if len(sys.argv) == 1:
-            print(error.format_message(), file=sys.stderr)  # nothing was asked: the help
-            raise SystemExit(UsageError.exit_status) from None
-        raise SystemExit(_say(usage_error(error.format_message()))) from None
+            print(error.format_message(), file=sys.stderr)  # no arguments: the help
+            return UsageError.exit_status
+        return _print_error(usage_error(error.format_message()))
     except KeyboardInterrupt:  # once more, on the way out
         status = INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left that it could interrupt
     if status == INTERRUPTED:
         print("interrupted", file=sys.stderr)
-    raise SystemExit(status)
+    return int(status or 0)
 
 
-def _say(error: SteelyardError) -> int:
+def _print_error(error: SteelyardError) -> int:
     print(error, file=sys.stderr)
     return error.exit_status
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """Asked to end: everything that cleans up after itself does so on the way out."""
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    """On SIGTERM: raises, so that everything cleans up on the way out."""
     raise SystemExit(128 + number)
 
 
 def usage_error(message: str) -> UsageError:
-    """What the parser says, as every other error is said: its first sentence, then the advice."""
-    primary, _, advice = message.rstrip(".").replace("'", '"').partition(". ")
-    near = _NO_COMMAND.match(primary)
-    if near and not advice:
-        found = difflib.get_close_matches(near[1], [c.name or "" for c in app.registered_commands])
-        advice = f'Perhaps you meant "{found[0]}".' if found else ""
+    """The parser's message in the form of every other error: its first sentence, then the hint."""
+    primary, _, hint = message.rstrip(".").replace("'", '"').partition(". ")
     return UsageError(
         primary[:1].lower() + primary[1:],
-        hint=advice or "Try `steelyard -h`, or --help of a command.",
+        hint=hint or _near_command(primary) or "Try `steelyard -h`, or --help of a command.",
     )
 
 
-_NO_COMMAND = re.compile(r'No such command "(.*)"')
+def _near_command(primary: str) -> str:
+    """A hint for a misspelt command, for parsers that make none; empty where nothing is near."""
+    import difflib
+
+    _, found, name = primary.partition("No such command ")
+    if not found or sys.argv[1:2] in [[known] for known in COMMANDS]:
+        return ""
+    near = difflib.get_close_matches(name.strip('"'), COMMANDS)
+    return f'Perhaps you meant "{near[0]}".' if near else ""

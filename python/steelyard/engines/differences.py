@@ -120,22 +120,16 @@ def builds_differ(control: Identity, arm: Identity) -> list[Difference]:
     return [difference for difference in compared if difference[1] != difference[2]]
 
 
-def plans_differ(control: Mapping[str, str], arm: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """(statement, plan of the control, plan of the arm) wherever the two are not the same text."""
+def apart(differences: Sequence[Difference]) -> list[Difference]:
+    """`builds_differ` as it is shown: of long lists of options only those that one build alone
+    has."""
     return [
-        (statement, control.get(statement, ""), arm.get(statement, ""))
-        for statement in {**control, **arm}
-        if control.get(statement) != arm.get(statement)
+        (
+            what,
+            *(_apart(ours, theirs) if what in _LISTS else (ours or "unknown", theirs or "unknown")),
+        )
+        for what, ours, theirs in differences
     ]
-
-
-def told(differences: Sequence[Difference]) -> str:
-    """`builds_differ` in words: of long lists of options only those that one build alone has."""
-    said = []
-    for what, ours, theirs in differences:
-        apart = _apart(ours, theirs) if what in _LISTS else (ours or "unknown", theirs or "unknown")
-        said.append(f"{what}: {apart[0]} and {apart[1]}")
-    return "; ".join(said)
 
 
 def _apart(ours: str, theirs: str) -> tuple[str, str]:

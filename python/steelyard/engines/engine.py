@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.account import Account
-from steelyard.engines.counters import CounterSample
 from steelyard.engines.differences import SettingRules
 from steelyard.model.defaults import BuildDefaults
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
 
 Settings = Mapping[str, str]
 """Server settings by name, values as the server's configuration file has them, without quotes."""
@@ -215,8 +215,13 @@ class Observable(Protocol):
 class Countable(Protocol):
     """Reports cumulative counters of its work."""
 
-    def counters(self, database: str) -> CounterSample:
-        """What the server counted so far, once the load's connections have closed."""
+    @property
+    def counter_kinds(self) -> Sequence[Kind]:
+        """Names and units of its counters."""
+
+    def counters(self, database: str) -> Sample:
+        """What the server counted so far, once the load's connections have closed; a reason where
+        that was not complete in time."""
 
 
 class WaitWatch(Protocol):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.engines.counters import CounterSample
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
     UNPROTECTED,
@@ -25,6 +24,7 @@ from steelyard.model.defaults import BuildDefaults
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
 
 NOOP_IDENTITY = Identity(
     kind="noop",
@@ -47,7 +47,8 @@ PROTECTIONS = ("checksums", UNPROTECTED)
 class Answers:
     """What servers in memory answer when they are observed; a test replaces what it needs."""
 
-    counters: Callable[[], Mapping[str, float]] = dict
+    counter_kinds: Sequence[Kind] = ()
+    counters: Callable[[], Sample] = lambda: Sample({})
     waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
     plan: Callable[[NoopInstance], str] = lambda _: "Result"
     checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
@@ -224,10 +225,14 @@ class NoopInstance:
             processes=(Process(1, "postmaster", self.step.cpu_ns * self._readings),),
         )
 
-    def counters(self, database: str) -> CounterSample:
+    @property
+    def counter_kinds(self) -> Sequence[Kind]:
+        return self._journal.answers.counter_kinds
+
+    def counters(self, database: str) -> Sample:
         """What the answers say."""
         self._require(running=True)
-        return CounterSample(dict(self._journal.answers.counters()))
+        return self._journal.answers.counters()
 
     def watch_waits(self, database: str) -> NoopWatch:
         """A watch of waits."""

@@ -12,6 +12,7 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.rule import Verdict, VerdictKind
 from steelyard.model.estimate import Estimate
 from steelyard.model.threat import Threat
+from steelyard.record.contrast import ContrastLine
 
 Json = dict[str, Any]
 """A verdict or a part of it, as verdict.json holds it."""
@@ -58,6 +59,10 @@ class Contrast:
         from steelyard.evaluation.sentence import sentence_of
 
         return sentence_of(self)
+
+    def to_line(self) -> ContrastLine:
+        """The contrast as verdict.json keeps it; its details stand at the end."""
+        return ContrastLine.model_validate(self.to_json())
 
     def to_json(self) -> Json:
         """The keys of the command line's contract, then "details"."""

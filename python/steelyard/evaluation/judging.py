@@ -1,112 +1,99 @@
-"""Judges the epochs so far: every arm against the control, with every doubt there is."""
+"""Judges the epochs of a record: every arm against the control, with every threat there is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
-from steelyard.analysis.decision.looks import Terms
-from steelyard.evaluation.checkpoint_distance import checkpoint_distance, settings_reported
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.epoch_threats import doubts_of
 from steelyard.evaluation.judge_arms import contrasts_of
-from steelyard.evaluation.run_threats import suspicions
-from steelyard.evaluation.work_done import work_doubts
-from steelyard.model.readings import EpochTotals
+from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
+from steelyard.evaluation.threats.epochs import threats_of_epochs
+from steelyard.evaluation.threats.inspection import inspection_threats
+from steelyard.evaluation.threats.run import run_threats
+from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.model.threat import Threat
-from steelyard.running.epoch import RanEpoch
-from steelyard.running.inspection import Inspection
-from steelyard.study.study import Study
-
-Json = dict[str, Any]
+from steelyard.record.contrast import WithdrawnThreat
+from steelyard.record.epoch import EventLine
+from steelyard.record.recorded import JUDGED, RESUMED, Recorded
 
 
-def judge(
-    epochs: Sequence[RanEpoch],
-    plan: Mapping[str, Any],
-    study: Study,
-    inspection: Inspection,
-    *,
-    ended: bool,
-) -> list[Contrast]:
+def judge(recorded: Recorded, *, ended: bool) -> list[Contrast]:
     """One contrast an arm, in the order of the study; `ended`: no further epoch will come."""
-    terms, control = Terms.from_plan(plan), study.control.name
-    readings = {arm.name: _readings(epochs, arm.name, control, terms) for arm in study.arms}
-    threats = {arm: threats_beside(epochs, plan, study, inspection, arm) for arm in readings}
+    terms, control = terms_of(recorded), recorded.study.control.name
+    arms = [arm.name for arm in recorded.study.arms]
+    readings = {arm: _readings(recorded, arm, control, terms) for arm in arms}
+    threats = {arm: threats_beside(recorded, arm) for arm in arms}
     return contrasts_of(readings, terms, control, threats, ended)
 
 
-def threats_beside(
-    epochs: Sequence[RanEpoch],
-    plan: Mapping[str, Any],
-    study: Study,
-    inspection: Inspection,
-    arm: str,
-) -> tuple[Threat, ...]:
+def terms_of(recorded: Recorded) -> Terms:
+    """The terms of its plan, and how often it was judged and shown before."""
+    looked = times_looked(recorded.events)
+    return Terms.from_plan({**recorded.plan.model_dump(), "looked": looked})
+
+
+def times_looked(events: Sequence[EventLine]) -> int:
+    """How often a weighing was interrupted, judged and shown before it went on."""
+    resumed = [place for place, line in enumerate(events) if line.event == RESUMED]
+    before = events[: resumed[-1]] if resumed else ()
+    return sum(line.event == JUDGED and line.epoch >= FEWEST_FOR_VERDICT for line in before)
+
+
+def threats_beside(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
     """Every threat to the contrast of an arm that its log ratios alone do not show."""
-    totals, control = [epoch.totals for epoch in epochs], study.control.name
+    totals, control = [epoch.totals for epoch in recorded.epochs], recorded.study.control.name
     return (
-        *_distance(totals, plan, study, inspection, arm),
-        *inspection.threats_to(arm),
-        *work_doubts(totals, control, arm, inspection.asked),
-        *suspicions(epochs, plan, study, arm),
+        *_distance(recorded, arm),
+        *inspection_threats(recorded.inspection, control, arm),
+        *work_threats(totals, control, arm, recorded.inspection),
+        *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
     )
 
 
-def withdrawn(
-    epochs: Sequence[RanEpoch],
-    plan: Mapping[str, Any],
-    study: Study,
-    inspection: Inspection,
-    contrast: Contrast,
-) -> list[Json]:
-    """The threats that were shown while a contrast was weighed and are not among its own at the
-    end: `name`, `seen` as it was last shown, and `why` it went."""
-    terms, control, arm = Terms.from_plan(plan), contrast.control, contrast.arm
+def withdrawn(recorded: Recorded, contrast: Contrast) -> tuple[WithdrawnThreat, ...]:
+    """The threats that were shown while a contrast was weighed and are none of its own at the
+    end, as they were last shown, and why they went."""
+    terms, control, arm = terms_of(recorded), contrast.control, contrast.arm
+    every = len(recorded.epochs)
     last: dict[str, tuple[int, Threat]] = {}
-    for n in range(1, len(epochs)):
-        some = epochs[:n]
+    for n in range(1, every):
+        some = replace(recorded, epochs=recorded.epochs[:n])
         shown = (
-            *threats_beside(some, plan, study, inspection, arm),
-            *doubts_of(_readings(some, arm, control, terms), arm, control, terms, False),
+            *threats_beside(some, arm),
+            *threats_of_epochs(_readings(some, arm, control, terms), arm, control, terms, False),
         )
         last |= {threat.name: (n, threat) for threat in shown}
     for threat in contrast.threats:
         last.pop(threat.name, None)
-    return [
-        {
-            "name": name,
-            "seen": threat.seen,
-            "why": f"last seen after {n} of {len(epochs)} epochs; all of them together do not "
-            "show it",
-        }
+    return tuple(
+        WithdrawnThreat(
+            name=name,
+            seen=threat.seen,
+            why=f"last seen after {n} of {every} epochs; all of them together do not show it",
+        )
         for name, (n, threat) in last.items()
-    ]
+    )
 
 
-def _readings(
-    epochs: Sequence[RanEpoch], arm: str, control: str, terms: Terms
-) -> list[EpochReading]:
-    return [read_epoch(epoch.totals, arm, control, terms.metric) for epoch in epochs]
+def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[EpochReading]:
+    return [read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
 
 
-def _distance(
-    totals: Sequence[EpochTotals],
-    plan: Mapping[str, Any],
-    study: Study,
-    inspection: Inspection,
-    arm: str,
-) -> Iterator[Threat]:
+def _distance(recorded: Recorded, arm: str) -> Iterator[Threat]:
     """Only where the work writes, slices are cut by time, and the arm is another treatment."""
+    study, plan = recorded.study, recorded.plan
     [asked] = [one for one in study.arms if one.name == arm]
     treated = not study.differs_only_in_weight(asked)
-    if plan.get("layout") == "slices" and plan["writes"] and treated and not study.budget.counted:
+    if plan.layout == "slices" and plan.writes and treated and not study.budget.counted:
+        own = recorded.inspection.arms.get(arm)
         yield from checkpoint_distance(
-            totals,
+            [epoch.totals for epoch in recorded.epochs],
             study.control.name,
             arm,
-            settings_reported(inspection.environment),
-            {*inspection.declared.get(arm, ())},
-            whole=plan["cost"] == "whole",
+            {name: one.settings for name, one in recorded.environment.arms.items()},
+            own.may_differ if own else (),
+            whole=plan.cost == "whole",
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +19,9 @@ from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.estimate import Interval
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import percent_of_log
-from steelyard.running.choices import Choices
-from steelyard.running.stalls import Stall
+from steelyard.record.contrast import ContrastLine, StallsSeen, Truth
+from steelyard.record.plan import Plan, Stall
 from steelyard.study.study import Arm, Study
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,49 +29,45 @@ class Weighed:
     """What of a weighing the truths are told from."""
 
     study: Study
-    choices: Choices
+    plan: Plan
     epochs: Sequence[EpochTotals]  # those that every arm survived
-    metric: str
-    writes: bool
 
 
-def truth_beside(weighed: Weighed, arm: Arm, contrast: Mapping[str, Any]) -> Json:
+def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | None:
     """`true_percent` of an arm with its company, to stand beside its contrast in verdict.json, and
-    whether the contrast's interval holds it; empty where it is not known.
+    whether the contrast's interval holds it; None where it is not known.
 
     It is known of an arm that is the control but for its weight, against a control without one.
     Stalls need a single client (see `analysis/calibration/known_weight.py`).
     """
     study = weighed.study
     if not (study.differs_only_in_weight(arm) and study.control.weight.is_none):
-        return {}
+        return None
     if arm.weight.is_none:
-        return {"true_percent": 0.0, "covered": _held(contrast, Interval(0.0, 0.0))}
+        return Truth(true_percent=0.0, covered=_held(contrast, Interval(0.0, 0.0)))
     times_ns, debts = _control_times(weighed)
     if not len(times_ns) or (arm.weight.stalls and study.workload.clients > 1):
-        return {}
-    stall = weighed.choices.stalls.get(arm.name)
-    facts = (
-        {} if stall is None else _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
-    )
+        return None
+    stall = weighed.plan.stalls.get(arm.name)
+    seen = stall and _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
     weight = KnownWeight(
         twice=arm.weight.twice,
-        stall_ns=stall.probability * facts["length_ns"] if stall else 0.0,
-        background=arm.weight.background if weighed.choices.cost == "whole" else 0.0,
-        writes=weighed.writes,
+        stall_ns=stall.probability * seen.length_ns if stall and seen else 0.0,
+        background=arm.weight.background if weighed.plan.cost == "whole" else 0.0,
+        writes=weighed.plan.writes,
     )
-    found = truth(weight, times_ns, debts, weighed.metric)
+    found = truth(weight, times_ns, debts, weighed.plan.metric)
     ends = percent_ends(found.estimate)
-    told: Json = {"true_percent": ends["estimate_percent"]}
+    told: dict[str, object] = {"true_percent": ends["estimate_percent"]}
     if found.estimate.interval.width:
         told |= {"true_low_percent": ends["low_percent"], "true_high_percent": ends["high_percent"]}
     told["covered"] = _held(contrast, found.bounds)
-    return told if stall is None else {**told, "stalls": facts}
+    return Truth.model_validate(told if seen is None else {**told, "stalls": seen})
 
 
-def _held(contrast: Mapping[str, Any], bounds: Interval) -> bool | None:
+def _held(contrast: ContrastLine, bounds: Interval) -> bool | None:
     """Whether a contrast's interval holds a truth within bounds; None without an interval."""
-    low, high = contrast["low_percent"], contrast["high_percent"]
+    low, high = contrast.low_percent, contrast.high_percent
     if low is None and high is None:
         return None
     above = low is None or low <= percent_of_log(bounds.high)
@@ -87,12 +80,12 @@ def _control_times(weighed: Weighed) -> tuple[Floats, Floats]:
     loaded = np.array([one.busy_ns - one.clients * one.debt_ns for one in control], dtype=float)
     done = np.array([one.transactions for one in control], dtype=float)
     debts = np.array([one.clients * one.debt_ns for one in control]) / loaded
-    if weighed.metric == "throughput":
+    if weighed.plan.metric == "throughput":
         return loaded / done, debts
     return np.array([one.latency_mean_ns for one in control]), debts
 
 
-def _stalls_seen(epochs: Sequence[EpochTotals], arm: str, control: str, stall: Stall) -> Json:
+def _stalls_seen(epochs: Sequence[EpochTotals], arm: str, control: str, stall: Stall) -> StallsSeen:
     """How often and how long the arm really stalled, beside what was asked for."""
     edges = stall_edges(stall.length_ns)
     counts = [histogram_counts(_latencies(epochs, name), edges) for name in (arm, control)]
@@ -101,12 +94,12 @@ def _stalls_seen(epochs: Sequence[EpochTotals], arm: str, control: str, stall: S
     number, length_ns = stall_length(
         edges, counts[0], counts[1], done[0] / max(done[1], 1), spent_ns / max(done[1], 1)
     )
-    return {
-        "probability": stall.probability,
-        "asked_length_ns": stall.length_ns,
-        "seen": round(number),
-        "length_ns": stall.length_ns if np.isnan(length_ns) else round(length_ns),
-    }
+    return StallsSeen(
+        probability=stall.probability,
+        asked_length_ns=stall.length_ns,
+        seen=round(number),
+        length_ns=stall.length_ns if np.isnan(length_ns) else round(length_ns),
+    )
 
 
 def _latencies(epochs: Sequence[EpochTotals], arm: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Numbers that came from elsewhere, read and told apart: one format a file."""
+"""Reads numbers from elsewhere, for `judge`, and judges them."""

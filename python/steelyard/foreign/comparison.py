@@ -1,4 +1,4 @@
-"""A comparison: the numbers of all arms on one metric, from one file or several, control first."""
+"""Joins the numbers of all arms on one metric, from one file or several, into a comparison."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.foreign.load import Load, load_of
-from steelyard.foreign.magnitudes import (
-    refuse_out_of_proportion,
-    refuse_out_of_range,
-    refuse_two_units,
-)
-from steelyard.foreign.metric import SECONDS, THROUGHPUT, Metric, metric_of
-from steelyard.foreign.outcome import Outcome
-from steelyard.foreign.series import Grain, Order, Rows, Series, Sheet
+from steelyard.foreign.file_times import dated, order_of_runs, runs_of
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.metric_choice import one_metric
+from steelyard.foreign.operating_point import OperatingPoint, operating_point_of
+from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series, Sheet
 from steelyard.foreign.source import quoted
-from steelyard.foreign.spans import dated, order_of_runs, runs_of
 from steelyard.model.errors import NumbersError, UsageError
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is to be judged."""
+    """The numbers of all arms on one metric, and what is known of how they were measured."""
 
     sources: tuple[str, ...]
     form: str
@@ -35,10 +30,10 @@ class Comparison:
     lines: tuple[int, ...] = ()
     row_names: tuple[str, ...] = ()
     no_order: str = ""
-    """Why nobody knows in which order the rows of an arm were measured; empty: as they stand."""
+    """Why the order of measuring is not known; empty: it is the order of the rows."""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     """What became of the transactions of arms, where all their files say so."""
-    loads: Mapping[str, Load] = field(default_factory=dict)
+    operating_points: Mapping[str, OperatingPoint] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
     notes: tuple[str, ...] = ()
 
@@ -49,8 +44,8 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the user said about the numbers; None or empty: nothing."""
+class Options:
+    """What the user said about the numbers; None: nothing."""
 
     control: str | None = None
     metric: str | None = None
@@ -60,48 +55,34 @@ class Asked:
     clients: float | None = None
 
 
-_NAMED = "rows are named, and nothing says in which order they were measured"
-_FILES = "nothing says in which order the files of an arm were measured"
-_TOLD = (Order.ALTERNATING, Order.SEQUENTIAL)
-"""Who says this of the arms says that they are given in the order of measuring."""
+_ROWS_NAMED = "rows are named, and nothing says in which order they were measured"
+_FILES_UNDATED = "nothing says in which order the files of an arm were measured"
+_ROWS_IN_ORDER = (Order.ALTERNATING, Order.SEQUENTIAL)
+"""Where the user gives either, the rows stand in the order of measuring."""
 NamedSheet = tuple[str | None, Sheet]
-"""The arm that a file was said to hold (None: it names its arms itself), and what it holds."""
+"""The arm that a file holds as the user said (None: the file names its arms), and its sheet."""
 
 
-def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
+def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     named = [_named(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
-    for sheet in named:
-        refuse_out_of_range(sheet)
-    chosen = [_chosen(sheet, asked.metric, asked.unit) for sheet in named]
-    metric, series = _in_one_unit(named, chosen)
-    metric = metric.told(asked.unit, asked.higher_is_better)
-    if metric.higher_is_better is None:
-        raise UsageError(
-            "cannot tell whether higher or lower numbers are better",
-            detail=f"Nothing says what {quoted(metric.name)} is.",
-            hint="Say --unit ms (or tps, ...), --lower-is-better or --higher-is-better.",
-        )
-    for sheet, own in zip(named, series, strict=True):
-        if not all((one.values > 0).any() for one in own):
-            raise NumbersError(f'"{sheet.source}" holds nothing but zeros of {metric.words}')
-    refuse_out_of_proportion(named, series)
-    if metric.name == THROUGHPUT:
-        _refuse_connecting(named)
-    if asked.unit is None:
-        refuse_two_units(named, series)
+    metric, series = one_metric(named, options.metric, options.unit, options.higher_is_better)
     files = _by_arm(series)
     runs = {arm: runs_of(own) for arm, own in files.items()}
     shared = [arm for arm, own in runs.items() if len(own) < len(files[arm])]
-    arms, spoken = _gathered(runs)
+    arms, done = _gathered(runs)
     order = order_of_runs([one for own in runs.values() for one in own])
-    arms = _control_first(arms, asked.control)
+    arms = _control_first(arms, options.control)
     single = named[0] if len(named) == 1 else None
-    loads = {
-        arm.arm: load
+    points = {
+        arm.arm: point
         for arm in arms
         if arm.arm not in shared
-        and (load := load_of([s for s in named if _holds(s, arm.arm)], arm.arm, asked.clients))
+        and (
+            point := operating_point_of(
+                [s for s in named if _holds(s, arm.arm)], arm.arm, options.clients
+            )
+        )
     }
     notes = [note for sheet in named for note in sheet.notes]
     notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
@@ -110,14 +91,14 @@ def compare(sheets: Sequence[NamedSheet], asked: Asked) -> Comparison:
         form=", ".join(dict.fromkeys(sheet.form for sheet in named)),
         metric=metric,
         arms=arms,
-        order=asked.order or (single.order if single else order),
+        order=options.order or (single.order if single else order),
         rows=single.rows if single else Rows.APART,
         lines=single.lines if single else (),
         row_names=single.row_names if single else (),
-        no_order="" if asked.order in _TOLD else _why_lost(named, runs.values()),
-        loads=loads,
+        no_order="" if options.order in _ROWS_IN_ORDER else _why_no_order(named, runs.values()),
+        operating_points=points,
         outcomes=_outcomes(named, [arm.arm for arm in arms]),
-        notes=tuple(dict.fromkeys([*notes, *spoken])),
+        notes=tuple(dict.fromkeys([*notes, *done])),
     )
 
 
@@ -150,14 +131,14 @@ def _named(arm: str | None, sheet: Sheet, several: bool) -> Sheet:
     )
 
 
-def _why_lost(sheets: Sequence[Sheet], runs: Iterable[Sequence[Series]]) -> str:
-    """Why nobody knows in which order the rows of an arm were measured; empty: as they stand.
+def _why_no_order(sheets: Sequence[Sheet], runs: Iterable[Sequence[Series]]) -> str:
+    """Why the order of measuring of an arm's rows is not known; empty: it is that of the rows.
 
     The place of a file on the command line says nothing: a shell puts run10 before run2.
     """
     if not all(sheet.ordered for sheet in sheets):
-        return _NAMED
-    return _FILES if any(len(own) > 1 and not dated(own) for own in runs) else ""
+        return _ROWS_NAMED
+    return _FILES_UNDATED if any(len(own) > 1 and not dated(own) for own in runs) else ""
 
 
 def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
@@ -175,68 +156,6 @@ def _stem(source: str) -> str:
 
 def _holds(sheet: Sheet, arm: str) -> bool:
     return any(one.arm == arm for _, some in sheet.metrics for one in some)
-
-
-Choice = tuple[Metric, tuple[Series, ...]]
-
-
-def _chosen(sheet: Sheet, asked: str | None, unit: str | None) -> Choice:
-    """The metric that was asked for, or the sheet's first that can be in the unit that was said."""
-    fitting = [choice for choice in _asked(sheet, asked) if unit is None or choice[0].accepts(unit)]
-    if not fitting:
-        held = " and ".join(metric.words for metric, _ in _asked(sheet, asked))
-        raise UsageError(
-            f'"{sheet.source}" holds {held}: not in {unit}',
-            hint="Leave --unit out: it says what a file does not say itself.",
-        )
-    return fitting[0]
-
-
-def _asked(sheet: Sheet, asked: str | None) -> Sequence[Choice]:
-    """The metrics of a sheet, or the one of them that was asked for."""
-    if asked is None:
-        return sheet.metrics
-    meant = metric_of(asked)
-    for metric, series in sheet.metrics:
-        named = (metric.name.lower(), metric.unit.lower())
-        if asked.lower() in named or (meant and meant.name == metric.name):
-            return [(metric, series)]
-    if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
-        unnamed, series = sheet.metrics[0]
-        metric = meant or Metric(asked)
-        return [(metric.told(unnamed.unit or None, unnamed.higher_is_better), series)]
-    held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics)
-    raise UsageError(f'"{sheet.source}" has no metric {quoted(asked)}', hint=f"It has {held}.")
-
-
-def _in_one_unit(
-    sheets: Sequence[Sheet], choices: Sequence[Choice]
-) -> tuple[Metric, list[tuple[Series, ...]]]:
-    """All series on the first one's metric; times are converted, other units must agree."""
-    first = choices[0][0]
-    converted = []
-    for sheet, (metric, series) in zip(sheets, choices, strict=True):
-        factor = 1.0
-        if metric.name != first.name or metric.unit != first.unit:
-            if not {metric.unit, first.unit} <= SECONDS.keys() or metric.name != first.name:
-                raise NumbersError(
-                    f'"{sheet.source}" holds {metric.words}, "{sheets[0].source}" {first.words}',
-                    hint="Arms are compared on one metric in one unit: see --metric.",
-                )
-            factor = SECONDS[metric.unit] / SECONDS[first.unit]
-        converted.append(tuple(replace(one, values=one.values * factor) for one in series))
-    return first, converted
-
-
-def _refuse_connecting(sheets: Sequence[Sheet]) -> None:
-    """Throughput with the time to connect beside throughput without it: two metrics."""
-    with_it = [sheet.source for sheet in sheets if sheet.connecting is True]
-    without = [sheet.source for sheet in sheets if sheet.connecting is False]
-    if with_it and without:
-        raise NumbersError(
-            f'"{with_it[0]}" counts the time to connect in its tps, "{without[0]}" does not',
-            hint="Run both alike (pgbench -C, or not), or compare latencies: --metric latency.",
-        )
 
 
 def _outcomes(sheets: Sequence[Sheet], arms: Sequence[str]) -> dict[str, Outcome]:

@@ -1,4 +1,4 @@
-"""A metric of numbers from elsewhere: its name, its unit and which way is better, where known."""
+"""Recognizes metrics and units by their names, and knows which way is better."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Metric:
     """"throughput", "latency_mean" and "time" as in weighings; else as the file calls it."""
     unit: str = ""
     higher_is_better: bool | None = None
-    """None: nobody said so yet."""
+    """None: not known yet."""
 
     @property
     def words(self) -> str:
@@ -35,8 +35,8 @@ class Metric:
             return self.name != THROUGHPUT
         return known not in _RATE_UNITS or self.name not in (LATENCY, TIME)
 
-    def told(self, unit: str | None, higher_is_better: bool | None) -> Metric:
-        """The metric with what the user said about it laid over it."""
+    def overridden(self, unit: str | None, higher_is_better: bool | None) -> Metric:
+        """The metric with this unit and this direction in place of its own; None: its own."""
         metric = self
         if unit:
             known = metric_of(unit)

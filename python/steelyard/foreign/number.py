@@ -1,4 +1,4 @@
-"""Numbers in text: turned into floats, with their unit where it is written behind them.
+"""Turns texts into numbers, with the unit where one is written behind them.
 
 Refused with their place: words, mixed units, thousands separators, NaN, infinity, zero and
 negative numbers (a ratio of logs has no place for them), a decimal comma that could be another.
@@ -21,7 +21,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _MISSING = {"", "na", "n/a", "null", "none", "-", "nan", ".", "?", "missing"}
 
 Spot = Callable[[int], Place]
-"""Where the n-th text of a column stands."""
+"""The place of the n-th text of a column."""
 
 
 def floats_of(
@@ -91,7 +91,7 @@ def _careful(
                 hint="Write all numbers of a column in one unit.",
             )
     numbers = [number for number, _ in parts]
-    _refuse_doubtful_commas(numbers, source, spot, decimal_comma)
+    _refuse_ambiguous_commas(numbers, source, spot, decimal_comma)
     values = [float(number.replace(",", ".")) for number in numbers]
     return np.array(values, dtype=np.float64), units[0] if units else ""
 
@@ -115,7 +115,7 @@ def _parts(text: str, source: Source, spot: Spot, index: int) -> tuple[str, str]
 _HOLE = "Leave the whole row out, or judge with --unpaired from a file without it."
 
 
-def _refuse_doubtful_commas(
+def _refuse_ambiguous_commas(
     numbers: Sequence[str], source: Source, spot: Spot, decimal_comma: str
 ) -> None:
     commas = [index for index, number in enumerate(numbers) if "," in number]

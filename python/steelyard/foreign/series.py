@@ -1,4 +1,4 @@
-"""A series: the numbers of one arm as a file holds them, and what the file says about them."""
+"""Holds what a file says: the numbers of each arm and metric, and how they were measured."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.outcome import Outcome
 from steelyard.foreign.source import Place
 
 Floats = NDArray[np.float64]
 
 
 class Grain(StrEnum):
-    """What one number stands for."""
+    """What one number is a measurement of."""
 
     REPETITION = "repetition"
     """A measurement from its beginning to its end."""
@@ -30,7 +29,7 @@ class Order(StrEnum):
 
     UNKNOWN = "unknown"
     RANDOM = "random"
-    """Drawn at random: only who measured can know that."""
+    """Drawn at random, by the user's word: a file cannot show it."""
     ALTERNATING = "alternating"
     """The arms took turns; whether by chance is not known."""
     SEQUENTIAL = "sequential"
@@ -38,10 +37,10 @@ class Order(StrEnum):
 
 
 class Rows(StrEnum):
-    """Whether number k of one arm stands beside number k of another."""
+    """Whether number k of one arm belongs to number k of another."""
 
     APART = "apart"
-    """They stand in different lists that nothing connects."""
+    """They are in different lists that nothing connects."""
     BESIDE = "beside"
     """In one row of a table, or at one place of two lists of a file."""
     BLOCKS = "blocks"
@@ -57,12 +56,28 @@ class Series:
     grain: Grain = Grain.REPETITION
     weights: Floats | None = None
     """Of slices of a mean: how many transactions each is the mean of, shape (n,)."""
-    moments: Floats | None = None
-    """When each was measured, on a scale that all arms share; None where nobody says."""
+    timestamps: Floats | None = None
+    """When each was measured, on a scale that all arms share; None where the file does not say."""
     until: float | None = None
     """When the last of it was measured, where that is known better than by the last moment."""
     spot: Callable[[int], Place] | None = None
-    """Where each stands in the file."""
+    """The place of each in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Counts of transactions, of one file or of all files of an arm."""
+
+    tried: int
+    troubled: int
+    """Failed, were retried or were skipped."""
+    wrong: int = 0
+    """Returned other rows than they should."""
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.tried + other.tried, self.troubled + other.troubled, self.wrong + other.wrong
+        )
 
 
 @dataclass(frozen=True, eq=False)

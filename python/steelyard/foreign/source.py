@@ -1,4 +1,4 @@
-"""A source: the text of one file of numbers, and how a place in it is named in an error.
+"""Reads the text of a file of numbers, and names places in it for errors.
 
 What is refused here, whatever the format: files that are not text, lines and files beyond the
 limits below. A byte order mark, UTF-16 and the line ends of other systems are read.

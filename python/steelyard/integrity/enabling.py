@@ -1,4 +1,4 @@
-"""Says what turning checksums on would take: time, ways, and what they cost afterwards."""
+"""Estimates what `pg_checksums --enable` takes on a cluster, from rates measured here."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any
 from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.life.control import CONTROL_FILE
-from steelyard.integrity.drill.cost import Cost, last_cost
-from steelyard.integrity.scrub.cluster_state import ClusterState, look_at
-from steelyard.integrity.scrub.scrub import Asked, scan_asked
+from steelyard.integrity.checksum_cost import Cost, last_cost
+from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
+from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.model.errors import UsageError
 
-SAMPLE_BYTES = 1 << 30
-WRITTEN_BYTES = 128 << 20
+READ_SAMPLE_BYTES = 1 << 30
+WRITE_SAMPLE_BYTES = 128 << 20
 _CHUNK = 1 << 20
 SHIPPED_KERNEL = "SSE2" if platform.machine() in ("x86_64", "AMD64") else None
-"""Of the scan: that of the programs in distributions, not the fastest that there is."""
+"""The checksum kernel of PostgreSQL as distributions compile it, not the fastest one here."""
 
 
 @dataclass(frozen=True)
-class Enabling:
-    """What `pg_checksums --enable` would take on a cluster, from rates measured here."""
+class EnablingEstimate:
+    """The size of a cluster, measured rates, and the time `pg_checksums --enable` takes by them."""
 
     path: str
     state: ClusterState
@@ -36,21 +36,21 @@ class Enabling:
     bytes: int
     read_bytes_per_s: float
     write_bytes_per_s: float
-    same_disk: bool  # whether writing was measured on the disk of the data directory
-    hints_logged: bool  # wal_log_hints: the write-ahead log holds hint bits already
+    same_disk: bool  # writing was measured on the disk of the data directory
+    hints_logged: bool  # wal_log_hints is on: hint bits are logged already
     cost: Cost | None
-    denied: tuple[tuple[str, str], ...] = ()  # what could not be read, and is not counted
+    denied: tuple[tuple[str, str], ...] = ()  # unreadable, and not counted in the sums
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Two estimates: reading and writing side by side, and one after the other. No bounds."""
+        """Two estimates: reading and writing in parallel, and one after the other. Not bounds."""
         read = self.bytes / self.read_bytes_per_s
         written = self.bytes / self.write_bytes_per_s
         return max(read, written), read + written
 
     @property
     def exit_status(self) -> int:
-        """3: something could not be read, so that it takes more than is said; 0."""
+        """3: something could not be read, so that enabling takes longer; else 0."""
         return 3 if self.denied else 0
 
     def to_json(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Enabling:
         return {
             "path": self.path,
             "version": str(self.state.layout.major),
-            "life": self.state.life.value,
+            "life": self.state.run_state.value,
             "checksums": self.state.layout.checksums,
             "files": self.files,
             "bytes": self.bytes,
@@ -75,18 +75,21 @@ class Enabling:
         }
 
 
-def enabling(path: Path, records: Path = Path("records"), place: Path | None = None) -> Enabling:
-    """Measure and add up. `place`: where writing is measured; by default the cache root.
+def estimate_enabling(
+    path: Path, records: Path = Path("records"), place: Path | None = None
+) -> EnablingEstimate:
+    """Measure the rates and add up the files of a cluster.
 
-    UsageError: it is no data directory of 12 to 18.
+    `place`: the directory where writing is measured; by default the cache root. `records`: where to
+    look for a weighing of checksums. UsageError: not a data directory of 12 to 18.
     """
-    state = look_at(path)
+    state = inspect_cluster(path)
     try:
         segments, _, denied = walk_cluster(path, state.layout.tablespace_version)
     except OSError as error:
         raise UsageError(f'could not read data directory "{path}": {error}') from error
     place = place or _existing(cache_root())
-    return Enabling(
+    return EnablingEstimate(
         path=str(path),
         state=state,
         files=len(segments),
@@ -107,37 +110,37 @@ def _existing(path: Path) -> Path:
 
 
 def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
-    """Bytes a second of reading and summing by one thread, on the largest files, 1 GB of them.
+    """Bytes a second that one thread reads and checksums, on 1 GB of the largest files.
 
-    Summed as pg_checksums is compiled for any x86-64. What is cached is read from there.
+    Uses the kernel that pg_checksums is compiled for. Cached files are read from the cache.
     """
     sample: list[Segment] = []
-    left = SAMPLE_BYTES
+    left = READ_SAMPLE_BYTES
     for segment in sorted(segments, key=lambda s: -s.bytes):
         if left <= 0:
             break
         sample.append(segment)
         left -= segment.bytes
     began = time.monotonic()
-    one = Asked(state.directory, threads=1, max_rate=0, gaps_s=())
-    # Pages that have no checksums are wrong, which is not asked here.
-    given = scan_asked(one, state)
-    given["checksums"], given["kernel"] = True, SHIPPED_KERNEL
-    scanned = scan_segments(sample, given, lambda *_: None)
+    request = ScrubRequest(state.directory, threads=1, max_rate=0, gaps_s=())
+    options = scan_options(request, state)
+    # Where checksums are off every page is wrong, but only the speed matters here.
+    options["checksums"], options["kernel"] = True, SHIPPED_KERNEL
+    scanned = scan_segments(sample, options, lambda *_: None)
     return max(1.0, scanned["bytes"] / max(time.monotonic() - began, 1e-6))
 
 
 def _write_rate(place: Path) -> float:
-    """Bytes a second of writing a file of 128 MB and syncing it; the file is removed."""
+    """Bytes a second of writing and syncing a temporary file of 128 MB."""
     chunk = os.urandom(_CHUNK)
     try:
         with tempfile.TemporaryFile(dir=place) as file:
             began = time.monotonic()
-            for _ in range(WRITTEN_BYTES // _CHUNK):
+            for _ in range(WRITE_SAMPLE_BYTES // _CHUNK):
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
-            return WRITTEN_BYTES / (time.monotonic() - began)
+            return WRITE_SAMPLE_BYTES / (time.monotonic() - began)
     except OSError as error:
         raise UsageError(
             f'could not measure writing in "{place}": {error.strerror}',

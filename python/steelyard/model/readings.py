@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One number with its unit, from one slice or one epoch."""
+    """One number with its unit, from one arm or the machine in one epoch; None: it is missing."""
 
-    value: float
+    name: str
     unit: str
+    value: float | None
+    missing: str = ""
+    """Why there is no number: the statistics were reset, or not complete in time."""
+    per_transaction: bool = False
+    """Whether it is shown as a cause: divided by the transactions of its span."""
+    measured: bool = False
+    """Its span: the measured slices only, or the whole epoch with its warm-up."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +77,11 @@ class ArmTotals:
 
 
 @dataclass(frozen=True)
-class PartRead:
-    """What an arm's processes asked the kernel for in one part of an epoch's measured slices."""
+class PartReadings:
+    """What was read of an arm in one part of an epoch's measured slices."""
 
     first_block: int  # the part ends where the next begins
-    requested_bytes: int  # by read calls, from the page cache or the disk
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -88,17 +96,61 @@ class EpochTotals:
     start_order: tuple[str, ...]
     arms: Mapping[str, ArmTotals]
     outcome: str = "complete"
-    counters: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Arm → counter name → amount of the whole epoch, warm-up included."""
+    readings: Mapping[str, Mapping[str, Reading]] = field(default_factory=dict)
+    """Arm → name → what telemetry read of it."""
+    machine: Mapping[str, Reading] = field(default_factory=dict)
+    """Name → what telemetry read of the machine."""
     transactions_all: Mapping[str, int] = field(default_factory=dict)
-    """Arm → transactions of the whole epoch, warm-up included: what `counters` is divided by."""
-    cpu_ns: Mapping[str, int] = field(default_factory=dict)
-    """Arm → processor time of its process tree over the measured slices, dropped ones included."""
+    """Arm → transactions of the whole epoch, warm-up included."""
     work_per_minute: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Arm → what its workload counts → how much of it a minute under load, warm-up included."""
     probes: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """Arm → probe → what its one execution counted."""
     transactions_measured: Mapping[str, int] = field(default_factory=dict)
-    """Arm → transactions of the measured slices, dropped ones included: what used `cpu_ns`."""
-    parts: Mapping[str, tuple[PartRead, ...]] = field(default_factory=dict)
+    """Arm → transactions of the measured slices, dropped ones included."""
+    parts: Mapping[str, tuple[PartReadings, ...]] = field(default_factory=dict)
     """Arm → what was read in each part of its measured slices, where slices are cut by time."""
+
+    def amount(self, arm: str, name: str) -> float:
+        """A reading of an arm; NaN where it is missing or was not taken."""
+        reading = self.readings.get(arm, {}).get(name)
+        return math.nan if reading is None or reading.value is None else reading.value
+
+    def per_transaction(self, arm: str, name: str) -> float:
+        """A reading of an arm over the transactions of its span; NaN where either is missing."""
+        reading = self.readings.get(arm, {}).get(name)
+        if reading is None or reading.value is None:
+            return math.nan
+        done = self.transactions_all.get(arm, 0)
+        if reading.measured:
+            done = self.transactions_measured.get(arm) or self.arms[arm].transactions
+        return reading.value / done if done else math.nan
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One number that a source gives."""
+
+    name: str
+    unit: str
+    per_transaction: bool = False
+    """Shown as a cause: over the transactions of its span."""
+    level: bool = False
+    """Not cumulative: the last value counts."""
+    parts: bool = False
+    """Of a border: also read for each part of the measured slices."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a source gave at one moment; a reason in place of values it could not give."""
+
+    values: Mapping[str, float]
+    missing: str = ""
+    resets: tuple[str | None, ...] = ()
+    """When each group of cumulative values began to be counted; None: not known."""
+
+    def was_reset_after(self, earlier: Sample) -> bool:
+        """Whether a group of values began anew between an earlier sample and this one."""
+        pairs = zip(earlier.resets, self.resets, strict=False)
+        return any(None not in pair and pair[0] != pair[1] for pair in pairs)

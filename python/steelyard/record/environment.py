@@ -1,148 +1,71 @@
-"""Writes down where a weighing took place: machine, kernel, builds, settings, files' hashes.
-
-Enough to say years later what was compared, and to notice at a resume that the machine is not
-the same any more. Nothing personal is kept: no user, no environment variables, no passwords.
-"""
+"""Where a weighing took place, as environment.json keeps it."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
-import sys
 from collections.abc import Mapping
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
-from steelyard import __version__
-from steelyard.engines.engine import Instance, Tunable
-from steelyard.telemetry.cgroup import ROOT, processor_quota
-from steelyard.telemetry.disk import filesystem, space
-from steelyard.telemetry.processors import allowed_processors, core_of
-
-_SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
+from steelyard.record.frozen import Frozen
 
 
-def environment(
-    instances: Mapping[str, Instance],
-    *,
-    scripts: Mapping[str, str],
-    directory: Path,
-    template: Path | None = None,
-) -> dict[str, Any]:
-    """Everything about where the arms stand, ready for environment.json.
+class SteelyardFacts(Frozen):
+    """The version of the tool, and how its extension was built."""
 
-    `instances`: by name of the arm; settings are read of those that are running.
-    `scripts`: name -> text. `directory`: where data directories stand. `template`: the data
-    directory that the arms were cloned from.
-    """
-    return {
-        "steelyard": steelyard(),
-        "machine": machine(),
-        "disk": {**filesystem(directory), **asdict(space(directory))},
-        "arms": {name: _arm(instance) for name, instance in instances.items()},
-        "files": _hashes(scripts, template),
-    }
+    version: str = ""
+    build_profile: str = ""
+    driver_sha256: str = ""
+    python: str = ""
 
 
-def steelyard() -> dict[str, Any]:
-    """The version of the tool, and how its extension was built (a debug build may not judge)."""
-    from steelyard import _core
-
-    return {
-        "version": __version__,
-        "build_profile": _core.build_profile(),
-        "driver_sha256": file_sha256(Path(str(_core.__file__))),
-        "python": sys.version.split()[0],
-    }
-
-
-def machine(root: Path = ROOT) -> dict[str, Any]:
+class MachineFacts(Frozen):
     """The hardware and kernel as the kernel tells them."""
-    system = os.uname()
-    processors = sorted(os.sched_getaffinity(0))
-    return {
-        "hostname": system.nodename,
-        "kernel": f"{system.sysname} {system.release}",
-        "architecture": system.machine,
-        "distribution": _distribution(),
-        "processor": _processor_model(root),
-        "processors": os.cpu_count(),
-        "allowed_processors": allowed_processors(root),
-        "cores": len({core_of(processor, root) for processor in processors}),
-        "processor_quota": processor_quota(root),
-        "virtual": "hypervisor" in _first_value(root / "proc/cpuinfo", "flags").split(),
-        "governor": _line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "clocksource": _line(
-            root / "sys/devices/system/clocksource/clocksource0/current_clocksource"
-        ),
-        "huge_pages": _line(root / "sys/kernel/mm/transparent_hugepage/enabled"),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "boot_id": _line(root / "proc/sys/kernel/random/boot_id"),
-    }
+
+    hostname: str = ""
+    kernel: str = ""
+    architecture: str = ""
+    distribution: str = ""
+    processor: str = ""
+    processors: int | None = None
+    allowed_processors: tuple[int, ...] = ()
+    cores: int = 0
+    processor_quota: float | None = None
+    virtual: bool = False
+    governor: str = ""
+    clocksource: str = ""
+    huge_pages: str = ""
+    memory_bytes: int = 0
+    boot_id: str = ""
 
 
-def machines_differ(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What of `machine()` is no longer as a record has it, as plain facts; empty: the same."""
-    return [
-        f"{name.replace('_', ' ')} was {before.get(name)}, is {now.get(name)}"
-        for name in _SAME_MACHINE
-        if before.get(name) != now.get(name)
-    ]
+class DiskFacts(Frozen):
+    """The file system that the slots stand on."""
+
+    mount: str = ""
+    type: str = ""
+    device: str = ""
+    options: str = ""
+    free_bytes: int = 0
+    total_bytes: int = 0
 
 
-def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+class ArmFacts(Frozen):
+    """The build of an arm in its own words, and its settings as the server reported them."""
+
+    build: Mapping[str, str | int | bool]
+    settings: Mapping[str, str] = {}
 
 
-def text_sha256(text: str) -> str:
-    """The SHA-256 of a text's UTF-8 in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()
+class Environment(Frozen):
+    """Machine, builds, settings, hashes of files."""
 
+    steelyard: SteelyardFacts = SteelyardFacts()
+    machine: MachineFacts = MachineFacts()
+    disk: DiskFacts = DiskFacts()
+    arms: Mapping[str, ArmFacts] = {}
+    files: Mapping[str, str] = {}
+    """What → its SHA-256."""
+    workload: Mapping[str, object] = {}
+    """The study's choice of workload, as it was resolved."""
 
-def _arm(instance: Instance) -> dict[str, Any]:
-    settings = instance.settings() if isinstance(instance, Tunable) and instance.running else {}
-    return {"build": asdict(instance.identity), "settings": settings}
-
-
-def _hashes(scripts: Mapping[str, str], template: Path | None) -> dict[str, str]:
-    hashes = {f"script {name}": text_sha256(text) for name, text in scripts.items()}
-    if template is not None and (control := template / "global" / "pg_control").is_file():
-        hashes["template pg_control"] = file_sha256(control)
-    return hashes
-
-
-def _distribution() -> str:
-    try:
-        return platform.freedesktop_os_release().get("PRETTY_NAME", "")
-    except OSError:
-        return ""
-
-
-def _processor_model(root: Path) -> str:
-    """x86 prints a model name; Arm only numbers of implementer and part."""
-    model = _first_value(root / "proc/cpuinfo", "model name")
-    part = _first_value(root / "proc/cpuinfo", "CPU part")
-    return model or (f"CPU part {part}" if part else platform.processor())
-
-
-def _first_value(path: Path, key: str) -> str:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == key:
-            return value.strip()
-    return ""
-
-
-def _line(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+    def settings(self, arm: str) -> Mapping[str, str]:
+        """Settings as an arm's server reported them."""
+        return self.arms[arm].settings if arm in self.arms else {}

@@ -1,9 +1,9 @@
-"""Keeps the balance's ledger: what weighings of equal arms read on a machine, a line a time.
+"""Reads and appends to the A/A ledger: what weighings of equal arms read on a machine.
 
 `records/ledger.jsonl`, append-only. A line holds the log ratios of the epochs that one weighing
-told at one time; a weighing that is gone on with tells the rest later, under the same identity. A
-line of the type "new" begins a new ledger of its machine: what stands before it is kept and counts
-no more. A line that cannot be read (a crash tore it) is skipped and counted, never repaired.
+added at one time; a resumed weighing adds the rest later, under the same identity. A line of the
+type "new" begins a new ledger of its machine: what stands before it is kept and counts no more. A
+line that cannot be read (a crash tore it) is skipped and counted, never repaired.
 """
 
 from __future__ import annotations
@@ -11,35 +11,95 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from steelyard.model.errors import RecordError
+from steelyard.record.environment import MachineFacts
+from steelyard.record.epoch import LedgerStanding
+from steelyard.record.frozen import Frozen
 
-Json = dict[str, Any]
 LEDGER = Path("records") / "ledger.jsonl"
 """Where the command line keeps it, wherever a record is kept: it is the machine's, not the
 record's."""
-MACHINE = ("hostname", "architecture", "processor", "processors")
-"""What makes a machine the same one. Not its kernel, memory or boot: a balance that is off does not
-become true by a restart."""
+
+
+class LedgerMachine(Frozen):
+    """What makes a machine the same one. Not its kernel, memory or boot: a balance that is off does
+    not become true by a restart."""
+
+    hostname: str | None = None
+    architecture: str | None = None
+    processor: str | None = None
+    processors: int | None = None
+
+    @classmethod
+    def of(cls, machine: MachineFacts) -> Self:
+        """The identity of a machine in a ledger; None where its kernel does not tell."""
+        return cls(**{name: getattr(machine, name) or None for name in cls.model_fields})
+
+
+class LedgerLine(Frozen):
+    """What one weighing added at one time."""
+
+    model_config = ConfigDict(extra="ignore")  # ledgers are kept for years
+
+    type: Literal["weighing"]
+    at: str = ""
+    machine: LedgerMachine
+    weighing: str
+    """Its identity, from its plan."""
+    first_epoch: int
+    """Epoch of the first log ratio."""
+    d: tuple[float | None, ...]
+    """By epoch; null where there was no finite one."""
+    s0: Annotated[float, Field(gt=0)]
+    """10-batch standard error of the log ratio in its pilot."""
+    study: str = ""
+    arm: str = ""
+    control: str = ""
+    metric: str = ""
+    seed: int | None = None
+    e_value: float | None = None
+    """Of the ledger, with this line."""
+    steelyard: str = ""
+    """Version of the tool."""
+
+
+class NewLedgerLine(Frozen):
+    """The beginning of a new ledger of a machine."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: Literal["new"]
+    at: str = ""
+    machine: LedgerMachine
+    closed: LedgerStanding | None = None
+    """How the one before stood."""
+
+
+_LINE: TypeAdapter[LedgerLine | NewLedgerLine] = TypeAdapter(
+    Annotated[LedgerLine | NewLedgerLine, Field(discriminator="type")]
+)
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one weighing told at one time."""
+class LedgerReadings:
+    """The log ratios that one weighing added at one time."""
 
-    weighing: str  # identity, from its plan
+    weighing: str
     first: int  # epoch of the first log ratio
     d: tuple[float, ...]  # by epoch; NaN where there was no finite one
     s0: float
 
     @property
     def end(self) -> int:
-        """One past the last epoch told."""
+        """One past the last epoch."""
         return self.first + len(self.d)
 
 
@@ -47,11 +107,11 @@ class Told:
 class Page:
     """What a ledger holds of one machine since its present ledger was begun."""
 
-    told: tuple[Told, ...] = ()
+    readings: tuple[LedgerReadings, ...] = ()
     begun: int = 1  # ledgers of this machine so far, the present one included
     skipped: int = 0  # lines of the file that could not be read
     known: Mapping[str, int] = field(default_factory=dict)
-    """Weighing → how many of its epochs were told already, to an earlier ledger or this one."""
+    """Weighing → how many of its epochs stand here already, in an earlier ledger or this one."""
 
 
 @dataclass(frozen=True)
@@ -60,50 +120,44 @@ class Ledger:
 
     path: Path
 
-    def page(self, machine: Mapping[str, Any]) -> Page:
+    def page(self, machine: LedgerMachine) -> Page:
         """The page of a machine; RecordError where the file cannot be read at all."""
-        own, told, begun, skipped = identity(machine), list[Told](), 1, 0
+        readings, begun, skipped = list[LedgerReadings](), 1, 0
         known: dict[str, int] = {}
         for line in self._lines():
             if line is None:
                 skipped += 1
-            elif line["machine"] != own:
+            elif line.machine != machine:
                 continue
-            elif line["told"] is None:
-                begun, told = begun + 1, []
-            elif line["told"].first == known.get(line["told"].weighing, 0):
-                told.append(line["told"])
-                known[line["told"].weighing] = line["told"].end
-        return Page(tuple(told), begun, skipped, known)
+            elif isinstance(line, NewLedgerLine):
+                begun, readings = begun + 1, []
+            elif line.first_epoch == known.get(line.weighing, 0):
+                d = tuple(math.nan if x is None else x for x in line.d)
+                readings.append(LedgerReadings(line.weighing, line.first_epoch, d, line.s0))
+                known[line.weighing] = readings[-1].end
+        return Page(tuple(readings), begun, skipped, known)
 
-    def tell(
-        self,
-        machine: Mapping[str, Any],
-        weighing: str,
-        first: int,
-        d: Sequence[float | None],
-        facts: Mapping[str, Any],
-    ) -> None:
-        """Append what a weighing tells from epoch `first` on; `facts` holds s0 and what a person
-        may want to know. OSError where it cannot be written."""
-        what = {"weighing": weighing, "first_epoch": first, "d": list(d), **facts}
-        self._append({"type": "weighing", **_now_on(machine), **what})
+    def add(self, line: LedgerLine) -> None:
+        """Append what a weighing read. OSError where it cannot be written."""
+        self._append(line)
 
-    def begin_anew(self, machine: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        """Begin a new ledger of this machine; `facts`: how the closed one stood."""
-        self._append({"type": "new", **_now_on(machine), **facts})
+    def begin_anew(self, machine: LedgerMachine, closed: LedgerStanding) -> None:
+        """Begin a new ledger of this machine; `closed`: how the one before stood."""
+        self._append(NewLedgerLine(type="new", machine=machine, closed=closed))
 
-    def _append(self, line: Json) -> None:
+    def _append(self, line: LedgerLine | NewLedgerLine) -> None:
         """One line, on disk when this returns; after a torn line it begins on a line of its own."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        text = json.dumps(line.model_copy(update={"at": now}).to_json())
         whole = not self.path.exists() or self.path.read_bytes()[-1:] in (b"", b"\n")
         with self.path.open("ab") as stream:
-            stream.write((b"" if whole else b"\n") + json.dumps(line).encode() + b"\n")
+            stream.write((b"" if whole else b"\n") + text.encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
 
-    def _lines(self) -> Iterator[Json | None]:
-        """{"machine", "told"} of every line, None for one that cannot be read."""
+    def _lines(self) -> Iterator[LedgerLine | NewLedgerLine | None]:
+        """Every line; None for one that cannot be read."""
         try:
             text = self.path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
@@ -112,30 +166,7 @@ class Ledger:
             raise RecordError(f"could not read the ledger: {reason}") from reason
         for line in text.split("\n"):
             if line.strip():
-                yield _read(line)
-
-
-def identity(machine: Mapping[str, Any]) -> Json:
-    """What tells a machine from others in a ledger."""
-    return {name: machine.get(name) for name in MACHINE}
-
-
-def _now_on(machine: Mapping[str, Any]) -> Json:
-    return {"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "machine": identity(machine)}
-
-
-def _read(text: str) -> Json | None:
-    try:
-        line = json.loads(text)
-        machine = dict(line["machine"])
-        if line["type"] == "new":
-            return {"machine": machine, "told": None}
-        told = Told(
-            weighing=str(line["weighing"]),
-            first=int(line["first_epoch"]),
-            d=tuple(math.nan if x is None else float(x) for x in line["d"]),
-            s0=float(line["s0"]),
-        )
-    except (ValueError, TypeError, KeyError):
-        return None
-    return {"machine": machine, "told": told} if told.s0 > 0 else None
+                try:
+                    yield _LINE.validate_json(line)
+                except ValidationError:
+                    yield None

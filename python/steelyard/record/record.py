@@ -19,8 +19,9 @@ from typing import IO, Any
 from steelyard.model.errors import RecordError
 
 Json = dict[str, Any]
-FORMAT = 1
-"""Version of the record's layout; raised when an older Steelyard could misread a record."""
+FORMAT = 2
+"""Version of the record's layout; raised when an older Steelyard could misread a record. Format 1
+is read through upgrade.py."""
 STUDY_FILE = "study.toml"
 LONGEST_LOOK_BACK = 1 << 16
 """Bytes that are read at a time in the search for the end of the last whole line."""
@@ -57,8 +58,12 @@ class Record:
         if not (directory / "plan.json").is_file():
             raise RecordError(f'not a record: "{directory}"', detail="There is no plan.json in it.")
         record = cls(directory)
-        if record.read("plan.json").get("format", FORMAT) > FORMAT:
-            raise RecordError(f'record was made by a newer Steelyard: "{directory}"')
+        found = record.read("plan.json").get("format", 1)
+        if not isinstance(found, int) or found > FORMAT:
+            raise RecordError(
+                f'record was made by a newer Steelyard: "{directory}"',
+                detail=f"Its format is {found}; this Steelyard reads formats up to {FORMAT}.",
+            )
         return record
 
     def write(self, name: str, value: Json | str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,23 +13,35 @@ from markupsafe import Markup
 
 from steelyard.model.errors import StudyError
 from steelyard.record.record import Record
-from steelyard.report import builds, surroundings, tables, words
-from steelyard.report.calibrated import calibration
+from steelyard.report import build_differences, environment_rows, tables
+from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, NARROW, WIDE
-from steelyard.report.charts.effect import draw_effect
 from steelyard.report.charts.epochs import draw_epochs
+from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.latency import draw_distribution, draw_tail
+from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.settling import draw_settling, percent_span
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
-from steelyard.report.charts.strip import draw_strip
-from steelyard.report.course import course_rows, marked_epochs
+from steelyard.report.contrast import Contrast, Json, Threat
+from steelyard.report.contrast_text import (
+    MARKS,
+    method_text,
+    scope_text,
+    shown_sentence,
+    truth_text,
+)
+from steelyard.report.incidents import (
+    epochs_with_incidents,
+    incident_rows,
+    interruption_text,
+)
+from steelyard.report.plan import Plan, plan_rows
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,
     Source,
     core_counts,
     read_source,
-    shown_epoch,
 )
 from steelyard.study.read import read_study
 
@@ -67,10 +79,10 @@ def _template() -> jinja2.Template:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class ShownContrast:
     """One contrast, ready to be shown."""
 
-    facts: Mapping[str, Any]
+    facts: Contrast
     arm: str
     control: str
     arm_class: str
@@ -79,32 +91,32 @@ class Weighed:
     sentence: str
     scope: str
     truth: str
-    strip: Markup
+    interval: Markup
     epochs: Markup | None
     settling: Markup | None
     slots: list[int]
     epoch_rows: list[dict[str, str]]
     settling_rows: list[dict[str, str]]
-    beside: list[tuple[str, str]]
+    details: list[tuple[str, str]]
 
 
 def _context(source: Source) -> dict[str, Any]:
     verdict = source.verdict or {}
     classes = _arm_classes(source)
-    contrasts = [_weighed(source, number, classes) for number in range(len(source.contrasts))]
+    contrasts = [_shown(one, source.plan, classes) for one in source.contrasts]
     return {
         "source": source,
         "study": source.study,
         "plan": source.plan,
         "verdict": source.verdict,
-        "title": source.study.get("title") or source.plan.get("study") or "weighing",
+        "title": source.study.get("title") or source.plan.study or "weighing",
         "classes": classes,
         "contrasts": contrasts,
         "calibration": _calibration(source),
-        "threats": _threats(source, "threats"),
-        "withdrawn": _threats(source, "withdrawn"),
-        "course": words.course(verdict, source.plan),
-        "happened": course_rows(source),
+        "threats": _by_threat((c.arm, c.threats) for c in source.contrasts),
+        "withdrawn": _by_threat((c.arm, c.withdrawn) for c in source.contrasts),
+        "course": interruption_text(verdict, source.plan.epochs),
+        "happened": incident_rows(source),
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         "causes": _by_arm(source, "causes", tables.cause_rows),
@@ -114,32 +126,30 @@ def _context(source: Source) -> dict[str, Any]:
         "by_script": _by_arm(source, "latency_by_script", tables.script_rows),
         "pages": verdict.get("pages"),
         "differences": verdict.get("differences"),
-        "default_rows": builds.default_rows(verdict.get("defaults")),
-        "only_lines": builds.only_lines(verdict.get("defaults"), str(source.plan.get("control"))),
-        "loads_line": builds.loads_line(verdict.get("loads")),
-        "compared": surroundings.settings_compared(source.environment, verdict),
-        "plan_rows": tables.plan_rows(source.plan) + surroundings.workload_rows(source.environment),
-        "interval_words": words.interval_words(contrasts[0].facts.get("details") or {})
-        if contrasts
-        else "",
-        "machine_rows": surroundings.machine_rows(source.environment),
-        "builds": surroundings.builds(source.environment),
-        "hash_rows": surroundings.hash_rows(source.environment),
-        "command": source.plan.get("command") or f"steelyard weigh {source.plan.get('study', '')}",
+        "default_rows": build_differences.default_rows(verdict.get("defaults")),
+        "only_lines": build_differences.only_lines(verdict.get("defaults"), source.plan.control),
+        "loads_line": build_differences.loads_line(verdict.get("loads")),
+        "compared": environment_rows.settings_compared(source.environment, verdict),
+        "plan_rows": plan_rows(source.plan) + environment_rows.workload_rows(source.environment),
+        "method": method_text(contrasts[0].facts.details) if contrasts else "",
+        "machine_rows": environment_rows.machine_rows(source.environment),
+        "builds": environment_rows.builds(source.environment),
+        "hash_rows": environment_rows.hash_rows(source.environment),
+        "command": source.plan.command or f"steelyard weigh {source.plan.study or ''}",
         "record": verdict.get("record") or "/".join(source.directory.parts[-3:]),
         "amount": tables.amount,
     }
 
 
-def _calibration(source: Source) -> dict[str, Any] | None:
+def _calibration(source: Source) -> ShownCalibration | None:
     """None of a record in which no arm's truth is known."""
-    if source.verdict is None or all(one.get("true_percent") is None for one in source.contrasts):
+    if source.verdict is None or all(one.true.estimate_percent is None for one in source.contrasts):
         return None
     try:
         study = read_study(str(source.directory / "study.toml"))
     except StudyError:  # of another version of Steelyard
         return None
-    return calibration(source.verdict, study)
+    return calibration(source.verdict, source.contrasts, study)
 
 
 def _arm_classes(source: Source) -> dict[str, str]:
@@ -154,77 +164,76 @@ def _both(draw: Callable[[float], Markup], wide: float) -> Markup:
     )
 
 
-def _margin_percent(source: Source) -> float:
-    return (words.finite(source.plan.get("margin")) or 0.01) * 100
-
-
-def _weighed(source: Source, number: int, classes: Mapping[str, str]) -> Weighed:
-    facts = source.contrasts[number]
-    arm = str(facts.get("arm"))
+def _shown(facts: Contrast, plan: Plan, classes: Mapping[str, str]) -> ShownContrast:
+    arm = str(facts.arm)
     arm_class = classes.get(arm, "arm1")
-    margin = _margin_percent(source)
-    word = str(facts.get("verdict", "inconclusive"))
-    details = facts.get("details") or {}
-    said = facts.get("sentence")  # records from before 2026-11-22 have none
-    span = percent_span(facts, margin) if details else (0.0, 1.0)
-    rows = details.get("epochs", [])
-    return Weighed(
+    margin = plan.margin_percent
+    details = facts.details
+    span = percent_span(facts, margin) if details.present else (0.0, 1.0)
+    return ShownContrast(
         facts=facts,
         arm=arm,
-        control=str(facts.get("control")),
+        control=str(facts.control),
         arm_class=arm_class,
-        word=word,
-        mark=words.MARKS.get(word, "?"),
-        sentence=words.told(facts, str(said or words.sentence(facts))),
-        scope=words.scope(facts),
-        truth=words.truth_words(facts),
-        strip=_both(lambda width: draw_strip(facts, margin, arm_class, width), WIDE - 60),
+        word=facts.word,
+        mark=MARKS.get(facts.word, "?"),
+        sentence=shown_sentence(facts),
+        scope=scope_text(facts),
+        truth=truth_text(facts),
+        interval=_both(lambda width: draw_interval(facts, margin, arm_class, width), WIDE - 60),
         epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
-        if rows
+        if details.epochs
         else None,
         settling=_both(
-            lambda width: draw_settling(facts, span, margin, _looks(source), arm_class, width), HALF
+            lambda width: draw_settling(facts, span, margin, _looks(plan), arm_class, width), HALF
         )
-        if details.get("settling")
+        if details.settling
         else None,
-        slots=sorted({int(row.get("slots", {}).get(arm, 0)) for row in rows}),
+        slots=sorted({row.slots.get(arm, 0) for row in details.epochs}),
         epoch_rows=tables.epoch_rows(facts),
         settling_rows=tables.settling_rows(facts),
-        beside=tables.beside_rows(facts),
+        details=tables.detail_rows(facts),
     )
 
 
-def _looks(source: Source) -> list[tuple[int, str]]:
+def _looks(plan: Plan) -> list[tuple[int, str]]:
     """The planned looks: after which epoch, and what is written there."""
-    if source.plan.get("open_ended"):
-        return [(int(source.plan.get("epochs", 0)), "planned end")]
-    numbers = [source.plan.get("look"), source.plan.get("epochs")]
-    planned = [int(number) for number in numbers if number]
-    return [(number, f"look {place}") for place, number in enumerate(planned, 1)]
+    if plan.open_ended:
+        return [(int(plan.epochs or 0), "planned end")]
+    return [(epoch, f"look {place}") for place, epoch in enumerate(plan.looks, 1)]
 
 
-def _threats(source: Source, key_of: str) -> list[Mapping[str, Any]]:
-    """Every threat once, those that invalidate first, with the arms it is about; `key_of`: of a
-    contrast, "threats" or those "withdrawn"."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for contrast in source.contrasts:
-        for threat in contrast.get(key_of, []):
-            key = (str(threat.get("name")), str(threat.get("seen")))
-            found.setdefault(key, {**threat, "about": []})["about"].append(contrast.get("arm"))
-    return sorted(found.values(), key=lambda threat: not threat.get("invalidates"))
+@dataclass(frozen=True)
+class ShownThreat:
+    """A threat, and the arms in whose contrasts it was seen."""
+
+    threat: Threat
+    arms: list[str | None]
+
+
+def _by_threat(
+    by_arm: Iterable[tuple[str | None, Sequence[Threat]]],
+) -> list[ShownThreat]:
+    """Every threat once, those that invalidate first."""
+    found: dict[tuple[str | None, str | None], ShownThreat] = {}
+    for arm, threats in by_arm:
+        for threat in threats:
+            shown = found.setdefault((threat.name, threat.seen), ShownThreat(threat, []))
+            shown.arms.append(arm)
+    return sorted(found.values(), key=lambda shown: not shown.threat.invalidates)
 
 
 def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
     total = sum(map(len, source.dots.values()))
     if not total:
         return None
-    marked = marked_epochs(source)
+    marked = epochs_with_incidents(source)
     levels: dict[str, dict[int, float]] = {}
     for contrast in source.contrasts:
-        for row in (contrast.get("details") or {}).get("epochs", []):
-            for arm, level in row.get("throughput", {}).items():
-                if words.finite(level) is not None:
-                    levels.setdefault(str(arm), {})[shown_epoch(row)] = float(level)
+        for row in contrast.details.epochs:
+            for arm, level in row.throughput.items():
+                if level is not None:
+                    levels.setdefault(arm, {})[row.epoch] = level
     return {
         "picture": _both(
             lambda width: draw_slices(source.dots, levels, classes, width, marked), WIDE
@@ -241,10 +250,10 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
     counts = {arm: some for arm, some in source.latency_counts.items() if sum(some)}
     effects = []
     for arm, rows in _rows_by_arm(source, "latency").items():
-        control = str(source.plan.get("control"))
+        control = source.plan.control
         arm_class = classes.get(arm, "arm1")
 
-        draw = partial(draw_effect, rows, control, arm, arm_class)
+        draw = partial(draw_percentile_effects, rows, control, arm, arm_class)
         effects.append(
             {
                 "arm": arm,
@@ -264,19 +273,19 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
     }
 
 
-def _rows_by_arm(source: Source, key: str) -> dict[str, list[Mapping[str, Any]]]:
+def _rows_by_arm(source: Source, key: str) -> dict[str, list[Json]]:
     """The verdict's rows under `key` by the arm they are about, the first arm if none is named."""
-    first = str(source.contrasts[0].get("arm")) if source.contrasts else ""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    first = str(source.contrasts[0].arm) if source.contrasts else ""
+    found: dict[str, list[Json]] = {}
     for row in (source.verdict or {}).get(key) or []:
         found.setdefault(str(row.get("arm") or first), []).append(row)
     return found
 
 
 def _by_arm(
-    source: Source, key: str, rows_of: Callable[[list[Mapping[str, Any]]], list[dict[str, str]]]
+    source: Source, key: str, rows_of: Callable[[list[Json]], list[dict[str, str]]]
 ) -> list[dict[str, Any]]:
-    control = str(source.plan.get("control"))
+    control = source.plan.control
     return [
         {"arm": arm, "control": control, "rows": rows_of(rows)}
         for arm, rows in _rows_by_arm(source, key).items()

@@ -1,16 +1,28 @@
-"""Reads from a record what a page is drawn from, one slice at a time, whatever its size."""
+"""Reads from a record what its page shows, one slice at a time, whatever its size."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
+from steelyard.record.epoch import EpochLine
 from steelyard.record.record import Record
-from steelyard.record.totals import slice_busy_ns
+from steelyard.record.recorded import (
+    epoch_lines,
+    read_environment,
+    read_events,
+    read_plan,
+    read_slices,
+    read_verdict,
+)
+from steelyard.record.slice import SliceLine
+from steelyard.report.contrast import Contrast, read_contrasts
+from steelyard.report.plan import Plan
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -35,11 +47,36 @@ class SliceDot:
 
 @dataclass(frozen=True)
 class Border:
-    """What the borders of an arm's slices in one epoch say beside their throughput."""
+    """Slices of an arm that were dropped in one epoch, and clients that were cancelled."""
 
     dropped: int = 0  # slices left out
     causes: tuple[str, ...] = ()  # for which they were
-    capped: int = 0  # clients that were not back in time
+    capped: int = 0  # clients that did not finish in time
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a page shows of an epoch beside its slices."""
+
+    number: int  # from 1, as people count
+    outcome: str
+    error: tuple[str, ...]
+    attempt: int
+    machine: tuple[tuple[str, str], ...]  # (threat, what was seen)
+
+    @classmethod
+    def of(cls, line: EpochLine, processors: Sequence[int]) -> Self:
+        """Of an epoch's line in the record; `processors`: those that a weighing may use."""
+        seen = tuple((kind.value, words) for kind, words in seen_in(line, processors))
+        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, seen)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was recorded in the course of an epoch."""
+
+    epoch: int  # from 1, as people count
+    text: str
 
 
 @dataclass(frozen=True)
@@ -48,34 +85,24 @@ class Source:
 
     directory: Path
     study: Json
-    plan: Json
+    plan: Plan
     environment: Json
     verdict: Json | None
-    epochs: list[Json]
-    events: list[Json]
+    contrasts: tuple[Contrast, ...]
+    """Those of the verdict; none while there is no verdict."""
+    epochs: tuple[Epoch, ...]
+    events: tuple[Event, ...]
     dots: dict[str, list[SliceDot]]
     """Measured slices by arm, in the order of the plan's arms."""
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
     borders: dict[int, dict[str, Border]] = field(default_factory=dict)
-    """Epoch (from 1) → arm → what its borders say, where there is anything to say."""
+    """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
 
     @property
     def arms(self) -> list[str]:
         """Arm names, the control first: an arm's colour is its place in this list."""
-        control = str(self.plan.get("control", ""))
-        named = [str(arm) for arm in self.plan.get("arms", [])]
-        return sorted(named, key=lambda arm: arm != control)
-
-    @property
-    def contrasts(self) -> list[Json]:
-        """The verdict's contrasts, none while there is no verdict."""
-        return list(self.verdict.get("contrasts", [])) if self.verdict else []
-
-
-def shown_epoch(entry: Mapping[str, Any]) -> int:
-    """The epoch of a line of a record as people count: from 1, where the record counts from 0."""
-    return int(entry["epoch"]) + 1
+        return _control_first(self.plan)
 
 
 def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
@@ -89,29 +116,30 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
 def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     """Read a record; only plan.json must be there. Raises RecordError."""
     record = Record.open(directory)
-    plan = record.read("plan.json")
-    lines = list(record.lines("telemetry.jsonl"))
-    arms = sorted((str(arm) for arm in plan.get("arms", [])), key=lambda a: a != plan["control"])
-    finished = {line["epoch"]: line for line in lines if line.get("type") == "epoch"}
+    kept, lines = read_plan(record), epoch_lines(record)
+    plan = Plan.read(kept.to_json())
     borders: dict[int, dict[str, Border]] = {}
-    measured = _kept(_measured(record.lines("slices.jsonl"), finished), borders)
-    dots, counts = _read_slices(measured, arms, count_latencies)
+    measured = _kept(_measured(read_slices(record), lines), borders)
+    dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
+    environment, verdict = read_environment(record), read_verdict(record)
+    shown = None if verdict is None else verdict.to_json()
     return Source(
         directory=directory,
         study=_read_study(directory / "study.toml"),
         plan=plan,
-        environment=_read_if_there(record, "environment.json") or {},
-        verdict=_read_if_there(record, "verdict.json"),
-        epochs=[finished[epoch] for epoch in sorted(finished)],
-        events=[line for line in lines if line.get("type") == "event"],
+        environment={} if environment is None else environment.to_json(),
+        verdict=shown,
+        contrasts=read_contrasts(shown["contrasts"] if shown else None),
+        epochs=tuple(Epoch.of(line, kept.processors) for line in lines),
+        events=tuple(Event(line.epoch + 1, line.event) for line in read_events(record)),
         dots=dots,
         latency_counts=counts,
         borders=borders,
     )
 
 
-def _read_if_there(record: Record, name: str) -> Json | None:
-    return record.read(name) if (record.directory / name).exists() else None
+def _control_first(plan: Plan) -> list[str]:
+    return sorted(plan.arms, key=lambda arm: arm != plan.control)
 
 
 def _read_study(file: Path) -> Json:
@@ -124,7 +152,7 @@ def _read_study(file: Path) -> Json:
 
 
 def _read_slices(
-    measured: Iterable[Json], arms: list[str], count_latencies: CountLatencies
+    measured: Iterable[SliceLine], arms: list[str], count_latencies: CountLatencies
 ) -> tuple[dict[str, list[SliceDot]], dict[str, list[int]]]:
     """Dots and latency counts of the measured slices, by arm."""
     dots: dict[str, list[SliceDot]] = {arm: [] for arm in arms}
@@ -137,11 +165,11 @@ def _read_slices(
         waiting[arm].clear()
 
     for entry in measured:
-        arm = str(entry["arm"])
+        arm = entry.arm
         if arm not in dots:
             continue
         dots[arm].append(_dot_of(entry))
-        waiting[arm] += [s["latency"] for s in entry.get("scripts", []) if s.get("latency")]
+        waiting[arm] += [script.latency for script in entry.scripts if script.latency]
         if len(waiting[arm]) >= _BATCH:
             count(arm)
     for arm in arms:
@@ -150,39 +178,39 @@ def _read_slices(
     return dots, counts
 
 
-def _measured(slices: Iterable[Json], finished: Mapping[int, Json]) -> Iterator[Json]:
+def _measured(slices: Iterable[SliceLine], epochs: Iterable[EpochLine]) -> Iterator[SliceLine]:
     """Slices that count: measured, by the attempt that finished their epoch (as in totals.py)."""
+    finished = {epoch.epoch: epoch.attempt for epoch in epochs}
     for entry in slices:
-        epoch = finished.get(entry["epoch"])
-        if epoch is None or entry.get("kind", "measured") != "measured":
-            continue
-        if entry.get("attempt", 1) == epoch.get("attempt", 1):
+        if entry.kind == "measured" and finished.get(entry.epoch) == entry.attempt:
             yield entry
 
 
-def _kept(measured: Iterable[Json], borders: dict[int, dict[str, Border]]) -> Iterator[Json]:
-    """The slices that were not dropped; what dropped ones and borders say goes into `borders`."""
+def _kept(
+    measured: Iterable[SliceLine], borders: dict[int, dict[str, Border]]
+) -> Iterator[SliceLine]:
+    """The slices that were not dropped; dropped ones and cancelled clients are in `borders`."""
     for entry in measured:
-        cause, capped = entry.get("dropped"), int(entry.get("capped", 0))
-        if cause or capped:
-            arms = borders.setdefault(shown_epoch(entry), {})
-            before = arms.get(entry["arm"], Border())
-            arms[entry["arm"]] = Border(
-                dropped=before.dropped + bool(cause),
-                causes=tuple(dict.fromkeys([*before.causes, *([str(cause)] if cause else [])])),
-                capped=before.capped + capped,
+        if entry.dropped or entry.capped:
+            arms = borders.setdefault(entry.epoch + 1, {})
+            before = arms.get(entry.arm, Border())
+            causes = [*before.causes, *([entry.dropped] if entry.dropped else [])]
+            arms[entry.arm] = Border(
+                dropped=before.dropped + bool(entry.dropped),
+                causes=tuple(dict.fromkeys(causes)),
+                capped=before.capped + entry.capped,
             )
-        if not cause:
+        if not entry.dropped:
             yield entry
 
 
-def _dot_of(entry: Json) -> SliceDot:
+def _dot_of(entry: SliceLine) -> SliceDot:
     # Throughput of a slice is clients × transactions ÷ Σ busy time of its clients.
-    busy_ns = slice_busy_ns(entry)
-    done = entry.get("clients", 1) * entry.get("transactions", 0)
+    busy_ns = entry.busy_with_debt_ns
+    done = entry.clients * entry.transactions
     return SliceDot(
-        epoch=shown_epoch(entry),
-        start_ns=int(entry["start_ns"]),
-        end_ns=int(entry["end_ns"]),
+        epoch=entry.epoch + 1,
+        start_ns=entry.start_ns,
+        end_ns=entry.end_ns,
         throughput=done * 1e9 / busy_ns if busy_ns else 0.0,
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from steelyard.engines.default_alignment import Alignment, compare_defaults
 from steelyard.engines.engine import ComparableBuild, Engine, SettingsCheck
@@ -47,17 +46,6 @@ class BuildComparison:
         """Settings that may differ because the arm's build has another default."""
         changed = {name for name, _, _ in self.alignment.changed.get(arm, ())}
         return changed - {*self.alignment.settings}
-
-    def to_json(self) -> dict[str, Any]:
-        """As plan.json and verdict.json keep it."""
-        alignment = self.alignment
-        return {
-            "rule": self.defaults,
-            "alike": dict(alignment.settings),
-            "changed": {arm: [list(d) for d in found] for arm, found in alignment.changed.items()},
-            "added": {arm: list(names) for arm, names in alignment.added.items()},
-            "removed": {arm: list(names) for arm, names in alignment.removed.items()},
-        }
 
 
 def compare_builds(

@@ -7,15 +7,15 @@ up. It looks what a slice takes, and how the backends wait.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.placement import choose_placement
 from steelyard.model.errors import StudyError
-from steelyard.record.totals import slice_busy_ns
-from steelyard.running.choices import Choices
+from steelyard.record.plan import Choices, PilotFigures
+from steelyard.record.recorded import SLICES
+from steelyard.record.slice import SliceLine
 from steelyard.running.first_errors import require_answers, require_work
-from steelyard.running.load import Visit, lay_out
+from steelyard.running.load import Place, Visit, lay_out
 from steelyard.running.observation import WaitSampling
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
@@ -23,7 +23,6 @@ from steelyard.running.stalls import find_stalls
 from steelyard.study.plan import Design
 from steelyard.study.study import Counted, Study
 
-Json = dict[str, Any]
 PILOT = -2
 
 
@@ -97,21 +96,22 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         watch = WaitSampling(list(standing.values()))
         try:
             warm_up, measured = counted_visits(design, PILOT, study)
-            lines = [{**line, "epoch": PILOT, "kind": "pilot"} for line in load.run(warm_up)]
-            lines += [{**line, "epoch": PILOT, "kind": "pilot"} for line in load.run(measured)]
+            place = Place(PILOT)
+            lines = [*load.run(warm_up, place), *load.run(measured, place)]
+            lines = [line.model_copy(update={"kind": "pilot"}) for line in lines]
         finally:
             share = watch.stop()
         driver_io = load.io
     for line in lines:
-        setup.record.append("slices.jsonl", line)
+        setup.record.append(SLICES, line.to_json())
     require_work(lines)
     require_answers(lines)
-    done = sum(line["transactions"] for line in lines)
+    done = sum(line.transactions for line in lines)
     placement, placement_why = (
         choose_placement(share) if study.placement == "auto" else (first, "the study says so")
     )
     visit_ns = _mean_visit_ns(lines)
-    control_ns = _per_transaction_ns([x for x in lines if x["arm"] == design.arms[0]])
+    control_ns = _per_transaction_ns([x for x in lines if x.arm == design.arms[0]])
     return Choices(
         cost=setup.cost,
         cost_why=setup.cost_why,
@@ -125,22 +125,22 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         upkeep_why="what an epoch used up is put back",
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
-        pilot={
-            "settled": True,
-            "wal_flush_share": share,
-            "latency_mean_ns": sum(line["latency_sum_ns"] for line in lines) / done,
-            "control_ns": control_ns,
-            "driver_io": driver_io,
-            "trials": [],
-        },
+        pilot=PilotFigures(
+            settled=True,
+            wal_flush_share=share,
+            latency_mean_ns=sum(line.latency_sum_ns for line in lines) / done,
+            control_ns=control_ns,
+            driver_io=driver_io,
+            trials=(),
+        ),
     )
 
 
-def _mean_visit_ns(lines: Sequence[Json]) -> int:
-    taken = [int(line["end_ns"] - line["start_ns"] + line["debt_ns"]) for line in lines]
+def _mean_visit_ns(lines: Sequence[SliceLine]) -> int:
+    taken = [line.end_ns - line.start_ns + line.debt_ns for line in lines]
     return max(1, sum(taken) // len(taken))
 
 
-def _per_transaction_ns(lines: Sequence[Json]) -> float:
-    done = sum(line["transactions"] for line in lines)
-    return sum(slice_busy_ns(line) for line in lines) / done if done else 0.0
+def _per_transaction_ns(lines: Sequence[SliceLine]) -> float:
+    done = sum(line.transactions for line in lines)
+    return sum(line.busy_with_debt_ns for line in lines) / done if done else 0.0

@@ -1,4 +1,4 @@
-"""Runs one epoch: restart every arm in its slot, reconnect, place, warm up, measure, account.
+"""Runs one epoch: restart every arm in its slot, reconnect, place, warm up, measure, read.
 
 An epoch that an arm could not start or survive is an outcome, not an error: it is named, counted
 and kept out of the estimate. Three in a row end the weighing.
@@ -7,43 +7,48 @@ and kept out of the estimate. Three in a row end the weighing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
-from steelyard.engines.counters import CounterSample
-from steelyard.engines.engine import Instance, TreeUse
-from steelyard.evaluation.achievements import work_per_minute
-from steelyard.evaluation.pool_warmth import PARTS
-from steelyard.model.errors import DriverError, EngineError, ServerError
-from steelyard.model.readings import EpochTotals
+from steelyard.engines.engine import Instance
+from steelyard.evaluation.threats.pool_warmth import PARTS
+from steelyard.evaluation.workload_rows import work_per_minute
+from steelyard.model.errors import DriverError, EngineError, ServerError, SteelyardError
+from steelyard.model.readings import Reading
+from steelyard.record.epoch import ArmLine, Epoch, EpochLine, PartLine, ReadingLine
+from steelyard.record.plan import Choices
+from steelyard.record.recorded import SLICES, TELEMETRY
+from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.running.arm_loss import ArmLostError
-from steelyard.running.choices import Choices
 from steelyard.running.counted import counted_visits
-from steelyard.running.load import Visit, lay_out
-from steelyard.running.observation import counters_of, use_of
+from steelyard.running.load import Load, Place, Visit, lay_out
 from steelyard.running.setup import Setup
 from steelyard.running.suspend_detection import DROPPED, SuspendDetector
 from steelyard.study.plan import block_count
+from steelyard.telemetry.host import host_readings
+from steelyard.telemetry.source import EpochTelemetry
 
-Json = dict[str, Any]
+COMPLETE = "complete"
 
 
 @dataclass(frozen=True)
-class RanEpoch:
-    """One epoch that was run: its totals, and its line in telemetry.jsonl."""
+class _Ending:
+    """How an epoch went."""
 
-    totals: EpochTotals
-    head: Json
+    outcome: str = COMPLETE
+    error: tuple[str, ...] = ()
 
-    def violations(self, arm: str) -> list[str]:
-        """What the workload's checks found wrong with an arm's work."""
-        return list(self.head.get("violations", {}).get(arm, ()))
+    @classmethod
+    def of(cls, outcome: str, failure: SteelyardError) -> _Ending:
+        return cls(outcome, tuple(failure.lines()))
 
-    @property
-    def driver_cpu_ns(self) -> int:
-        """Processor time of the driver over the measured slices of every arm."""
-        return sum(arm.get("driver_cpu_ns", 0) for arm in self.head["arms"].values())
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was read of the arms of an epoch that was measured to its end."""
+
+    arms: Mapping[str, ArmLine] = field(default_factory=dict)
+    violations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class EpochRunner:
@@ -54,79 +59,83 @@ class EpochRunner:
         self._design = setup.design
         self._choices = choices
 
-    def run(self, epoch: int, attempt: int = 1) -> RanEpoch:
+    def run(self, epoch: int, attempt: int = 1) -> Epoch:
         """Run one epoch and write its lines; `attempt` tells a resumed epoch from its torn first.
 
-        Raises nothing for an arm that died: the totals' outcome says so.
+        Raises nothing for an arm that died: the outcome says so.
         """
         slots = self._design.slots_of(epoch)
-        order = self._design.start_order(epoch)
-        head: Json = {"type": "epoch", "epoch": epoch, "attempt": attempt, "slots": slots}
-        head |= {"start_order": list(order), "outcome": "complete", "arms": {}}
-        head["loads"] = self._setup.loads_of(epoch)
-        lines: list[Json] = []
+        place = Place(epoch, attempt, slots=slots)
+        lines: list[SliceLine] = []
         host = self._setup.laboratory.host
         host_before = host.sample()
-        try:
-            with self._setup.started_arms(epoch, self._choices.upkeep) as standing:
-                try:
-                    self._measure(epoch, attempt, slots, standing, lines, head)
-                except (EngineError, DriverError) as failure:
-                    head |= {"outcome": _blame(standing, failure), "error": failure.lines()}
-        except ArmLostError as failure:
-            head |= {"outcome": failure.outcome, "error": failure.lines()}
-        except ServerError as failure:  # it did its work and would not stop
-            if head["outcome"] == "complete":
-                head |= {"outcome": f"failed: {failure.primary}", "error": failure.lines()}
-        if head["outcome"] != "complete":
+        ending, seen = self._measure_or_lose(place, lines)
+        if ending.outcome != COMPLETE:
             self._keep_logs(epoch)
-        head["host"] = [list(threat) for threat in host.threats(host_before, host.sample())]
-        self._setup.record.append("telemetry.jsonl", head)
-        return RanEpoch(epoch_totals(head, lines), head)
+        line = EpochLine(
+            type="epoch",
+            epoch=epoch,
+            attempt=attempt,
+            slots=slots,
+            start_order=self._design.start_order(epoch),
+            outcome=ending.outcome,
+            error=ending.error,
+            arms=seen.arms,
+            loads=self._setup.loads_of(epoch),
+            violations=seen.violations,
+            machine=_lines(host_readings(host_before, host.sample())),
+        )
+        self._setup.record.append(TELEMETRY, line.to_json())
+        return Epoch(line, epoch_totals(line, lines))
+
+    def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[_Ending, _Seen]:
+        ending, seen = _Ending(), _Seen()
+        try:
+            with self._setup.started_arms(place.epoch, self._choices.upkeep) as standing:
+                try:
+                    seen = self._measure(place, standing, lines)
+                except (EngineError, DriverError) as failure:
+                    ending = _Ending.of(_blame(standing, failure), failure)
+        except ArmLostError as failure:
+            ending = _Ending.of(failure.outcome, failure)
+        except ServerError as failure:  # it did its work and would not stop
+            if ending.outcome == COMPLETE:
+                ending = _Ending.of(f"failed: {failure.primary}", failure)
+        return ending, seen
 
     def _measure(
-        self,
-        epoch: int,
-        attempt: int,
-        slots: Mapping[str, int],
-        standing: Mapping[str, Instance],
-        lines: list[Json],
-        head: Json,
-    ) -> None:
-        data = self._setup.data
-        before = {arm: counters_of(instance) for arm, instance in standing.items()}
+        self, place: Place, standing: Mapping[str, Instance], lines: list[SliceLine]
+    ) -> _Seen:
+        data, host = self._setup.data, self._setup.laboratory.host
+        telemetry = EpochTelemetry(host.sources(standing), standing)
         done_before = {arm: data.work_counts(instance) for arm, instance in standing.items()}
-        seed = self._design.script_seed(epoch)
+        seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
         with self._setup.connect(standing, placement, seed, stalls) as load:
-            warm_up, measured = self._visits(epoch)
-            place = {"epoch": epoch, "attempt": attempt}
-            self._keep(load.run(warm_up), place, slots, lines)
-            uses = [_uses(standing)]
+            warm_up, measured = self._visits(place.epoch)
+            self._drive(load, warm_up, place, lines)
             borders = self._part_borders(measured)
+            telemetry.border()
             for first, after in zip(borders, [*borders[1:], None], strict=True):
                 part = [
-                    visit
-                    for visit in measured
-                    if visit.block >= first and (after is None or visit.block < after)
+                    v for v in measured if v.block >= first and (after is None or v.block < after)
                 ]
-                self._keep(load.run(part), place, slots, lines)
-                uses.append(_uses(standing))
-        head["arms"] = {
-            arm: self._account(arm, standing[arm], before[arm], uses[0], uses[-1], lines)
-            for arm in standing
-        }
-        if self._setup.study.budget.counted is None:
-            for arm in standing:
-                head["arms"][arm]["parts"] = _reads(arm, borders, uses)
+                self._drive(load, part, place, lines)
+                telemetry.border()
+        telemetry.close()
+        arms = {}
         for arm, instance in standing.items():
-            own = [line for line in lines if line["arm"] == arm]
+            own = [line for line in lines if line.arm == arm]
+            line = _arm_line(own, telemetry, arm, borders if len(borders) == PARTS else ())
             done = data.work_counts(instance)
-            head["arms"][arm]["work_per_minute"] = work_per_minute(done_before[arm], done, own)
-            head["arms"][arm]["probes"] = data.probes(instance)
-        head["violations"] = {
-            arm: list(data.violations(instance)) for arm, instance in standing.items()
-        }
+            arms[arm] = line.model_copy(
+                update={
+                    "work_per_minute": work_per_minute(done_before[arm], done, own),
+                    "probes": data.probes(instance),
+                }
+            )
+        violations = {arm: tuple(data.violations(instance)) for arm, instance in standing.items()}
+        return _Seen(arms, violations)
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
         """The first blocks of four equal parts of the measured visits; reads are taken there."""
@@ -143,45 +152,47 @@ class EpochRunner:
         length_ns = choices.slice_ns
         return lay_out(self._design, epoch, warm_blocks, blocks, length_ns=length_ns)
 
-    def _keep(
-        self, answers: Iterable[Json], place: Json, slots: Mapping[str, int], lines: list[Json]
+    def _drive(
+        self, load: Load, visits: Sequence[Visit], place: Place, lines: list[SliceLine]
     ) -> None:
+        """Run visits and keep their lines; ArmLostError where an arm lost its connections."""
         detector = SuspendDetector(self._setup.laboratory.clock.suspended_ns)
-        for answer in answers:
-            line = {**place, "slot": slots[answer["arm"]], **answer}
-            if detector.affected():
-                line["dropped"] = DROPPED
-            self._setup.record.append("slices.jsonl", line)
+        for answered in load.run(visits, place):
+            suspended = detector.affected()
+            line = answered.model_copy(update={"dropped": DROPPED}) if suspended else answered
+            self._setup.record.append(SLICES, line.to_json())
             lines.append(line)
-            if answer.get("lost"):
-                raise ArmLostError.in_slice(answer["arm"], answer["errors"])
+            if line.lost:
+                raise ArmLostError.in_slice(line.arm, line.errors)
 
     def _keep_logs(self, epoch: int) -> None:
-        """The servers' own words of an epoch that was lost, beside the record's other files."""
+        """The servers' logs of an epoch that was lost, beside the record's other files."""
         for slot, log in self._setup.laboratory.engines.server_logs().items():
             self._setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
 
-    def _account(
-        self,
-        arm: str,
-        instance: Instance,
-        before: CounterSample,
-        start: Mapping[str, TreeUse],
-        end: Mapping[str, TreeUse],
-        lines: list[Json],
-    ) -> Json:
-        counted = counters_of(instance).since(before)
-        own = [line for line in lines if line["arm"] == arm]
-        return {
-            "cpu_ns": end[arm].cpu_ns - start[arm].cpu_ns,
-            "read_bytes": end[arm].read_bytes - start[arm].read_bytes,
-            "written_bytes": end[arm].written_bytes - start[arm].written_bytes,
-            "driver_cpu_ns": sum(x["driver_cpu_ns"] for x in own if x["kind"] == "measured"),
-            "transactions": sum(x["transactions"] for x in own if x["kind"] == "measured"),
-            "all_transactions": sum(x["transactions"] for x in own),
-            "counters": dict(counted.values),
-            **({"counters_missing": dict(counted.missing)} if counted.missing else {}),
-        }
+
+def _arm_line(
+    own: Iterable[SliceLine], telemetry: EpochTelemetry, arm: str, borders: Sequence[int]
+) -> ArmLine:
+    """What an arm did; its work a minute and its probes are added by the caller."""
+    every = list(own)
+    measured = [line for line in every if line.kind == "measured"]
+    parts = telemetry.parts(arm)
+    return ArmLine(
+        driver_cpu_ns=sum(line.driver_cpu_ns for line in measured),
+        transactions=sum(line.transactions for line in measured),
+        all_transactions=sum(line.transactions for line in every),
+        readings=_lines(telemetry.readings(arm)),
+        parts=tuple(
+            PartLine(first_block=first, values=values)
+            for first, values in zip(borders, parts, strict=False)
+        ),
+    )
+
+
+def _lines(readings: Iterable[Reading]) -> tuple[ReadingLine, ...]:
+    kept = ({k: v for k, v in asdict(one).items() if v not in ("", False)} for one in readings)
+    return tuple(ReadingLine.model_validate(one) for one in kept)
 
 
 def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
@@ -190,18 +201,3 @@ def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError)
     if isinstance(failure, ArmLostError):
         dead.add(failure.arm)
     return f"crashed: {', '.join(sorted(dead))}" if dead else f"failed: {failure.primary}"
-
-
-def _uses(standing: Mapping[str, Instance]) -> dict[str, TreeUse]:
-    return {arm: use_of(instance) for arm, instance in standing.items()}
-
-
-def _reads(
-    arm: str, borders: Sequence[int], uses: Sequence[Mapping[str, TreeUse]]
-) -> list[dict[str, int]]:
-    """What an arm's processes asked the kernel for in each part; `uses`: at every border."""
-    asked = [use[arm].requested_bytes for use in uses]
-    return [
-        {"first_block": first, "requested_bytes": after - before}
-        for first, before, after in zip(borders, asked, asked[1:], strict=False)
-    ]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from steelyard.model.errors import WeighingError
+from steelyard.record.slice import SliceLine
 
 CANNOT_WORK = ("42", "26", "3F")
 """SQLSTATE classes of what is missing or wrong in itself, and fails however often it is tried:
 syntax error or access rule violation, invalid statement name, invalid schema name."""
 
 
-def require_work(lines: Sequence[Mapping[str, Any]]) -> None:
+def require_work(lines: Sequence[SliceLine]) -> None:
     """WeighingError unless transactions succeeded and none failed for what is missing."""
     for (state, arm), count in _errors_of(lines).items():
         if state.startswith(CANNOT_WORK):
@@ -21,16 +21,16 @@ def require_work(lines: Sequence[Mapping[str, Any]]) -> None:
                 detail=f"SQLSTATE {state}, {count} times in the pilot.",
                 hint="What its scripts ask for must be made by its schema, on every arm's version.",
             )
-    if not any(line["transactions"] for line in lines):
+    if not any(line.transactions for line in lines):
         raise WeighingError("no transaction succeeded in the pilot", detail=errors_told(lines))
 
 
-def require_answers(lines: Sequence[Mapping[str, Any]]) -> None:
+def require_answers(lines: Sequence[SliceLine]) -> None:
     """WeighingError where some transactions of every arm returned another number of rows than they
     must: then it is not an arm's doing, and every epoch would be as the pilot was."""
     wrong: dict[str, int] = {}
     for line in lines:
-        wrong[line["arm"]] = wrong.get(line["arm"], 0) + int(line.get("wrong_rows", 0))
+        wrong[line.arm] = wrong.get(line.arm, 0) + line.wrong_rows
     if wrong and all(wrong.values()):
         raise WeighingError(
             f"{sum(wrong.values())} transactions of the pilot returned another number of rows than "
@@ -40,7 +40,7 @@ def require_answers(lines: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def errors_told(lines: Sequence[Mapping[str, Any]]) -> str:
+def errors_told(lines: Sequence[SliceLine]) -> str:
     """The errors of slices in words, for a DETAIL."""
     told = [
         f'SQLSTATE {state}: {count} times on arm "{arm}" ({_message(lines, state)})'
@@ -49,15 +49,15 @@ def errors_told(lines: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(told) or "No error was reported; no transaction ended either."
 
 
-def _errors_of(lines: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+def _errors_of(lines: Sequence[SliceLine]) -> dict[tuple[str, str], int]:
     seen: dict[tuple[str, str], int] = {}
     for line in lines:
-        for state, count in line.get("errors", {}).items():
-            key = state, str(line["arm"])
+        for state, count in line.errors.items():
+            key = state, line.arm
             seen[key] = seen.get(key, 0) + count
     return dict(sorted(seen.items()))
 
 
-def _message(lines: Sequence[Mapping[str, Any]], state: str) -> str:
-    told = (line.get("error_messages", {}).get(state) for line in lines)
-    return next((str(words) for words in told if words), "no message")
+def _message(lines: Sequence[SliceLine], state: str) -> str:
+    told = (line.error_messages.get(state) for line in lines)
+    return next((words for words in told if words), "no message")

@@ -1,112 +1,117 @@
-"""Looks at the arms before they are weighed: they may differ only where the study declares it."""
+"""Inspects the arms before they are weighed: they may differ only where the study declares it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
-from textwrap import shorten
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from steelyard.engines.differences import (
-    Difference,
-    Differences,
-    builds_differ,
-    compare,
-    plans_differ,
-    told,
-)
-from steelyard.evaluation.work_done import Asked
-from steelyard.model.errors import RecordError
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
-from steelyard.record.environment import machines_differ
+from steelyard.engines.differences import apart, builds_differ, compare
+from steelyard.evaluation.threats.inspection import common_threats, own_threats
+from steelyard.model.identity import Identity
+from steelyard.record.environment import Environment
+from steelyard.record.epoch import LedgerStanding
+from steelyard.record.inspection import ArmInspection, DifferencesFound, Inspection
+from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
+from steelyard.running.aa_ledger import consult
 from steelyard.running.observation import plans_of, settings_of
 from steelyard.running.progress import Progress
+from steelyard.running.question import Question
 from steelyard.running.setup import Setup
 from steelyard.study.declared import declared_names
-
-MOST_STATEMENTS = 3
-MOST_WORDS = 160
-"""Statements, and characters of each, that a threat names."""
+from steelyard.telemetry.environment import machines_differ
 
 
 @dataclass(frozen=True)
-class Inspection:
-    """What the arms are, where they differ, and the doubts that follow from that alone."""
+class Inspected:
+    """Where the arms stand and what they are: what a verdict needs beside the epochs."""
 
-    environment: Mapping[str, Any]
-    differences: Mapping[str, Differences]  # arm → against the control
-    compared: int  # settings compared
-    asked: Asked
-    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Arm → names of what may differ from the control: settings, "data_checksums", "version"."""
-    threats: tuple[Threat, ...] = field(default=())  # about every arm
-    own: Mapping[str, tuple[Threat, ...]] = field(default_factory=dict)  # arm → its own
-
-    def threats_to(self, arm: str) -> tuple[Threat, ...]:
-        """The doubts about the contrast of an arm."""
-        return (*self.threats, *self.own.get(arm, ()))
+    environment: Environment
+    found: Inspection
 
 
-def inspect_arms(setup: Setup, progress: Progress) -> Inspection:
-    """Start every arm once and compare; WeighingError when they differ where not declared."""
+@dataclass(frozen=True)
+class _Arms:
+    """What the started arms say of themselves."""
+
+    environment: Environment
+    settings: Mapping[str, Mapping[str, str]]
+    plans: Mapping[str, Mapping[str, str]]
+    identities: Mapping[str, Identity]
+
+
+def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspected:
+    """Start every arm once, compare, and consult the A/A ledger; WeighingError when arms differ
+    where the study does not declare it. What was found is kept in the record."""
     progress.stage("compare the arms")
+    arms = _look(setup)
+    changes = _machine_changes(setup, arms.environment)
+    found = Inspection(
+        compared=len(arms.settings[setup.study.control.name]),
+        statements=len(arms.plans[setup.study.control.name]),
+        writes=any(script.writes for script in setup.scripts),
+        arms={arm.name: _inspect(setup, arms, arm.name) for arm in setup.study.arms},
+        plans=arms.plans,
+        build_profile=setup.laboratory.drivers.build_profile(),
+        machine_changes=changes,
+        ledger=_consult(question, arms.environment, progress),
+    )
+    control = setup.study.control.name
+    for threat in common_threats(found):
+        progress.threat(threat.to_json())
+    for arm in setup.study.arms:
+        for threat in own_threats(found, control, arm.name):
+            progress.threat(threat.to_json())
+    setup.record.write(INSPECTION, found.to_json())
+    return Inspected(arms.environment, found)
+
+
+def _look(setup: Setup) -> _Arms:
     laboratory = setup.laboratory
     with setup.started_arms(0, "restore") as standing:
-        prepared = setup.slots.arms[setup.study.control.name]
-        place = laboratory.host.environment(standing, setup.scripts, prepared.templates[0])
-        settings = {arm: settings_of(instance) for arm, instance in standing.items()}
-        plans = {arm: plans_of(instance, setup.scripts) for arm, instance in standing.items()}
-        identities = {arm: instance.identity for arm, instance in standing.items()}
-    seen = {**place, "workload": setup.study.workload.model_dump(mode="json")}
-    control, rules = setup.study.control, prepared.engine.setting_rules
-    differences: dict[str, Differences] = {}
-    own: dict[str, tuple[Threat, ...]] = {}
-    names: dict[str, frozenset[str]] = {}
-    for arm in setup.study.arms:
-        declared = declared_names(setup.study, control, arm) | setup.builds.declared(arm.name)
-        names[arm.name] = frozenset(declared)
-        found = compare(settings[control.name], settings[arm.name], declared, rules)
-        found.refuse_undeclared(control.name, arm.name)
-        differences[arm.name] = found
-        builds = builds_differ(identities[control.name], identities[arm.name])
-        changed = plans_differ(plans[control.name], plans[arm.name])
-        pair = f"{control.name} and {arm.name}"
-        own[arm.name] = tuple(_unlike(pair, builds, changed))
-    common = _machine_changed(setup, seen)
-    if laboratory.drivers.build_profile() != "release":
-        common.append(raise_threat(ThreatKind.DEBUG_BUILD, "the load driver is a debug build"))
-    for threat in (*common, *chain.from_iterable(own.values())):
-        progress.threat(threat.to_json())
-    asked = Asked(len(plans[control.name]), any(script.writes for script in setup.scripts))
-    compared = len(settings[control.name])
-    return Inspection(seen, differences, compared, asked, names, tuple(common), own)
+        template = setup.slots.arms[setup.study.control.name].templates[0]
+        place = laboratory.host.environment(standing, setup.scripts, template)
+        seen = {**place, "workload": setup.study.workload.model_dump(mode="json")}
+        return _Arms(
+            Environment.of_json(seen, "the environment"),
+            {arm: settings_of(instance) for arm, instance in standing.items()},
+            {arm: plans_of(instance, setup.scripts) for arm, instance in standing.items()},
+            {arm: instance.identity for arm, instance in standing.items()},
+        )
 
 
-def _unlike(
-    pair: str, builds: Sequence[Difference], changed: Sequence[Difference]
-) -> Iterator[Threat]:
-    """Two arms of different builds, or that run different plans."""
-    if builds:
-        yield raise_threat(ThreatKind.BUILDS_DIFFER, f"{pair}: {told(builds)}")
-    if changed:
-        words = shown_statements([statement for statement, _, _ in changed])
-        yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {words}")
+def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
+    study, control = setup.study, setup.study.control
+    [arm] = [one for one in study.arms if one.name == name]
+    may_differ = declared_names(study, control, arm) | setup.builds.declared(name)
+    rules = setup.slots.arms[control.name].engine.setting_rules
+    found = compare(arms.settings[control.name], arms.settings[name], may_differ, rules)
+    found.refuse_undeclared(control.name, name)
+    builds = builds_differ(arms.identities[control.name], arms.identities[name])
+    return ArmInspection(
+        may_differ=tuple(sorted(may_differ)),
+        differences=DifferencesFound(
+            declared=tuple(found.declared),
+            derived=tuple(found.derived),
+            undeclared=tuple(found.undeclared),
+        ),
+        builds=tuple(apart(builds)),
+    )
 
 
-def shown_statements(statements: Sequence[str]) -> str:
-    """The first few, each cut to what tells it from others, and how many more there are."""
-    shown = [shorten(one, MOST_WORDS, placeholder=" …") for one in statements[:MOST_STATEMENTS]]
-    more = len(statements) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
-
-
-def _machine_changed(setup: Setup, seen: Mapping[str, Any]) -> list[Threat]:
+def _machine_changes(setup: Setup, seen: Environment) -> tuple[str, ...]:
     """Write environment.json, or compare with the one that an interrupted weighing wrote."""
-    try:
-        earlier = setup.record.read("environment.json")
-    except RecordError:
-        setup.record.write("environment.json", dict(seen))
-        return []
-    changes = machines_differ(earlier.get("machine", {}), seen.get("machine", {}))
-    return [raise_threat(ThreatKind.MACHINE_CHANGED, "; ".join(changes))] if changes else []
+    earlier = read_environment(setup.record)
+    if earlier is None:
+        setup.record.write(ENVIRONMENT, seen.to_json())
+        return ()
+    return tuple(machines_differ(earlier.machine.model_dump(), seen.machine.model_dump()))
+
+
+def _consult(
+    question: Question, environment: Environment, progress: Progress
+) -> LedgerStanding | None:
+    """None where a new ledger begins with this weighing: what stood before counts no more."""
+    if question.ledger is None:
+        return None
+    standing = consult(question.ledger, environment.machine, progress)
+    return None if question.new_ledger else standing

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.study.study import Study
-from steelyard.telemetry.host_threats import SeenThreat
+from steelyard.telemetry.host import HostSample
+from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
 
 ReportsStage = Callable[[str], None]
@@ -108,11 +109,11 @@ class Host(Protocol):
     def processors(self) -> Sequence[int]:
         """Processors this process may use, second threads of a core last."""
 
-    def sample(self) -> Any:
+    def sample(self) -> HostSample:
         """The state of the machine now; two of these are compared."""
 
-    def threats(self, before: Any, after: Any) -> Sequence[SeenThreat]:
-        """What changed on the machine between two samples: (threat, what was seen)."""
+    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
+        """What is read of every arm beside the load."""
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

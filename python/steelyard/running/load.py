@@ -9,7 +9,7 @@ of background work, its visit ends with that work, and cost "whole" charges it a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,10 +17,12 @@ from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight,
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration
+from steelyard.record.plan import Stall
+from steelyard.record.slice import SliceLine
 from steelyard.running.background_work import BackgroundWork
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.observation import checkpointer_of
-from steelyard.running.stalls import Stall, Stalls
+from steelyard.running.stalls import Stalls
 from steelyard.study.plan import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -29,6 +31,16 @@ from steelyard.workloads.reading.workload import DATABASE
 DRAIN_CAP_NS = 5_000_000_000
 """Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
 cancelled and charged until then."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where slices stand in the record."""
+
+    epoch: int
+    attempt: int = 1
+    run: int | None = None  # of the pilot: number of its series
+    slots: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -177,18 +189,22 @@ class Load:
             checkpointer.close()
         self._driver.close()
 
-    def run(self, visits: Sequence[Visit]) -> Iterator[dict[str, Any]]:
+    def run(self, visits: Sequence[Visit], place: Place) -> Iterator[SliceLine]:
         """Run visits in order; one line a visit as it ends, `debt_ns` among its numbers."""
         if not self._whole and not self._background:
             requests = [self._request(visit) for visit in visits]
             for visit, answer in zip(visits, self._driver.run(requests), strict=True):
                 self._place_again(answer)
-                yield _line(visit, answer, debt_ns=0)
+                yield _line(visit, place, answer, debt_ns=0)
             return
         for visit in visits:
-            yield self._visit_whole(visit) if self._whole else self._visit_alone(visit)
+            answer, debt_ns = (
+                self._visit_whole(visit) if self._whole else (self._visit_alone(visit), 0)
+            )
+            yield _line(visit, place, answer, debt_ns=debt_ns)
 
-    def _visit_whole(self, visit: Visit) -> dict[str, Any]:
+    def _visit_whole(self, visit: Visit) -> tuple[dict[str, Any], int]:
+        """The driver's answer, and the debt that the arm paid in ns."""
         instance = self._arms[visit.arm]
         freezable = _freezable(instance)
         freezable.thaw()
@@ -199,13 +215,13 @@ class Load:
             if instance.running:
                 freezable.freeze()
         self._place_again(answer)
-        return _line(visit, answer, debt_ns=answer.get("left_ns", 0) + paid_ns)
+        return answer, answer.get("left_ns", 0) + paid_ns
 
     def _visit_alone(self, visit: Visit) -> dict[str, Any]:
         """With cost "foreground": background work is not charged."""
         answer = self._drive(visit)
         self._place_again(answer)
-        return _line(visit, answer, debt_ns=0)
+        return answer
 
     def _drive(self, visit: Visit) -> dict[str, Any]:
         """The slice of a visit, then what it left to the background."""
@@ -277,7 +293,7 @@ def backend_processors(
 
 def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:
     weight = next(arm.weight for arm in study.every_arm if arm.name == name)
-    stall = stall or Stall(0.0, 0)
+    stall = stall or Stall(probability=0.0, length_ns=0)
     driven = DriveWeight(weight.twice, stall.probability, stall.length_ns)
     database = replace(instance.address, database=DATABASE)
     return DriveArm.at(database, name, study.workload.clients, driven)
@@ -301,11 +317,18 @@ def _freezable(instance: Instance) -> Freezable:
     return instance
 
 
-def _line(visit: Visit, answer: dict[str, Any], *, debt_ns: int) -> dict[str, Any]:
+def _line(visit: Visit, place: Place, answer: dict[str, Any], *, debt_ns: int) -> SliceLine:
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
     named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
     if visit.aside:
-        named["aside"] = True
+        named["excluded"] = True
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell
-    return {**answer, **placed, **named, "debt_ns": debt_ns}
+    where: dict[str, Any] = {"epoch": place.epoch}
+    if place.run is None:
+        where |= {"attempt": place.attempt}
+    else:
+        where |= {"run": place.run}
+    if place.slots:
+        where["slot"] = place.slots[visit.arm]
+    return SliceLine.model_validate({**where, **answer, **placed, **named, "debt_ns": debt_ns})

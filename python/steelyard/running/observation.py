@@ -7,16 +7,12 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from steelyard.engines.counters import CounterSample
 from steelyard.engines.engine import (
     Checkpointer,
     CheckpointSession,
-    Countable,
     Instance,
-    Observable,
     Plans,
     SessionWaits,
-    TreeUse,
     Tunable,
     Waits,
     WaitWatch,
@@ -24,18 +20,6 @@ from steelyard.engines.engine import (
 from steelyard.model.errors import EngineError
 from steelyard.workloads.reading.scripts import Script
 from steelyard.workloads.reading.workload import DATABASE
-
-NO_USE = TreeUse(cpu_ns=0, read_bytes=0, written_bytes=0)
-
-
-def counters_of(instance: Instance) -> CounterSample:
-    """The server's cumulative counters, once the load's connections have closed."""
-    return instance.counters(DATABASE) if isinstance(instance, Countable) else CounterSample({})
-
-
-def use_of(instance: Instance) -> TreeUse:
-    """What the server's process tree used so far; nothing where that cannot be measured."""
-    return instance.use() if isinstance(instance, Observable) else NO_USE
 
 
 def settings_of(instance: Instance) -> dict[str, str]:

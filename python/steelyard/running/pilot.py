@@ -12,28 +12,26 @@ import random
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.batch_means import SliceTrial, allowed_lengths, choose_slice
-from steelyard.analysis.pilot.mser import mser5
 from steelyard.analysis.pilot.placement import choose_placement
+from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.totals import slice_busy_ns
-from steelyard.running.choices import Choices
+from steelyard.record.plan import Choices, PilotFigures, SliceTrialFigures, Upkeep
+from steelyard.record.recorded import SLICES
+from steelyard.record.slice import SliceLine
 from steelyard.running.counted import pilot_counted
 from steelyard.running.first_errors import errors_told, require_work
-from steelyard.running.load import Load, Visit
+from steelyard.running.load import Load, Place, Visit
 from steelyard.running.observation import WaitSampling
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
-from steelyard.running.slots import Upkeep
 from steelyard.running.stalls import find_stalls
 from steelyard.study.plan import slice_candidates
 
-Json = dict[str, Any]
 BATCHES = 10
 FIRST_PILOT = -2
 SECOND_PILOT = -1
@@ -55,6 +53,15 @@ class _Settling:
     latency_ns: float
     control_ns: float  # time of a transaction of the control, once it had settled
     transactions_per_second: float
+
+
+@dataclass(frozen=True)
+class _TrialSlice:
+    """A slice of the comparison of lengths."""
+
+    line: SliceLine
+    batch: int
+    length_ns: int
 
 
 class Pilot:
@@ -89,7 +96,7 @@ class Pilot:
         ):
             best, slice_why, trials, control_ns = self._compare_slices(load, settling)
             driver_io = load.io
-        best_visit_ns = next(t["visit_ns"] for t in trials if t["length_ns"] == best.length_ns)
+        best_visit_ns = next(t.visit_ns for t in trials if t.length_ns == best.length_ns)
         upkeep, upkeep_why = self._upkeep()
         return Choices(
             cost=setup.cost,
@@ -104,15 +111,15 @@ class Pilot:
             upkeep_why=upkeep_why,
             s0=best.standard_error if math.isfinite(best.standard_error) else DEFAULT_S0,
             stalls=find_stalls(study, control_ns),
-            pilot={
-                "settled": settling.settled,
-                "wal_flush_share": settling.wal_flush_share,
-                "latency_mean_ns": settling.latency_ns,
-                "control_ns": control_ns,
-                "transactions_per_second": settling.transactions_per_second,
-                "trials": trials,
-                "driver_io": driver_io,
-            },
+            pilot=PilotFigures(
+                settled=settling.settled,
+                wal_flush_share=settling.wal_flush_share,
+                latency_mean_ns=settling.latency_ns,
+                control_ns=control_ns,
+                transactions_per_second=settling.transactions_per_second,
+                trials=tuple(trials),
+                driver_io=driver_io,
+            ),
         )
 
     def _watch(self, load: Load, standing: Mapping[str, Instance]) -> _Settling:
@@ -127,19 +134,19 @@ class Pilot:
             share = watch.stop()
         warm_blocks, settled = 0, True
         for arm in arms:
-            rates = [_rate(line) for line in lines if line["arm"] == arm]
+            rates = [_rate(line) for line in lines if line.arm == arm]
             cut = mser5(rates)
             settled = settled and cut is not None
             warm_blocks = max(warm_blocks, blocks if cut is None else cut)
         require_work(lines)
-        done = sum(line["transactions"] for line in lines)
+        done = sum(line.transactions for line in lines)
         warmup_ns = round(warm_blocks * len(arms) * length_ns * WARMUP_MARGIN)
-        busy_s = sum(slice_busy_ns(line) / line["clients"] for line in lines) / 1e9
+        busy_s = sum(line.busy_with_debt_ns / line.clients for line in lines) / 1e9
         return _Settling(
             warmup_ns=max(WARMUP_FLOOR_NS, min(warmup_ns, cap_ns)),
             settled=settled,
             wal_flush_share=share,
-            latency_ns=sum(line["latency_sum_ns"] for line in lines) / done,
+            latency_ns=sum(line.latency_sum_ns for line in lines) / done,
             control_ns=_typical_ns(_settled(lines, warm_blocks), arms[0]),
             transactions_per_second=done / busy_s if busy_s else 0.0,
         )
@@ -151,30 +158,31 @@ class Pilot:
 
     def _compare_slices(
         self, load: Load, settling: _Settling
-    ) -> tuple[SliceTrial, str, list[Json], float]:
+    ) -> tuple[SliceTrial, str, list[SliceTrialFigures], float]:
         self._run(load, SECOND_PILOT, self._warm_lengths(settling))
         candidates = self._candidates(settling)
         longest = max(candidates)
-        rounds: list[Json] = []
+        rounds: list[_TrialSlice] = []
         draw = random.Random(f"{self._design.seed}/pilot")
         for batch in range(BATCHES):
             for length_ns in draw.sample(candidates, len(candidates)):
                 lengths = [length_ns] * max(1, longest // length_ns)
                 lines = self._run(load, SECOND_PILOT, lengths)
-                rounds += [{**line, "batch": batch, "candidate": length_ns} for line in lines]
+                rounds += [_TrialSlice(line, batch, length_ns) for line in lines]
         trials = [self._trial(length_ns, rounds) for length_ns in candidates]
         best, why = choose_slice(trials)
         if self._study.budget.slice is not None:
             why = "the study says so"
         shown = [
-            {
-                "length_ns": trial.length_ns,
-                "standard_error": trial.standard_error,
-                "visit_ns": _mean_visit_ns(rounds, trial.length_ns),
-            }
+            SliceTrialFigures(
+                length_ns=trial.length_ns,
+                standard_error=trial.standard_error,
+                visit_ns=_mean_visit_ns(rounds, trial.length_ns),
+            )
             for trial in trials
         ]
-        return best, why, shown, _typical_ns(rounds, self._design.arms[0])
+        control_ns = _typical_ns([one.line for one in rounds], self._design.arms[0])
+        return best, why, shown, control_ns
 
     def _candidates(self, settling: _Settling) -> list[int]:
         """Lengths worth comparing: long enough for the transactions, short enough to compare."""
@@ -195,8 +203,8 @@ class Pilot:
             1, round(settling.warmup_ns / (len(self._design.arms) * length_ns))
         )
 
-    def _trial(self, length_ns: int, rounds: Sequence[Json]) -> SliceTrial:
-        own = [line for line in rounds if line["candidate"] == length_ns]
+    def _trial(self, length_ns: int, rounds: Sequence[_TrialSlice]) -> SliceTrial:
+        own = [one for one in rounds if one.length_ns == length_ns]
         control, arm = self._design.arms[:2]
         return SliceTrial(
             length_ns=length_ns,
@@ -204,7 +212,7 @@ class Pilot:
             arm=tuple(_batch(own, arm, batch) for batch in range(BATCHES)),
         )
 
-    def _run(self, load: Load, epoch: int, lengths_ns: Sequence[int]) -> list[Json]:
+    def _run(self, load: Load, epoch: int, lengths_ns: Sequence[int]) -> list[SliceLine]:
         arms = self._design.arms
         self._runs += 1
         orders = self._design.blocks(1000 * epoch - self._runs, len(lengths_ns))
@@ -214,14 +222,13 @@ class Pilot:
             for position, arm in enumerate(order)
         ]
         lines = []
-        for answer in load.run(visits):
-            line = {"epoch": epoch, "run": self._runs, **answer}
-            self._setup.record.append("slices.jsonl", line)
+        for line in load.run(visits, Place(epoch, run=self._runs)):
+            self._setup.record.append(SLICES, line.to_json())
             lines.append(line)
-            if answer.get("lost"):
+            if line.lost:
                 raise WeighingError(
-                    f'arm "{answer["arm"]}" lost its connections in the pilot',
-                    detail=errors_told([answer]),
+                    f'arm "{line.arm}" lost its connections in the pilot',
+                    detail=errors_told([line]),
                 )
         return lines
 
@@ -239,34 +246,30 @@ class Pilot:
         return "carry", f"putting the files back takes {took}, more than a third of an epoch"
 
 
-def _settled(lines: Sequence[Json], warm_blocks: int) -> Sequence[Json]:
+def _settled(lines: Sequence[SliceLine], warm_blocks: int) -> Sequence[SliceLine]:
     """The lines behind the warm-up; all of them where nothing settled."""
-    return [line for line in lines if line["block"] >= warm_blocks] or lines
+    return [line for line in lines if line.block >= warm_blocks] or lines
 
 
-def _typical_ns(lines: Sequence[Json], arm: str) -> float:
+def _typical_ns(lines: Sequence[SliceLine], arm: str) -> float:
     """What a transaction of an arm takes in the middle one of its slices: a pilot is short, and one
     disturbed second must not decide. 0 where no slice has any."""
-    own = [line for line in lines if line["arm"] == arm and line["transactions"]]
-    return float(statistics.median([slice_busy_ns(x) / x["transactions"] for x in own] or [0.0]))
+    own = [line for line in lines if line.arm == arm and line.transactions]
+    return float(statistics.median([x.busy_with_debt_ns / x.transactions for x in own] or [0.0]))
 
 
-def _rate(line: Mapping[str, Any]) -> float:
-    busy = slice_busy_ns(line)
-    return line["transactions"] / busy if busy else 0.0
+def _rate(line: SliceLine) -> float:
+    busy = line.busy_with_debt_ns
+    return line.transactions / busy if busy else 0.0
 
 
-def _mean_visit_ns(rounds: Sequence[Json], length_ns: int) -> int:
+def _mean_visit_ns(rounds: Sequence[_TrialSlice], length_ns: int) -> int:
     """Mean time a slice of this length takes, its border and its debt included, charged or not."""
-    own = [line for line in rounds if line["candidate"] == length_ns]
-    behind = [max(line["debt_ns"], line.get("left_ns", 0)) for line in own]
-    taken = [
-        int(line["end_ns"] - line["start_ns"] + after)
-        for line, after in zip(own, behind, strict=True)
-    ]
+    own = [one.line for one in rounds if one.length_ns == length_ns]
+    taken = [line.end_ns - line.start_ns + max(line.debt_ns, line.left_ns) for line in own]
     return max(length_ns, sum(taken) // len(taken))
 
 
-def _batch(lines: Sequence[Json], arm: str, batch: int) -> tuple[int, int]:
-    own = [line for line in lines if line["arm"] == arm and line["batch"] == batch]
-    return sum(x["transactions"] for x in own), sum(slice_busy_ns(x) for x in own)
+def _batch(slices: Sequence[_TrialSlice], arm: str, batch: int) -> tuple[int, int]:
+    own = [one.line for one in slices if one.line.arm == arm and one.batch == batch]
+    return sum(x.transactions for x in own), sum(x.busy_with_debt_ns for x in own)

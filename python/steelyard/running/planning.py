@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 import shlex
 from pathlib import Path
-from typing import Any
 
 from steelyard.analysis.decision.looks import ALPHAS
 from steelyard.model.errors import RecordError
+from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
 from steelyard.record.record import FORMAT, Record
-from steelyard.running.choices import Choices
+from steelyard.record.recorded import PLAN, read_verdict
+from steelyard.running.build_comparison import BuildComparison
 from steelyard.running.counted import counted_blocks
 from steelyard.running.load import thread_count
 from steelyard.running.progress import Progress
@@ -20,75 +21,83 @@ from steelyard.study.plan import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
-Json = dict[str, Any]
-
 
 def recall_choices(kept: Kept) -> Choices | None:
-    """The choices of the weighing that is gone on with; None for a new one."""
-    return Choices.from_json(kept.record.read("plan.json")) if kept.resumed else None
+    """The choices of a weighing that is resumed; None for a new one."""
+    return kept.plan
 
 
-def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> Json:
-    """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own, and
-    learns how often it was judged and shown before."""
-    if kept.resumed:
-        plan = {**kept.record.read("plan.json"), "looked": kept.looked}
-    else:
+def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -> Plan:
+    """plan.json: seed, order, rule, margins and choices; a resumed weighing keeps its own."""
+    plan = kept.plan
+    if plan is None:
         plan = _plan(setup, choices, kept)
-        kept.record.write("plan.json", plan)
-    progress.plan(plan)
+        kept.record.write(PLAN, plan.to_json())
+    progress.plan(plan.to_json())
     return plan
 
 
-def _plan(setup: Setup, choices: Choices, kept: Kept) -> Json:
+def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
-    return {
-        "format": FORMAT,
-        "weighing": secrets.token_hex(8),  # what the balance's ledger knows it by
-        "study": study.name,
-        "question": study.question,
-        "seed": design.seed,
-        "metric": study.decision.metric,
-        "margin": study.decision.margin,
-        "alpha": list(ALPHAS),
-        "epochs": design.epochs,
-        "look": design.first_look,
-        "open_ended": study.decision.open_ended,
-        "first_verdict": study.decision.first_verdict,
-        "judged": study.decision.judged,
-        "layout": "slices",
-        "epoch_ns": design.epoch_ns,
-        "blocks_per_epoch": (
-            counted_blocks(study, study.budget.counted)[1]
-            if study.budget.counted is not None
+    counted = study.budget.counted
+    return Plan(
+        format=FORMAT,
+        weighing=secrets.token_hex(8),
+        study=study.name,
+        question=study.question,
+        seed=design.seed,
+        metric=study.decision.metric,
+        margin=study.decision.margin,
+        alpha=ALPHAS,
+        epochs=design.epochs,
+        look=design.first_look,
+        open_ended=study.decision.open_ended,
+        first_verdict=study.decision.first_verdict,
+        judged=study.decision.judged,
+        layout="slices",
+        epoch_ns=design.epoch_ns,
+        blocks_per_epoch=(
+            counted_blocks(study, counted)[1]
+            if counted is not None
             else block_count(design.epoch_ns, len(design.arms), choices.visit_ns)
         ),
-        "threads": thread_count(study, processors),
-        "clients": workload.clients,
-        "processors": processors,
-        "control": study.control.name,
-        "arms": list(design.arms),
-        "assignment": [list(row) for row in design.assignment],
-        "start_orders": [list(row) for row in design.start_orders],
-        "loads": _loads(setup),
-        "defaults": setup.builds.to_json(),
-        "writes": any(script.writes for script in setup.scripts),
-        "attempt": attempt_number(kept.record, study),
-        "command": shlex.join(kept.question.command),
-        **choices.to_json(),
-    }
+        threads=thread_count(study, processors),
+        clients=workload.clients,
+        processors=tuple(processors),
+        control=study.control.name,
+        arms=design.arms,
+        assignment=design.assignment,
+        start_orders=design.start_orders,
+        loads=_loads(setup),
+        defaults=_defaults(setup.builds),
+        writes=any(script.writes for script in setup.scripts),
+        attempt=attempt_number(kept.record, study),
+        command=shlex.join(kept.question.command),
+        **{name: getattr(choices, name) for name in Choices.model_fields},
+    )
 
 
-def _loads(setup: Setup) -> Json:
+def _defaults(builds: BuildComparison) -> DefaultsFound:
+    alignment = builds.alignment
+    return DefaultsFound(
+        rule=builds.defaults,
+        alike=dict(alignment.settings),
+        changed={arm: tuple(found) for arm, found in alignment.changed.items()},
+        added={arm: tuple(names) for arm, names in alignment.added.items()},
+        removed={arm: tuple(names) for arm, names in alignment.removed.items()},
+    )
+
+
+def _loads(setup: Setup) -> Loads:
     """How the data of each arm was loaded, how often, and what that took when it was done."""
     builds, arms = setup.builds, setup.slots.arms
     loads = {}
     for arm, loader in builds.loaders.items():
         made = [description(template) for template in arms[arm].templates]
         seconds = [one["seconds"] for one in made if "seconds" in one]
-        loads[arm] = {"by": loader, "count": builds.loads, "seconds": round(sum(seconds), 1)}
-    return {"shared": builds.shared, "arms": loads}
+        loads[arm] = LoadsOfArm(by=loader, count=builds.loads, seconds=round(sum(seconds), 1))
+    return Loads(shared=builds.shared, arms=loads)
 
 
 def attempt_number(record: Record, study: Study) -> int:
@@ -105,12 +114,12 @@ def attempt_number(record: Record, study: Study) -> int:
         try:
             earlier = Record.open(sibling)
             same = (sibling / "study.toml").read_text(encoding="utf-8") == own
-            contrasts = earlier.read("verdict.json").get("contrasts", []) if same else []
+            verdict = read_verdict(earlier) if same else None
         except (RecordError, OSError):
             continue
-        if contrasts and contrasts[0].get("verdict") == "inconclusive":
+        if verdict is not None and verdict.contrasts[0].verdict == "inconclusive":
             attempts += 1
-        elif contrasts:
+        elif verdict is not None:
             attempts = 0
     return attempts + 1
 

@@ -1,19 +1,21 @@
-"""Opens the record of a weighing: a new one, or one that is to be gone on with."""
+"""Opens the record of a weighing: a new one, or one that is to be resumed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.model.errors import UsageError
+from steelyard.record.epoch import Epoch, EventLine
+from steelyard.record.plan import Plan
 from steelyard.record.record import Record
-from steelyard.record.totals import epochs_of
-from steelyard.running.epoch import RanEpoch
+from steelyard.record.recorded import (
+    finished_epochs,
+    read_events,
+    read_plan,
+    read_slices,
+)
 from steelyard.running.question import Question
 from steelyard.study.read import write_study
-
-JUDGED = "interrupted: judged by what there was"
-"""The event of a Ctrl-C, as the record keeps it."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,17 @@ class Kept:
 
     record: Record
     question: Question
-    resumed: bool
-    epochs: list[RanEpoch] = field(default_factory=list)
+    plan: Plan | None = None
+    """None: a new weighing, whose plan is not drawn yet."""
+    epochs: tuple[Epoch, ...] = ()
+    events: tuple[EventLine, ...] = ()
     attempts: dict[int, int] = field(default_factory=dict)
     """Epoch → how often it was begun; a torn one is begun again and its slices left unseen."""
-    looked: int = 0
-    """How often it was interrupted, judged and shown before."""
+
+    @property
+    def resumed(self) -> bool:
+        """Whether an interrupted weighing goes on."""
+        return self.plan is not None
 
 
 def open_record(question: Question) -> Kept:
@@ -35,30 +42,16 @@ def open_record(question: Question) -> Kept:
     if question.resume is None:
         record = Record.create(question.record, question.study.name)
         record.write("study.toml", write_study(question.study))
-        return Kept(record, question, resumed=False)
+        return Kept(record, question)
     record = Record.open(question.resume)
-    plan = record.read("plan.json")
-    epochs = finished_epochs(record)
-    if len(epochs) >= plan["epochs"] and not plan["open_ended"]:
+    plan, epochs = read_plan(record), finished_epochs(record)
+    if len(epochs) >= plan.epochs and not plan.open_ended:
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
             hint="Its verdict is in verdict.json; `steelyard report` makes its page again.",
         )
     attempts: dict[int, int] = {}
-    for line in record.lines("slices.jsonl"):
-        epoch = line["epoch"]
-        attempts[epoch] = max(attempts.get(epoch, 0), line.get("attempt", 1))
-    resumed = replace(question, seed=plan["seed"])
-    looked = sum(
-        line["type"] == "event" and line["event"] == JUDGED and line["epoch"] >= FEWEST_FOR_VERDICT
-        for line in record.lines("telemetry.jsonl")
-    )
-    return Kept(record, resumed, resumed=True, epochs=epochs, attempts=attempts, looked=looked)
-
-
-def finished_epochs(record: Record) -> list[RanEpoch]:
-    """Every epoch that was finished, in order; a torn one is not among them."""
-    lines = record.lines("telemetry.jsonl")
-    heads = {line["epoch"]: line for line in lines if line["type"] == "epoch"}
-    totals = epochs_of(record.lines("slices.jsonl"), heads.values())
-    return [RanEpoch(one, heads[one.epoch]) for one in totals]
+    for line in read_slices(record):
+        attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
+    resumed = replace(question, seed=plan.seed)
+    return Kept(record, resumed, plan, tuple(epochs), tuple(read_events(record)), attempts)

@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.judging import judge
+from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless
+from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
-from steelyard.running.choices import Choices
-from steelyard.running.epoch import EpochRunner, RanEpoch
-from steelyard.running.inspection import Inspection
-from steelyard.running.progress import Progress
-from steelyard.running.recording import JUDGED, Kept
+from steelyard.record.epoch import EndLine, Epoch, EventLine
+from steelyard.record.plan import Choices, Plan
+from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, Recorded
+from steelyard.running.epoch import EpochRunner
+from steelyard.running.inspection import Inspected
+from steelyard.running.progress import Facts, Progress
+from steelyard.running.recording import Kept
 from steelyard.running.setup import Setup
 
-MOST_LOST_IN_A_ROW = 3
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing gives up at this many times its planned epochs."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The epochs of a weighing, what they say, and how it ended."""
+    """What a weighing has come to: everything recorded, what it says so far, how it ended."""
 
-    epochs: tuple[RanEpoch, ...]
+    recorded: Recorded
+    end: EndLine
     contrasts: tuple[Contrast, ...]
-    seconds: float  # of the epochs, with the restarts between them
-    whole_seconds: float  # with preparation and pilot too
-    resumed: bool = False
-    interrupted: bool = False
     failure: WeighingError | None = field(default=None)
 
 
 def settle(
     setup: Setup,
     choices: Choices,
-    plan: Mapping[str, Any],
-    inspection: Inspection,
+    plan: Plan,
+    inspected: Inspected,
     kept: Kept,
     progress: Progress,
 ) -> Outcome:
@@ -47,107 +45,129 @@ def settle(
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
     clock, runner = setup.laboratory.clock, EpochRunner(setup, choices)
     started_ns = clock.now_ns()
-    epochs = list(kept.epochs)
-    arms = [arm.name for arm in setup.study.arms]
-    # Those of the inspection were told before the pilot.
-    threats_shown = {threat.name for arm in arms for threat in inspection.threats_to(arm)}
+    weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)
     interrupted = False
     failure: WeighingError | None = None
-    contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
-    if epochs:
-        _note(setup, len(epochs), "resumed")
-        _recall(contrasts, plan, threats_shown, progress)
+    if kept.epochs:
+        weighing.note(RESUMED)
+        weighing.recall()
     try:
-        while not _over(contrasts, epochs, plan):
-            number = len(epochs)
-            epochs.append(runner.run(number, kept.attempts.get(number, 0) + 1))
-            contrasts = judge(epochs, plan, setup.study, inspection, ended=False)
-            mean_ns = (clock.now_ns() - started_ns) / (len(epochs) - len(kept.epochs))
-            left = (plan["epochs"] - len(epochs)) * mean_ns / NS_PER_S
-            _show(contrasts, epochs, plan, left, threats_shown, progress)
-            failure = _hopeless(epochs)
+        while not weighing.over:
+            number = len(weighing.recorded.epochs)
+            epoch = runner.run(number, kept.attempts.get(number, 0) + 1)
+            weighing.add(epoch)
+            ran = len(weighing.recorded.epochs) - len(kept.epochs)
+            mean_ns = (clock.now_ns() - started_ns) / ran
+            weighing.show(mean_ns)
+            failure = _hopeless(weighing.recorded)
             if failure is not None:
                 break
     except KeyboardInterrupt:
         interrupted = True
         progress.note("interrupted: judging what there is")
-        _note(setup, len(epochs), JUDGED)
+        weighing.note(JUDGED)
     if interrupted or failure is not None:
-        contrasts = judge(epochs, plan, setup.study, inspection, ended=True)
+        weighing.judge(ended=True)
     ended_ns = clock.now_ns()
-    return Outcome(
-        epochs=tuple(epochs),
-        contrasts=tuple(contrasts),
-        seconds=(ended_ns - started_ns) / NS_PER_S,
-        whole_seconds=(ended_ns - setup.began_ns) / NS_PER_S,
+    end = EndLine(
+        type="end",
+        epoch=len(weighing.recorded.epochs),
+        began=len(kept.epochs),
+        seconds=round((ended_ns - started_ns) / NS_PER_S, 3),
+        whole_seconds=round((ended_ns - setup.began_ns) / NS_PER_S, 3),
         resumed=kept.resumed,
         interrupted=interrupted,
-        failure=failure,
+        lost=failure is not None,
+    )
+    return Outcome(weighing.recorded, end, tuple(weighing.contrasts), failure)
+
+
+def _begun(setup: Setup, plan: Plan, inspected: Inspected, kept: Kept) -> Recorded:
+    return Recorded(
+        directory=str(setup.record.directory),
+        study=setup.study,
+        plan=plan,
+        environment=inspected.environment,
+        inspection=inspected.found,
+        epochs=kept.epochs,
+        events=kept.events,
     )
 
 
-def _over(contrasts: list[Contrast], epochs: list[RanEpoch], plan: Mapping[str, Any]) -> bool:
-    """The first contrast decides; the others never end a weighing and never hold it up."""
-    limit = int(plan["epochs"]) * (OPEN_ENDED_FACTOR if plan["open_ended"] else 1)
-    return bool(epochs) and (contrasts[0].verdict.ends or len(epochs) >= limit)
+class _Weighing:
+    """The record as it grows, what it says so far, and what was shown of it."""
+
+    def __init__(self, setup: Setup, recorded: Recorded, progress: Progress) -> None:
+        self._setup = setup
+        self._progress = progress
+        self.recorded = recorded
+        self.judge(ended=False)
+        found, control = recorded.inspection, recorded.study.control.name
+        # Those of the inspection were shown before the pilot.
+        self._shown = {
+            threat.name
+            for arm in recorded.study.arms
+            for threat in inspection_threats(found, control, arm.name)
+        }
+
+    def judge(self, *, ended: bool) -> None:
+        """Judge what is recorded; `ended`: no further epoch will come."""
+        self.contrasts = judge(self.recorded, ended=ended)
+
+    def add(self, epoch: Epoch) -> None:
+        """One more epoch, judged."""
+        self.recorded = replace(self.recorded, epochs=(*self.recorded.epochs, epoch))
+        self.judge(ended=False)
+
+    @property
+    def over(self) -> bool:
+        """The first contrast decides; the others never end a weighing and never hold it up."""
+        plan, epochs = self.recorded.plan, len(self.recorded.epochs)
+        limit = plan.epochs * (OPEN_ENDED_FACTOR if plan.open_ended else 1)
+        return bool(epochs) and (self.contrasts[0].verdict.ends or epochs >= limit)
+
+    def show(self, epoch_ns: float) -> None:
+        """The last epoch and what all of them add up to; `epoch_ns`: what one takes."""
+        self._show_threats()
+        done, planned = len(self.recorded.epochs), self.recorded.plan.epochs
+        left = max(0.0, (planned - done) * epoch_ns / NS_PER_S)
+        self._progress.epoch(done, planned, self._facts(), left)
+
+    def recall(self) -> None:
+        """What the record held already, for those who watch a weighing that is resumed."""
+        readings = self.contrasts[0].details["d"]
+        self._progress.recalled(readings, self.recorded.plan.epochs, self._facts())
+        self._show_threats()
+
+    def note(self, event: str) -> None:
+        """An event as a line of the record, in the epoch that it struck or that comes next."""
+        line = EventLine(type="event", epoch=len(self.recorded.epochs), event=event)
+        self._setup.record.append(TELEMETRY, line.to_json())
+        self.recorded = replace(self.recorded, events=(*self.recorded.events, line))
+
+    def _facts(self) -> list[Facts]:
+        """Each contrast with the reading of the last epoch in place of its details."""
+        shown: list[Facts] = []
+        for contrast in self.contrasts:
+            fact = contrast.to_json()
+            details = fact.pop("details")
+            shown.append({**fact, "d": details["d"][-1]})
+        return shown
+
+    def _show_threats(self) -> None:
+        for contrast in self.contrasts:
+            for threat in contrast.threats:
+                if threat.name not in self._shown:
+                    self._shown.add(threat.name)
+                    self._progress.threat(threat.to_json())
 
 
-def _hopeless(epochs: list[RanEpoch]) -> WeighingError | None:
-    """Three lost epochs in a row: what keeps killing an arm will go on doing so."""
-    last = epochs[-MOST_LOST_IN_A_ROW:]
-    if len(last) < MOST_LOST_IN_A_ROW or any(e.totals.outcome == "complete" for e in last):
+def _hopeless(recorded: Recorded) -> WeighingError | None:
+    if not hopeless(recorded.epochs):
         return None
-    words = last[-1].head.get("error", [])
+    last = recorded.epochs[-1]
     return WeighingError(
-        f"{MOST_LOST_IN_A_ROW} epochs in a row were lost: {last[-1].totals.outcome}",
-        detail=" ".join(words) or None,
+        f"{MOST_LOST_IN_A_ROW} epochs in a row were lost: {last.totals.outcome}",
+        detail=" ".join(last.line.error) or None,
         hint="Everything that was measured is in the record; --resume goes on with it.",
     )
-
-
-def _show(
-    contrasts: list[Contrast],
-    epochs: list[RanEpoch],
-    plan: Mapping[str, Any],
-    seconds_left: float,
-    threats_shown: set[str],
-    progress: Progress,
-) -> None:
-    facts = _facts(contrasts)
-    _show_threats(contrasts, threats_shown, progress)
-    progress.epoch(len(epochs), int(plan["epochs"]), facts, max(0.0, seconds_left))
-
-
-def _recall(
-    contrasts: list[Contrast],
-    plan: Mapping[str, Any],
-    threats_shown: set[str],
-    progress: Progress,
-) -> None:
-    """What the record held already, for those who watch a weighing being gone on with."""
-    readings = contrasts[0].details["d"]
-    progress.recalled(readings, int(plan["epochs"]), _facts(contrasts))
-    _show_threats(contrasts, threats_shown, progress)
-
-
-def _facts(contrasts: list[Contrast]) -> list[dict[str, Any]]:
-    """Each contrast as JSON, with the reading of the last epoch instead of its details."""
-    facts = []
-    for contrast in contrasts:
-        fact = contrast.to_json()
-        details = fact.pop("details")
-        facts.append({**fact, "d": details["d"][-1]})
-    return facts
-
-
-def _show_threats(contrasts: list[Contrast], threats_shown: set[str], progress: Progress) -> None:
-    for contrast in contrasts:
-        for threat in contrast.threats:
-            if threat.name not in threats_shown:
-                threats_shown.add(threat.name)
-                progress.threat(threat.to_json())
-
-
-def _note(setup: Setup, epochs: int, event: str) -> None:
-    """An event as a line of the record, in the epoch that it struck or that comes next."""
-    setup.record.append("telemetry.jsonl", {"type": "event", "epoch": epochs, "event": event})

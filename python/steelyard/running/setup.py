@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from steelyard.engines.engine import Instance, LocalInstance
+from steelyard.record.plan import Upkeep
 from steelyard.record.record import Record
 from steelyard.running.build_comparison import BuildComparison
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.load import Load
-from steelyard.running.slots import Slots, Upkeep
+from steelyard.running.slots import Slots
 from steelyard.running.stalls import Stalls
 from steelyard.study.plan import Design
 from steelyard.study.study import Study

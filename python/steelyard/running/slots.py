@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Protocol, cast
 
 from steelyard.engines.engine import (
     UNPROTECTED,
@@ -24,14 +24,9 @@ from steelyard.engines.engine import (
     Slot,
 )
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.record.plan import Upkeep
 from steelyard.running.arm_loss import ArmLostError
 from steelyard.study.study import Arm
-
-Upkeep = Literal["restore", "exchange", "carry"]
-"""restore: slots' copies are put back to the template before every epoch;
-exchange: they stay as the last epoch left them, and any arm may get any of them;
-carry: each copy follows its arm from slot to slot."""
-
 
 MOST_DIRTY_BYTES = 64 << 20
 """Copied bytes that may stay in memory: more is written back before the load begins, since the

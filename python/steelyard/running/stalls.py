@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from steelyard.record.plan import Stall
 from steelyard.study.study import Study, Weight
 
-Stalls = Mapping[str, "Stall"]
+Stalls = Mapping[str, Stall]
 """Arm → its stalls; arms without are not in it."""
-
-
-@dataclass(frozen=True)
-class Stall:
-    """Before a transaction, with this probability, its client sleeps in the server."""
-
-    probability: float
-    length_ns: int
 
 
 def find_stalls(study: Study, latency_ns: float | None) -> dict[str, Stall]:
@@ -37,8 +29,8 @@ def find_stalls(study: Study, latency_ns: float | None) -> dict[str, Stall]:
 
 def _stall(weight: Weight, latency_ns: float | None) -> Stall | None:
     if weight.stall:
-        return Stall(weight.stall, weight.stall_time)
+        return Stall(probability=weight.stall, length_ns=weight.stall_time)
     if not weight.stall_worth or not latency_ns:
         return None
     length_ns = max(weight.stall_time, round(latency_ns))
-    return Stall(weight.stall_worth * latency_ns / length_ns, length_ns)
+    return Stall(probability=weight.stall_worth * latency_ns / length_ns, length_ns=length_ns)

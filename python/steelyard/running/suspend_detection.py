@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from steelyard.telemetry.host_threats import SUSPENDED_NS
+from steelyard.evaluation.threats.machine import SUSPENDED_NS
 
 DROPPED = "machine suspended"
 """What a dropped slice's line in the record says."""

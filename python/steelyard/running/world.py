@@ -22,19 +22,20 @@ from steelyard.engines.engine import Engine, Instance, Loadable, Slot
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import format_bytes
-from steelyard.record.environment import environment
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
+from steelyard.telemetry.arm_sources import arm_sources
+from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns
-from steelyard.telemetry.host_threats import SeenThreat, host_threats
 from steelyard.telemetry.processors import allowed_processors
+from steelyard.telemetry.source import Source
 from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.checking.probes import explain_probes
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.choice import chosen_scale, chosen_workload, complete
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
-from steelyard.workloads.reading.workload import Workload
+from steelyard.workloads.reading.workload import DATABASE, Workload
 
 WAL_RESERVE_BYTES = 1 << 30
 """Room each arm is given for its write-ahead log beside its copy of the data."""
@@ -198,9 +199,9 @@ class LocalHost:
         """The state of the machine and of the disk that the slots are on."""
         return sample_host(self._run().directory)
 
-    def threats(self, before: HostSample, after: HostSample) -> Sequence[SeenThreat]:
-        """What changed on the machine between two samples."""
-        return host_threats(before, after, processors=self.processors())
+    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
+        """The arms' process trees and what their servers counted."""
+        return arm_sources(arms, DATABASE)
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
 from steelyard.telemetry.disk import space
@@ -53,10 +53,6 @@ class HostSample:
             suspended_ns=self.suspended_ns - earlier.suspended_ns,
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """The sample by name, as a record keeps it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class HostUse:
@@ -71,20 +67,31 @@ class HostUse:
     swapped_bytes: int = 0  # growth of the swap in use; negative when it shrank
     suspended_ns: int = 0
 
-    @property
-    def steal_share(self) -> float:
-        """Stolen time as a share of all processors' time, 0 for an empty span."""
-        capacity_ns = self.elapsed_ns * max(1, len(self.busy_ns))
-        return self.steal_ns / capacity_ns if capacity_ns > 0 else 0.0
 
-    @property
-    def throttled_share(self) -> float:
-        """Throttled time as a share of the span; above 1 when several groups were stopped."""
-        return self.throttled_ns / self.elapsed_ns if self.elapsed_ns > 0 else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The span by name, as a record keeps it."""
-        return asdict(self)
+def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
+    """What happened to the machine between two samples, as numbers with their units."""
+    use = after.since(before)
+    values: dict[str, tuple[str, float]] = {
+        "elapsed_ns": ("ns", use.elapsed_ns),
+        "processors": ("processors", len(after.busy_ns)),
+        "processors_before": ("processors", len(before.busy_ns)),
+        "busy_ns": ("ns", sum(use.busy_ns.values())),
+        "steal_ns": ("ns", use.steal_ns),
+        "throttled_ns": ("ns", use.throttled_ns),
+        "throttled_periods": ("periods", use.throttled_periods),
+        "memory_available_bytes": ("bytes", after.memory_available_bytes),
+        "memory_total_bytes": ("bytes", after.memory_total_bytes),
+        "memory_total_before_bytes": ("bytes", before.memory_total_bytes),
+        "swapped_bytes": ("bytes", use.swapped_bytes),
+        "disk_free_bytes": ("bytes", after.disk_free_bytes),
+        "disk_total_bytes": ("bytes", after.disk_total_bytes),
+        "suspended_ns": ("ns", use.suspended_ns),
+        "started_anew": ("times", float(before.boot_id != after.boot_id)),
+        "same_processors": ("times", float(before.busy_ns.keys() == after.busy_ns.keys())),
+    }
+    for name, stalled_ns in use.pressure_ns.items():
+        values[f"pressure_{name.replace(' ', '_')}_ns"] = "ns", stalled_ns
+    return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
 def sample_host(path: Path, root: Path = ROOT) -> HostSample:

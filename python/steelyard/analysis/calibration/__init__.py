@@ -1,1 +1,1 @@
-"""Known weights, and the evidence against the balance."""
+"""Statistics of calibration: known weights, and the evidence that equal arms read unequal."""

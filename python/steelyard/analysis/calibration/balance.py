@@ -1,4 +1,4 @@
-"""Bets against the balance: one e-process over all weighings of equal arms on a machine.
+"""Computes the evidence that equal arms read unequal: an e-process over all of a machine's A/A.
 
 Of equal arms only the names differ. If nothing but the names is tied to them, then given all that
 was seen before, the next log ratio d is as likely as −d, whatever the machine does. Each factor
@@ -55,7 +55,7 @@ class EqualArms:
 def evidence(weighings: Iterable[EqualArms]) -> float:
     """The wealth after these weighings of equal arms, in the order they began; 1 before the first.
 
-    A weighing that is gone on with later stays in its place: its factors are fair whenever they
+    A weighing that is resumed later stays in its place: its factors are fair whenever they
     come.
     """
     accounts = [_log_accounts(one) for one in weighings]

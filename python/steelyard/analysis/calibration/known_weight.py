@@ -1,4 +1,4 @@
-"""Tells the truth of a known weight: what an arm that carries it must read against its control.
+"""Computes the truth of a known weight: what an arm that carries it must read.
 
 A transaction that is done twice with probability w and counted once takes (1 + w) times as long.
 One that sleeps s with probability p takes p·s longer on average, since a sum of a random number of

@@ -1,4 +1,4 @@
-"""Says what a machine can be trusted for: how long it must weigh to see a difference of a size.
+"""Computes how long a machine must weigh to see a difference of a given size.
 
 From the scatter of epochs of equal arms: the smallest number of epochs that see the size with 80 %
 power, by the forecast's formula, times what an epoch takes. A range, since the scatter of a dozen

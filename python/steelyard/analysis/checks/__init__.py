@@ -1,1 +1,1 @@
-"""Tests of what a weighing assumes."""
+"""Statistics that test what a weighing assumes."""

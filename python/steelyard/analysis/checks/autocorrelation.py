@@ -1,4 +1,4 @@
-"""Measures how much a block resembles the next: why blocks are not replicates.
+"""Computes the lag-1 autocorrelation of blocks: why blocks are not replicates.
 
 On A/A traces of two identical servers the blocks of one epoch correlate at lag 1 by about .3 (up to
 .85: backends move between processors), and block-level tests gave 33–36 % false alarms.

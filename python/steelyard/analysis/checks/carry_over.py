@@ -1,4 +1,4 @@
-"""Measures carry-over: whether an arm reads otherwise after another arm than after itself.
+"""Computes carry-over: how much an arm reads otherwise after another arm than after itself.
 
 Only the first slice of a block is used: whether it follows its own arm or another is then a coin
 flip of the block order, and position inside the block plays no part. A change that both arms share

@@ -1,4 +1,4 @@
-"""Checks counts for balance: slices dropped, or transactions failed, more in one of the arms.
+"""Tests whether one arm dropped more slices, or failed more transactions, than the other.
 
 Given the sum, the count of one arm is binomial with its share of the chances (the exact conditional
 test of two rates: Przyborowski & Wilenski, Biometrika 31 (1940) 313), at α = .01.

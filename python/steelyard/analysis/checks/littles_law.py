@@ -7,7 +7,7 @@ are wrong. Little, Operations Research 9 (1961) 383.
 
 A border that leaves out the transactions under way at the bell keeps the law and hides stalls: an
 arm that lost 4.75 % to rare stalls read as 0.00 %. What gives it away is time: the slice ended when
-its last client was back, and nobody was charged for that.
+its last client was back, and no client was charged for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks that places do not matter more than chance: slot effect, start order, carry-over.
+"""Tests whether slots, start order or carry-over matter more than by chance.
 
 Slots and start orders are drawn with a fixed share each way, in uniformly random order, so under
 "places do not matter" the log ratios go with any order of the drawn places alike: a permutation

@@ -1,1 +1,1 @@
-"""The exact test, its looks and its sets."""
+"""Statistics that decide a verdict: the exact test, its looks and its sets."""

@@ -1,4 +1,4 @@
-"""Bets against a centre θ after every epoch: an e-process that may be looked at whenever one likes.
+"""Computes the e-process over epochs: a confidence set that holds however often it is looked at.
 
 E±(θ) = mean over λ ∈ {½, 1, 2} of Πᵢ (1 ± tanh(λ(dᵢ − θ)/sᵢ)), with the scale from past epochs
 only, sᵢ² = (3·s₀² + SS_{i−1}) / (3 + max(i − 2, 0)), SS the squared deviations from their mean.

@@ -1,9 +1,9 @@
-"""Reads an epoch: one log ratio of an arm against the control, from totals over its slices.
+"""Computes the reading of an epoch: the log ratio of an arm to the control, from totals.
 
 d = ln(ΣN₁/ΣT₁) − ln(ΣN₀/ΣT₀). Totals, because they are the ratio of the work done: with stalls in
 5 % of one arm's slices (truth −4.08 %) a 10 % trimmed mean of block ratios reads −1.25, the mean of
 block logs −8.13, totals −4.16. Errors, timeouts, retries and stalls stay in as time without work.
-The trimmed reading stands beside as the "typical slice": a gap between the two is a finding.
+The trimmed reading is shown beside it as the "typical slice": a gap between the two is a finding.
 """
 
 from __future__ import annotations

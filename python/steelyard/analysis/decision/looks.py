@@ -1,4 +1,4 @@
-"""Says at which epochs a weighing is judged, at which levels, and what effect it can see.
+"""Plans the looks: at which epochs a weighing is judged, at which levels, and what it can see.
 
 Two looks are planned: n₁ = max(8, ⌈2N/3⌉) at α = .01 and N at α = .04; by the union bound both
 together keep 5 %. Against a single look at .05 that costs 2–5 points of power, and it saves a third
@@ -30,7 +30,7 @@ DEFAULT_S0 = 0.005
 
 
 class Stage(StrEnum):
-    """Where in its plan a weighing stands when it is judged."""
+    """How far in its plan a weighing is when it is judged."""
 
     TOO_FEW = "too few"
     """Fewer than 8 usable epochs: no verdict."""
@@ -53,7 +53,7 @@ class Terms:
     look: int | None = None
     """n₁, the early look; None where there is none."""
     margin: float = 0.01
-    """δ as a fraction: a change smaller than this does not matter to the asker."""
+    """δ as a fraction: a smaller change does not matter."""
     metric: str = "throughput"
     """"throughput" (more is faster), "latency_mean" or "geometric_mean" (less is faster)."""
     alphas: tuple[float, float] = ALPHAS
@@ -104,7 +104,7 @@ class Terms:
         return math.log1p(-self.margin), math.log1p(self.margin)
 
     def stage(self, done: int, usable: int, ended: bool) -> Stage:
-        """Where the weighing stands after `done` epochs, `usable` of which have a log ratio.
+        """The stage of the weighing after `done` epochs, `usable` of which have a log ratio.
 
         `ended`: the clock or the user ended it before its plan did; no epoch will follow.
         """

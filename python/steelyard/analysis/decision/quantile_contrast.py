@@ -1,4 +1,4 @@
-"""Contrasts latency quantiles: where in the distribution the effect sits.
+"""Computes contrasts of latency quantiles: where in the distribution the effect lies.
 
 Each epoch and arm gives one quantile from its pooled histogram; the log ratios of the epochs are
 replicates like any other. All quantiles share one joint error rate (max-T), since an eye that runs

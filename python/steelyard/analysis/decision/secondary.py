@@ -1,4 +1,4 @@
-"""Contrasts of secondary metrics: one log ratio an epoch, joint intervals, labelled as such.
+"""Computes contrasts of secondary metrics: a log ratio an epoch, with joint intervals.
 
 For what explains a verdict (processor time, WAL, blocks per transaction) and for latency quantiles.
 A quantile of an epoch comes from one histogram pooled over all of an arm's slices: quantiles

@@ -46,7 +46,6 @@ class FlipSet:
     """The ends are the k-th smallest and the k-th largest subset mean; 0: no bound at all."""
     group: int
     """G: number of sign changes, the identity included."""
-    alpha: float
     balanced: bool
 
 
@@ -108,17 +107,15 @@ def rank(alpha_one_sided: float, group: int) -> int:
     return math.floor(alpha_one_sided * group + 1e-9)
 
 
-def _set_of(
-    d: Floats, subsets: Bools, alpha_one_sided: float, alpha: float, balanced: bool
-) -> FlipSet:
+def _set_of(d: Floats, subsets: Bools, alpha_one_sided: float, balanced: bool) -> FlipSet:
     group = len(subsets) + 1
     k = rank(alpha_one_sided, group)
     if k == 0:
-        return FlipSet(Interval(-math.inf, math.inf), 0, group, alpha, balanced)
+        return FlipSet(Interval(-math.inf, math.inf), 0, group, balanced)
     for_low, for_high = subset_means(d, subsets)
     low = float(np.partition(for_low, k - 1)[k - 1])
     high = float(np.partition(for_high, len(for_high) - k)[len(for_high) - k])
-    return FlipSet(Interval(low, high), k, group, alpha, balanced)
+    return FlipSet(Interval(low, high), k, group, balanced)
 
 
 def subsets_for(n: int, assignment: tuple[bool, ...] | None) -> tuple[Bools, bool]:
@@ -141,14 +138,14 @@ def confidence_set(d: Floats, alpha: float, assignment: tuple[bool, ...] | None 
     """
     _refuse_nan(d)
     subsets, balanced = subsets_for(len(d), assignment)
-    return _set_of(d, subsets, alpha / 2, alpha, balanced)
+    return _set_of(d, subsets, alpha / 2, balanced)
 
 
 def one_sided_set(d: Floats, alpha: float, assignment: tuple[bool, ...] | None = None) -> FlipSet:
     """Both one-sided bounds, each at level 1 − α: k = ⌊α · G⌋ (for equivalence)."""
     _refuse_nan(d)
     subsets, balanced = subsets_for(len(d), assignment)
-    return _set_of(d, subsets, alpha, 2 * alpha, balanced)
+    return _set_of(d, subsets, alpha, balanced)
 
 
 def p_value(d: Floats, theta: float = 0.0, assignment: tuple[bool, ...] | None = None) -> float:

@@ -1,1 +1,1 @@
-"""How slice length, warm-up and placement are chosen."""
+"""Statistics of the pilot: they choose slice length, warm-up and placement."""

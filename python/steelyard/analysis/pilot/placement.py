@@ -1,4 +1,4 @@
-"""Chooses where the processes stand: symmetric, unless the work waits for the disk.
+"""Chooses the placement of processes: symmetric, unless the work waits for the disk.
 
 Standard deviation of a 6.5 s epoch of equal arms on a shared 2-core machine: read-only, 8 clients
 .7 % symmetric, 4.4–7.4 % free; 64 clients .6 against 3.0 %; durable updates 2.7–4.1 % symmetric,

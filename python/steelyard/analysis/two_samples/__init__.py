@@ -1,1 +1,1 @@
-"""Statistics for numbers from elsewhere."""
+"""Statistics of two samples of rows, for numbers from elsewhere."""

@@ -1,10 +1,11 @@
-"""Compares arms by mean, by median and by geometric mean: three answers that should agree.
+"""Compares two arms by mean, median and geometric mean, with bootstrap intervals.
 
 They ask different questions. The mean is what the work takes in all, and rare stalls are in it; the
 median is a typical row; the geometric mean lies between. Where they disagree, the effect sits in a
-few rows or the rows are skewed, and which answer is wanted has to be said. Intervals: percentiles
-of 2,000 resamples of rows (of pairs where rows are paired), Efron & Tibshirani, An Introduction to
-the Bootstrap, 1993, chapters 13 and 14; for the eye, the verdict does not rest on them.
+few rows or the rows are skewed, and the reader has to decide which answer is
+wanted. Intervals: percentiles of 2,000 resamples of rows (of pairs where rows are paired), Efron &
+Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14; for the eye, the verdict
+does not rest on them.
 """
 
 from __future__ import annotations

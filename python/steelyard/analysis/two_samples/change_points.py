@@ -1,4 +1,4 @@
-"""Finds level steps in a series: where it went over to another level, and came back.
+"""Finds level steps in a series: where it changes to another level, and back.
 
 Segments of constant mean that minimise Σ(x − level)² + penalty × steps, found exactly by PELT
 (Killick, Fearnhead & Eckley, JASA 107 (2012) 1590) in the library `ruptures` (Truong, Oudre &

@@ -1,4 +1,4 @@
-"""Describes one series of rows: its level and spread, and what in it is no mere noise."""
+"""Describes one series of rows: level, spread, level steps, drift and outliers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.analysis.checks.outliers import outlying
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.two_samples.change_points import Segment, segments_of
-from steelyard.analysis.two_samples.outliers import outlying
 from steelyard.analysis.two_samples.trend import Trend, trend_of
 
 
@@ -27,7 +27,7 @@ class Profile:
 
     @property
     def steps(self) -> bool:
-        """Whether the level went over to another one."""
+        """Whether the level changed."""
         return len(self.segments) > 1
 
     @property

@@ -1,4 +1,4 @@
-"""Makes replicates of rows in their order, and widens what rests on rows that depend on each other.
+"""Makes replicates of rows in their order, and widens intervals where rows may be dependent.
 
 A row that resembles the one before it tells less than a row of its own. More than 40 rows become
 the means of 30 batches of consecutive rows (Conway, Management Science 10 (1963) 47; more batches

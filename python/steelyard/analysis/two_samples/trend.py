@@ -1,4 +1,4 @@
-"""Measures a straight drift over the order of the rows, robust to storms.
+"""Computes the linear drift over the order of the rows, robust to storms.
 
 The median of the slopes between all pairs of replicates (Theil 1950), with its rank interval (Sen,
 JASA 63 (1968) 1379), widened where what is left after the line still depends on its neighbours. A

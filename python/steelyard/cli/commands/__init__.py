@@ -1,1 +1,25 @@
-"""The commands, one file each."""
+"""The commands, one file each, with the lines by which `steelyard --help` lists them.
+
+The lines stand here, so that listing the commands imports none of them; a test holds each to the
+help of its command.
+"""
+
+COMMANDS = {
+    "weigh": "Weigh the arms of a study against each other: a verdict, its interval, cause and "
+    "doubts.",
+    "calibrate": "Weigh equal arms and known weights: readings beside truths, and what to trust "
+    "them for.",
+    "judge": "Judge numbers from elsewhere: what they support, by the rules of a weighing.",
+    "drive": "Put one server under load, as pgbench does, and show throughput and percentiles.",
+    "scrub": "Read every page of a PostgreSQL 12 to 18 cluster, stopped or running, and find the "
+    "damaged.",
+    "drill": "Show what checksums catch and what they miss, on clusters that are made for it and "
+    "removed.",
+    "checksums": "Say how long `pg_checksums --enable` would take, how to avoid that, and what "
+    "they cost.",
+    "studies": "List the built-in studies, or print one to copy.",
+    "report": "Make report.html again from a record and print its path; or judge the record again.",
+    "engines": "List the engines found and the cache; add and remove engines.",
+    "workloads": "List the workloads; load one into the cache or into a server.",
+}
+"""Name and help line, in the order in which they are listed."""

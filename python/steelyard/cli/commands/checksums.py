@@ -1,4 +1,4 @@
-"""`steelyard checksums`: says what turning checksums on takes on a cluster, and then costs."""
+"""`steelyard checksums`: estimates what enabling checksums on a cluster takes, and its cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from steelyard.integrity.enabling import Enabling
+    from steelyard.integrity.enabling import EnablingEstimate
 
 Cluster = Annotated[Path, typer.Argument(metavar="PGDATA", help="A data directory.")]
 Place = Annotated[
@@ -31,25 +31,25 @@ def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False
 
     Nothing is changed: it prints. Exit status 3: files could not be read, and it takes longer.
     """
-    from steelyard.integrity.enabling import enabling
+    from steelyard.integrity.enabling import estimate_enabling
 
-    found = enabling(pgdata, place=measure_in)
+    found = estimate_enabling(pgdata, place=measure_in)
     typer.echo(json.dumps(found.to_json()) if as_json else render(found))
     if found.exit_status:
         raise SystemExit(found.exit_status)
 
 
-def render(found: Enabling) -> str:
-    """The whole advice, ready to print."""
+def render(found: EnablingEstimate) -> str:
+    """The complete text of an estimate."""
     from steelyard.cli.views.scrubbed import not_read
-    from steelyard.integrity.drill.cost import cost_words
-    from steelyard.integrity.scrub.cluster_state import Life
+    from steelyard.integrity.checksum_cost import cost_words
+    from steelyard.integrity.scrub.cluster_state import RunState
     from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
-    layout, life = found.state.layout, found.state.life
+    layout, run_state = found.state.layout, found.state.run_state
     least_of = "at least " if found.denied else ""
     lines = [
-        f"{found.path}: PostgreSQL {layout.major}, {life.value}, "
+        f"{found.path}: PostgreSQL {layout.major}, {run_state.value}, "
         f"{least_of}{format_bytes(found.bytes)} of pages in {found.files} files"
     ]
     lines += not_read(found.denied)
@@ -67,7 +67,7 @@ def render(found: Enabling) -> str:
         ]
         if not found.same_disk:
             lines.append("  writing was measured on another disk: --measure-in DIR names one on it")
-        if life in (Life.RUNNING, Life.POSSIBLY, Life.CRASHED):
+        if run_state in (RunState.RUNNING, RunState.POSSIBLY, RunState.CRASHED):
             lines.append("  the server must be shut down cleanly first")
         lines += [
             "without that downtime, by a standby:",

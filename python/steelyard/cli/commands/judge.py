@@ -1,4 +1,4 @@
-"""`steelyard judge`: says what numbers that came from elsewhere support."""
+"""`steelyard judge`: judges measurements from other tools, and prints what they support."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.foreign.comparison import NamedSheet
-    from steelyard.foreign.recorded import Recorded
     from steelyard.foreign.source import Source
+    from steelyard.foreign.tools.steelyard_verdict import SavedVerdict
 
 ORDERS = ("random", "alternating", "sequential", "unknown")
 STANDARD_INPUT = "-"
@@ -29,7 +29,7 @@ Files = Annotated[
     ),
 ]
 Control = Annotated[
-    str | None, typer.Option(help="The arm to compare with; the first one without.")
+    str | None, typer.Option(help="The arm to compare with; default: the first one.")
 ]
 MetricName = Annotated[
     str | None, typer.Option(help="Which metric, or what the numbers are: tps, latency, ...")
@@ -39,7 +39,7 @@ Direction = Annotated[
     bool | None,
     typer.Option(
         "--higher-is-better/--lower-is-better",
-        help="Where neither metric nor unit tell.",
+        help="Needed where neither metric nor unit imply it.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Paired = Annotated[
     bool | None,
     typer.Option(
         "--paired/--unpaired",
-        help="Compare row by row, or not; found out without.",
+        help="Compare row by row, or not; default: detected.",
         show_default=False,
     ),
 ]
@@ -66,7 +66,7 @@ Form = Annotated[
         "--format",
         metavar="NAME",
         help="csv, json, hyperfine, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
-        "hammerdb; found by content without.",
+        "hammerdb; default: found by content.",
     ),
 ]
 Picture = Annotated[
@@ -100,8 +100,8 @@ def judge(
     CSV (a column an arm, or a column that names it), JSON, output and logs of pgbench, results of
     HammerDB, exports of hyperfine. A record of Steelyard's own is shown as its plan judged it.
     """
-    from steelyard.foreign.comparison import Asked, compare
-    from steelyard.foreign.formats import recorded_of
+    from steelyard.foreign.comparison import Options, compare
+    from steelyard.foreign.formats import saved_verdict_of
     from steelyard.foreign.judgement.judge_numbers import judge_numbers
     from steelyard.foreign.series import Order
 
@@ -109,23 +109,25 @@ def judge(
         raise UsageError(f'unrecognized order: "{order}"', hint=f"Accepted: {', '.join(ORDERS)}.")
     delta = _margin(margin)
     sources = _sources(files)
-    if len(sources) == 1 and (recorded := recorded_of(sources[0][1], form)) is not None:
+    if len(sources) == 1 and (recorded := saved_verdict_of(sources[0][1], form)) is not None:
         given = (control, metric, unit, higher_is_better, paired, order, clients, column, picture)
         _show_recorded(recorded, any(one is not None for one in given) or margin != "1%", as_json)
         return
-    asked = Asked(control, metric, unit, higher_is_better, Order(order) if order else None, clients)
+    options = Options(
+        control, metric, unit, higher_is_better, Order(order) if order else None, clients
+    )
     sheets = _sheets(sources, form, column or [])
-    judgement = judge_numbers(compare(sheets, asked), delta, paired)
+    judgement = judge_numbers(compare(sheets, options), delta, paired)
     if picture is not None:
-        from steelyard.report.picture import write_picture
+        from steelyard.report.judgement_picture import write_picture
 
         write_picture(judgement, picture)
     facts = judgement.to_json()
     if as_json:
         typer.echo(json.dumps(facts))
         return
-    from steelyard.cli.commands.asking import terminal_width
-    from steelyard.cli.views.judged import render_judgement
+    from steelyard.cli.views.judgement_view import render_judgement
+    from steelyard.cli.views.text_layout import terminal_width
 
     sentences = [contrast.sentence() for contrast in judgement.contrasts]
     rows = {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms}
@@ -146,9 +148,9 @@ def _margin(text: str) -> float:
     return margin
 
 
-def _show_recorded(recorded: Recorded, asked: bool, as_json: bool) -> None:
-    """What the record says; UsageError where something else is asked of it."""
-    if asked:
+def _show_recorded(recorded: SavedVerdict, changed: bool, as_json: bool) -> None:
+    """Print the verdict of a record; UsageError where options would change it."""
+    if changed:
         raise UsageError(
             f'"{recorded.source}" is a verdict of Steelyard: it is shown, not judged again',
             detail="The plan of its weighing fixed metric, margin and looks beforehand.",
@@ -157,10 +159,10 @@ def _show_recorded(recorded: Recorded, asked: bool, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(recorded.to_json()))
         return
-    from steelyard.cli.commands.asking import terminal_width
-    from steelyard.cli.views.recorded import render_recorded
+    from steelyard.cli.views.judgement_view import render_saved_verdict
+    from steelyard.cli.views.text_layout import terminal_width
 
-    typer.echo(render_recorded(recorded, terminal_width()))
+    typer.echo(render_saved_verdict(recorded, terminal_width()))
 
 
 def _sources(files: Sequence[str]) -> list[tuple[str | None, Source]]:

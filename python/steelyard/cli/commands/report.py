@@ -1,7 +1,9 @@
-"""`steelyard report`: makes the HTML page of a record again and prints where it is."""
+"""`steelyard report`: makes the HTML page of a record again, or judges the record again."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +19,53 @@ def report(
     record: Annotated[
         Path, typer.Argument(help="The directory of a record, or its `latest` link.")
     ],
+    rejudge: Annotated[
+        bool,
+        typer.Option(
+            "--rejudge",
+            help="Judge the record again, and say where that differs from the verdict it holds.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --rejudge: print one JSON object.")
+    ] = False,
 ) -> None:
-    """Make report.html again from a record and print its path."""
+    """Make report.html again from a record and print its path; or judge the record again."""
+    from steelyard.model.errors import UsageError
+
+    if as_json and not rejudge:
+        raise UsageError("--json goes with --rejudge")
+    if rejudge:
+        _rejudge(record, as_json)
+        return
     from steelyard.report.page import write_report
 
     typer.echo(str(write_report(record)))
+
+
+def _rejudge(directory: Path, as_json: bool) -> None:
+    """Nothing is written: the record keeps the verdict that was given."""
+    from steelyard.evaluation.rejudge import rejudge
+    from steelyard.model.errors import RecordError
+    from steelyard.record.comparison import differences
+    from steelyard.record.record import Record
+    from steelyard.record.recorded import read_recorded, read_verdict
+
+    record = Record.open(directory)
+    recorded = read_verdict(record)
+    if recorded is None:
+        raise RecordError(
+            f'weighing has no verdict yet: "{directory}"',
+            hint="steelyard weigh --resume goes on with it.",
+        )
+    judged = rejudge(read_recorded(record))
+    found = differences(recorded, judged)
+    if as_json:
+        facts = {"same": not found, "differences": [asdict(one) for one in found]}
+        typer.echo(json.dumps(facts))
+        return
+    typer.echo(judged.sentence)
+    if not found:
+        typer.echo("same verdict as recorded, in numbers, words and threats")
+    for one in found:
+        typer.echo(f"{one.key}: recorded {one.recorded!r}, judged again {one.rejudged!r}")

@@ -1,4 +1,4 @@
-"""`steelyard scrub`: reads every page of a cluster, and says which are damaged."""
+"""`steelyard scrub`: reads every page of a cluster and reports the damaged ones."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ CatalogueFile = Annotated[
 ]
 StateFile = Annotated[
     Path | None,
-    typer.Option("--state", metavar="FILE", help="Remember what was read, to go on after an end."),
+    typer.Option(
+        "--state", metavar="FILE", help="Record what was read, to resume an interrupted scrub."
+    ),
 ]
 Server = Annotated[
     str | None,
-    typer.Option(metavar="CONNINFO", help="Whom to ask for the names of damaged relations."),
+    typer.Option(metavar="CONNINFO", help="Server that knows the names of damaged relations."),
 ]
 Kernel = Annotated[
     str | None, typer.Option(metavar="NAME", help="scalar, SSE2, AVX2, ...; the widest without.")
@@ -71,13 +73,13 @@ def scrub(
     Nothing of the cluster is written. Exit status 1: damage was found; 3: files could not be read.
     """
     from steelyard._core import kernels
-    from steelyard.cli.views.scrubbed import Watching, render
-    from steelyard.integrity.scrub.scrub import Asked
+    from steelyard.cli.views.scrubbed import ProgressLine, render
+    from steelyard.integrity.scrub.request import ScrubRequest
     from steelyard.integrity.scrub.scrub import scrub as do_scrub
 
     if kernel is not None and kernel not in kernels():
         raise UsageError(f'no kernel "{kernel}" here', hint=f"There are {', '.join(kernels())}.")
-    asked = Asked(
+    request = ScrubRequest(
         path=pgdata,
         threads=threads,
         max_rate=_rate(max_rate),
@@ -88,8 +90,8 @@ def scrub(
         server=server,
         kernel=kernel,
     )
-    with Watching(sys.stderr) as watching:
-        outcome = do_scrub(asked, watching)
+    with ProgressLine(sys.stderr) as progress:
+        outcome = do_scrub(request, progress)
     if as_json:
         typer.echo(json.dumps(outcome.to_json()))
     else:

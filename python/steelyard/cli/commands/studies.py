@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 
 import typer
 
 from steelyard.model.errors import StudyError
-from steelyard.study.read import builtin_studies, read_study
 
 
 def register(app: typer.Typer) -> None:
@@ -21,9 +19,13 @@ def studies(
     as_json: bool = typer.Option(False, "--json", help="One JSON object on standard output."),
 ) -> None:
     """List the built-in studies, or print one to copy."""
+    from steelyard.study.read import builtin_studies, read_study
+
     known = builtin_studies()
     if name is not None:
         if name not in known:
+            import difflib
+
             near = difflib.get_close_matches(name, known, n=1)
             raise StudyError(
                 f'unrecognized study: "{name}"',

@@ -6,21 +6,15 @@ import json
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.cli.commands.asking import (
-    changes_of,
-    repeating_command,
-    resumed_study,
-    terminal_width,
-)
-from steelyard.cli.commands.builds import ArmBuild, ControlBuild, build_changes
+from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.model.errors import UsageError
-from steelyard.study.read import read_study
-from steelyard.study.study import Study
-from steelyard.workloads.reading.choice import completed
+
+if TYPE_CHECKING:
+    from steelyard.study.study import Study
 
 FAILED = 1
 
@@ -34,29 +28,17 @@ def weigh(
     study: Annotated[
         str | None, typer.Argument(help="A built-in study, a TOML file, or a record's study.toml.")
     ] = None,
-    control: ControlBuild = None,
-    arm: ArmBuild = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time under load, all arms; it takes twice that.")
-    ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a key: workload.scale=50."),
-    ] = None,
-    file: Annotated[
-        list[str] | None,
-        typer.Option("-f", "--file", metavar="SCRIPT[@WEIGHT]", help="Drive this script instead."),
-    ] = None,
-    workload: Annotated[Path | None, typer.Option(help="A folder that holds a workload.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of every random order.")] = None,
-    record: Annotated[Path | None, typer.Option(help="Where to keep the record.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted one.")] = None,
-    account: Annotated[
-        str | None, typer.Option("--as", metavar="USER", help="Run servers as this account.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output.")
-    ] = False,
+    control: parameter.ControlBuild = None,
+    arm: parameter.ArmBuild = None,
+    budget: parameter.Budget = None,
+    overrides: parameter.Overrides = None,
+    file: parameter.Scripts = None,
+    workload: parameter.Workload = None,
+    seed: parameter.Seed = None,
+    record: parameter.RecordPlace = None,
+    resume: parameter.Resume = None,
+    account: parameter.AccountName = None,
+    as_json: parameter.AsJson = False,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(metavar="WORD:MARGIN", help="Exit 1 if the verdict is, say, slower:2%."),
@@ -66,13 +48,16 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
+    from steelyard.cli.options.weigh_options import build_changes, changes_of, repeating_command
+
     changes = changes_of(overrides, budget, workload, file)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += build_changes(study, control, arm, account)
-    asked = _study(study, resume, changes)
+    chosen = _study(study, resume, changes)
 
-    from steelyard.cli.views.live import open_view
-    from steelyard.cli.views.summary import render_verdict
+    from steelyard.cli.views.live_view import open_view
+    from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.cli.views.verdict_view import render_verdict
     from steelyard.evaluation.rule import FailCondition
     from steelyard.record.ledger import LEDGER
     from steelyard.running.question import Question
@@ -82,9 +67,9 @@ def weigh(
     conditions = [FailCondition.parse(text) for text in fail_if or ()]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
-    question = Question(asked, drawn, record, resume, command, LEDGER)
+    question = Question(chosen, drawn, record, resume, command, LEDGER)
     with World(account) as world, open_view(sys.stderr) as view:
-        verdict = weigh_question(question, world, view)
+        verdict = weigh_question(question, world, view).to_json()
     typer.echo(json.dumps(verdict) if as_json else render_verdict(verdict, terminal_width()))
     if verdict["interrupted"]:
         raise KeyboardInterrupt
@@ -93,6 +78,10 @@ def weigh(
 
 
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
+    from steelyard.cli.options.weigh_options import resumed_study
+    from steelyard.study.read import read_study
+    from steelyard.workloads.reading.choice import completed
+
     if resume is not None:
         return resumed_study(resume, changed=bool(name or changes))
     if name is None:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from steelyard.cli.command_line import Group
 from steelyard.model.errors import UsageError
-from steelyard.model.units import format_bytes
-from steelyard.workloads.reading.workload import Workload, find_workload, known_workloads
 
 if TYPE_CHECKING:
     from steelyard.workloads.loading.database import GivenAddress
+    from steelyard.workloads.reading.workload import Workload
 
 sub = typer.Typer(
+    cls=Group,
     invoke_without_command=True,
     help="List the workloads; load one into the cache or into a server.",
 )
@@ -44,17 +45,20 @@ def list_workloads(
     as_json: _Json = False,
 ) -> None:
     """List the workloads, or what can be chosen about one."""
+    from steelyard.cli.views.workload_view import workload_facts, workload_lines
+    from steelyard.workloads.reading.workload import find_workload, known_workloads
+
     if name is None:
         every = [find_workload(each) for each in known_workloads()]
         if as_json:
-            typer.echo(json.dumps({"workloads": [_facts(each) for each in every]}))
+            typer.echo(json.dumps({"workloads": [workload_facts(each) for each in every]}))
             return
         width = max(len(each.name) for each in every)
         for each in every:
             typer.echo(f"{each.name:<{width}}  {each.title}")
         return
     one = find_workload(name)
-    typer.echo(json.dumps(_facts(one)) if as_json else "\n".join(_lines(one)))
+    typer.echo(json.dumps(workload_facts(one)) if as_json else "\n".join(workload_lines(one)))
 
 
 @sub.command("load")
@@ -62,7 +66,7 @@ def load_workload(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A workload, or its folder.")],
     target: Annotated[
         str | None,
-        typer.Argument(help="libpq connection string; the cache of loaded clusters without."),
+        typer.Argument(help="libpq connection string; default: the cache of loaded clusters."),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -86,6 +90,9 @@ def load_workload(
     as_json: _Json = False,
 ) -> None:
     """Load a workload: once into the cache, or into database "steelyard" of a server."""
+    from steelyard.cli.views.workload_view import load_line
+    from steelyard.workloads.reading.workload import find_workload
+
     scale, chosen = _choices(name, overrides or ())
     workload = find_workload(name, chosen)
     scale = scale or workload.default_scale
@@ -95,11 +102,13 @@ def load_workload(
     else:
         facts = _into_target(workload, scale, _address(target, yes), replacing)
     facts = {"workload": workload.name, "scale": scale, "options": workload.chosen, **facts}
-    typer.echo(json.dumps(facts) if as_json else _told(facts))
+    typer.echo(json.dumps(facts) if as_json else load_line(facts))
 
 
 def _choices(name: str, overrides: tuple[str, ...] | list[str]) -> tuple[int, dict[str, str]]:
     """The scale (0: none was given) and the options of `--set`."""
+    from steelyard.workloads.reading.workload import find_workload
+
     names = {"scale", "workload.scale", find_workload(name).scale_name}
     scale, chosen = 0, {}
     for override in overrides:
@@ -123,13 +132,13 @@ def _into_cache(
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import description, template
 
-    said: list[str] = []
+    stages: list[str] = []
 
-    def told(stage: str) -> None:
-        said.append(stage)
+    def on_stage(stage: str) -> None:
+        stages.append(stage)
         _say(stage)
 
-    made = template(find_postgres(version, bindir, account), workload, scale, told, copies=0)
+    made = template(find_postgres(version, bindir, account), workload, scale, on_stage, copies=0)
     described = description(made)
     return {
         "seconds": described["load_seconds"],
@@ -139,7 +148,7 @@ def _into_cache(
         "digests": described["digests"],
         "version": described["version"],
         "template": str(made),
-        "cached": not said,
+        "cached": not stages,
     }
 
 
@@ -188,47 +197,3 @@ def _address(target: str, yes: bool) -> GivenAddress:
 
 def _say(stage: str) -> None:
     typer.echo(stage, err=True)
-
-
-def _told(facts: dict[str, Any]) -> str:
-    where = facts.get("template") or f'database "steelyard" at {facts["target"]}'
-    rate = facts["rows"] / facts["seconds"] if facts["seconds"] else 0
-    verb = "was loaded before" if facts.get("cached") else "loaded"
-    return (
-        f"{facts['workload']} at scale {facts['scale']} {verb}: {facts['rows']:,} rows, "
-        f"{format_bytes(facts['bytes'])} in {facts['seconds']:.1f} s ({rate:,.0f} rows/s)\n{where}"
-    )
-
-
-def _facts(workload: Workload) -> dict[str, Any]:
-    options = {name: option.model_dump() for name, option in workload.options.items()}
-    return {
-        "name": workload.name,
-        "title": workload.title,
-        "scale_is": workload.scale_is,
-        "scale_name": workload.scale_name,
-        "default_scale": workload.default_scale,
-        "bytes_per_scale": workload.bytes_each,
-        "options": options,
-        "scripts": list(workload.scripts),
-        "mix": workload.mix(),
-    }
-
-
-def _lines(workload: Workload) -> list[str]:
-    size = format_bytes(workload.bytes_each)
-    lines = [
-        f"{workload.name}: {workload.title}",
-        f"  {workload.scale_name} = {workload.default_scale}: {workload.scale_is}; {size} each",
-    ]
-    for name, option in workload.options.items():
-        default = (
-            str(option.default).lower() if isinstance(option.default, bool) else option.default
-        )
-        lines += [f"  {name} = {default} ({option.accepted})", f"      {option.title}"]
-    mix = ", ".join(f"{name} {weight}" for name, weight in workload.mix().items())
-    lines += [
-        f"  scripts: {', '.join(workload.scripts)}",
-        f"  driven unless others are named: {mix}",
-    ]
-    return lines

@@ -1,1 +1,1 @@
-"""What the commands show on a terminal."""
+"""Formats what the commands print on a terminal, one kind of result a file."""

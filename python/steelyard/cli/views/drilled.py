@@ -1,4 +1,4 @@
-"""Says what a drill saw: the sentence, one matrix of fault by check, and what is missed and why."""
+"""Renders a drill for people: a sentence, matrices of fault by check, what is missed and why."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.integrity.drill.matrix import PLANTED, planted_less
-from steelyard.integrity.drill.rate import Rate
-from steelyard.report.drilled import COLUMNS, grids, table, ways
-from steelyard.report.grid import text_of
+from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
+from steelyard.report.drill_grids import text_of
+from steelyard.report.drill_page import COLUMNS, grids, table, ways
 
 Facts = Mapping[str, Any]
 WHY = {
     "one bit": "16 bits: about 1 of 65,535 flips leaves the sum as it was",
     "zeroed sector": "the checksum alone passes the first sector, which makes the page look new; "
     "header sanity, with which the server and scrub read, sees that it is not empty; where nothing "
-    "stood behind that sector, as in a small visibility map, it is empty, and nobody can refuse it",
+    "stood behind that sector, as in a small visibility map, it is empty, and no check can refuse "
+    "it",
     "shifted page": "the same, where what moved left a pd_upper of 0",
     "zeroed page": "a page of zeroes is one that was never used: no check of pages can refuse it",
     "misdirected by 65,535 blocks": "the block's number is mixed in by XOR before the remainder by "
@@ -26,17 +26,17 @@ WHY = {
     "from another relation": "the sum knows the block's number, not the relation",
     "lost write": "an old page with an old and right checksum; only its LSN is lower",
     "stale file": "old pages with right checksums; only their LSNs are lower",
-    "truncated segment": "a shorter file is a shorter table: nobody keeps its length",
+    "truncated segment": "a shorter file is a shorter table: its length is stored nowhere",
 }
 
 
 def render(facts: Facts) -> str:
-    """The whole answer, ready to print."""
+    """The complete text of a drill."""
     lines = [sentence(facts), ""]
     if facts["interrupted"]:
         lines += ["It ended early: what follows was seen by then.", ""]
     lines += [f"PostgreSQL {facts['version']}, seed {facts['seed']}; noticed of 100, by fault and "
-              "check; off, on, ign: checksums off, on, ignore_checksum_failure; none: nobody; "
+              "check; off, on, ign: checksums off, on, ignore_checksum_failure; none: not noticed; "
               "one copy may count as an error and a wrong answer"]  # fmt: skip
     files = table(facts["files"])
     if files:
@@ -61,7 +61,7 @@ def render(facts: Facts) -> str:
 
 
 def _certainty(times: int) -> str:
-    """How much is known from so many faults of a kind."""
+    """What shares of 0 and 100 mean for so many faults of a kind."""
     none, every = Rate(0, times).interval()[1], Rate(times, times).interval()[0]
     return (
         f"(of {times} times a 0 means 0 to {100 * none:.0f}, a 100 means {100 * every:.0f} to 100, "
@@ -71,20 +71,22 @@ def _certainty(times: int) -> str:
 
 def sentence(facts: Facts) -> str:
     """ "For 2.1 % of throughput you catch ...; you still miss ..."."""
-    from steelyard.integrity.drill.cost import Cost, cost_words
+    from steelyard.integrity.checksum_cost import Cost, cost_words
 
     if not facts["pages"]:
-        return "What checksums catch and miss is told by the drill's part in memory: not asked."
+        return (
+            "What checksums catch and miss is shown by the drill's part memory, which was not run."
+        )
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for cell in facts["pages"]:
         found[cell["check"]][cell["fault"]] = cell["share"]
-    # A scrub asks both rules, as the server does with checksums.
+    # A scrub applies both rules, as the server does with checksums.
     both = found["page checksum"] | found["scrub"]
     known = [fault for fault, share in found["header sanity"].items() if share >= 0.99]
-    asked = {fault: share for fault, share in both.items() if fault not in known}
-    caught = [fault for fault, share in asked.items() if share >= 0.99]
+    remaining = {fault: share for fault, share in both.items() if fault not in known}
+    caught = [fault for fault, share in remaining.items() if share >= 0.99]
     missed = [f"{fault} ({100 * (1 - share):.3g} % of them)"
-              for fault, share in asked.items() if share < 0.99]  # fmt: skip
+              for fault, share in remaining.items() if share < 0.99]  # fmt: skip
     files = {cell["fault"] for cell in facts["files"]} & {"stale file", "truncated segment"}
     cost = Cost(**facts["cost"]) if facts["cost"] else None
     return (
@@ -98,7 +100,7 @@ def matrix(
     rows: Mapping[str, Mapping[tuple[str, str], tuple[int, int]]],
     columns: Sequence[tuple[str, str, str]] = COLUMNS,
 ) -> list[str]:
-    """A line a fault: percent noticed by each check; "-" where it was not asked."""
+    """One line for each fault: percent noticed by each check; "-" where it was not run."""
     width = max((len(fault) for fault in rows), default=0)
     head = " " * width + "  times" + "".join(f" {title:>11}" for _, _, title in columns)
     lines = [head]
@@ -117,10 +119,10 @@ def matrix(
 def _not_planted(cells: Sequence[Facts]) -> list[str]:
     few = [
         f"  {cell['fault']}, {cell['place']}: {cell['noticed']} of {cell['times']}"
-        for cell in planted_less(cells)
+        for cell in partly_planted(cells)
     ]
-    told = "Planted in fewer copies, since in the others nothing would have changed:"
-    return [told, *few, ""] if few else []
+    title = "Planted in fewer copies, since in the others nothing would have changed:"
+    return [title, *few, ""] if few else []
 
 
 def _pages(cells: Sequence[Facts]) -> list[str]:
@@ -162,8 +164,8 @@ def render_algorithms(facts: Facts) -> str:
         "",
         " " * width + "".join(f"{mode:>28}" for mode in modes),
     ]
-    for name, told in speeds:
-        cells = [told[mode] for mode in modes]
+    for name, by_mode in speeds:
+        cells = [by_mode[mode] for mode in modes]
         lines.append(name.ljust(width) + "".join(f"{speed_words(cell):>28}" for cell in cells))
     lines += ["", "Undetected, in percent of the times that a fault was planted [95 %]", ""]
     for fault in ways[0]["faults"]:
@@ -186,9 +188,11 @@ def answer(ways: Sequence[Facts]) -> str:
     """Torn-page detection or a checksum: what each costs and misses, by the numbers above."""
     said = []
     for way in ways:
-        asked = way["algorithm"] in ("torn-page bits", "SQL Server CHECKSUM", "PostgreSQL")
+        compared = way["algorithm"] in ("torn-page bits", "SQL Server CHECKSUM", "PostgreSQL")
         id_kept = way["identity"] == "page id in the header"
-        if not asked or not (id_kept or way["identity"] == _OWN.get(way["algorithm"])):
+        if not compared or not (
+            id_kept or way["identity"] == _NATIVE_IDENTITY.get(way["algorithm"])
+        ):
             continue
         shares = {fault: cell["share"] for fault, cell in way["faults"].items()}
         seen = [fault for fault, share in shares.items() if share >= 0.99]
@@ -208,5 +212,5 @@ def answer(ways: Sequence[Facts]) -> str:
     return "\n".join(said)
 
 
-_OWN = {"torn-page bits": "none", "SQL Server CHECKSUM": "none", "PostgreSQL": "block"}
-"""What each mixes into its sum where it is at home."""
+_NATIVE_IDENTITY = {"torn-page bits": "none", "SQL Server CHECKSUM": "none", "PostgreSQL": "block"}
+"""The identity that each algorithm mixes into its sum in its own product."""

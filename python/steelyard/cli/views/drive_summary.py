@@ -1,4 +1,4 @@
-"""What `steelyard drive` shows a person: a summary, and a line while the load goes on."""
+"""Formats the summary of `steelyard drive`, and its progress lines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def readable(summary: dict[str, Any]) -> list[str]:
         ("skipped", "arrivals were skipped: later than the latency limit"),
         ("unstarted", "arrivals had not begun at the end"),
         ("lost", "connections lost"),
-        ("capped", "clients did not come back and were cancelled"),
+        ("capped", "clients did not finish in time and were cancelled"),
         ("wrong_rows", "transactions returned a wrong number of rows"),
     ):
         if summary[name]:
@@ -57,8 +57,9 @@ def _open_loop(summary: dict[str, Any]) -> list[str]:
     if summary["rate"] is not None:
         lag = summary["schedule_lag_us"]
         lines.append(
-            f"rate           {summary['rate']:g} per second asked; {summary['late_starts']} began "
-            f"late; lag (ms) mean {_milliseconds(lag['mean'])}  max {_milliseconds(lag['max'])}"
+            f"rate           {summary['rate']:g} per second requested; "
+            f"{summary['late_starts']} began late; lag (ms) mean {_milliseconds(lag['mean'])}  "
+            f"max {_milliseconds(lag['max'])}"
         )
     if summary["latency_limit_ms"] is not None:
         late = summary["over_latency_limit"]

@@ -1,4 +1,4 @@
-"""Says what a scrub found: a line that grows on a terminal, then a list for people."""
+"""Renders a scrub for people: a progress line on a terminal, then the list of findings."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from steelyard.integrity.scrub.cluster_state import Life, format_lsn
+from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Finding
 from steelyard.integrity.scrub.outcome import Outcome
+from steelyard.integrity.scrub.wal import format_lsn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 NO_GUESSES = ("more than one bit", "cannot tell")
-"""What is known of a page, in place of what probably happened to it."""
-_EVERY_S = 0.2
+"""Guesses that name no probable cause."""
+_INTERVAL_S = 0.2
 
 
-class Watching:
-    """One line on a terminal that says how far a scrub is; silent where there is none."""
+class ProgressLine:
+    """Shows the progress of a scrub on one line of a terminal; silent where there is none."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -41,9 +42,9 @@ class Watching:
             self._stream.flush()
 
     def __call__(self, read: int, total: int, wrong: int, again: int) -> None:
-        """Show how far it is, some times a second."""
+        """Redraw the line, at most five times a second."""
         now = time.monotonic()
-        if not self._shown or now - self._last < _EVERY_S:
+        if not self._shown or now - self._last < _INTERVAL_S:
             return
         self._last = now
         line = progress_line(read, total, wrong, again, now - self._began)
@@ -68,11 +69,11 @@ def progress_line(read: int, total: int, wrong: int, again: int, seconds: float)
 
 
 def render(outcome: Outcome) -> str:
-    """The whole answer, ready to print."""
+    """The complete text of an outcome."""
     layout = outcome.layout
     rate = outcome.bytes / outcome.seconds if outcome.seconds else 0.0
     lines = [
-        f"{outcome.path}: PostgreSQL {layout.major}, {outcome.life.value}, "
+        f"{outcome.path}: PostgreSQL {layout.major}, {outcome.run_state.value}, "
         f"checksums {'on' if layout.checksums else 'off'}",
         f"{outcome.blocks} blocks in {outcome.files} files, {format_bytes(outcome.bytes)} in "
         f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
@@ -82,14 +83,14 @@ def render(outcome: Outcome) -> str:
         lines.append(f"{outcome.transient} blocks were just being written: sound at a later look")
     if outcome.vanished:
         lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
-    lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MOST_SHOWN]]
+    lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
     lines += not_read(outcome.denied)
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
-        what = {Life.CRASHED: "Starting it", Life.BACKUP: "Restoring it"}
+        what = {RunState.CRASHED: "Starting it", RunState.BACKUP: "Restoring it"}
         lines.append(
-            f"  {what.get(outcome.life, 'Recovery')} replays the log, which writes these pages "
-            "anew; scrub it afterwards."
+            f"  {what.get(outcome.run_state, 'Recovery')} replays the log, which writes these "
+            "pages anew; scrub it afterwards."
         )
     lines += _listed("damaged", outcome.bad, outcome.bad_blocks)
     if not outcome.bad_blocks:
@@ -100,10 +101,10 @@ def render(outcome: Outcome) -> str:
 
 
 def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
-    """What could not be read and why; of many the first."""
-    lines = [f"not read: {path}: {reason}" for path, reason in denied[:MOST_SHOWN]]
-    if len(denied) > MOST_SHOWN:
-        lines.append(f"... and {len(denied) - MOST_SHOWN} more not read; --json lists them")
+    """Lines for the files that could not be read; of many, the first ones."""
+    lines = [f"not read: {path}: {reason}" for path, reason in denied[:MAX_SHOWN]]
+    if len(denied) > MAX_SHOWN:
+        lines.append(f"... and {len(denied) - MAX_SHOWN} more not read; --json lists them")
     return lines
 
 
@@ -111,34 +112,34 @@ def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
     if not count:
         return []
     lines = ["", f"{title}: {count} block{'s' if count > 1 else ''}"]
-    for finding in findings[:MOST_SHOWN]:
-        lines += ["", *_told(finding)]
-    if count > MOST_SHOWN:
-        lines += ["", f"... and {count - min(MOST_SHOWN, len(findings))} more; --json lists them"]
+    for finding in findings[:MAX_SHOWN]:
+        lines += ["", *_described(finding)]
+    if count > MAX_SHOWN:
+        lines += ["", f"... and {count - min(MAX_SHOWN, len(findings))} more; --json lists them"]
     return lines
 
 
-def _told(finding: Finding) -> list[str]:
-    from steelyard.integrity.scrub.advice import advice, look_sql
+def _described(finding: Finding) -> list[str]:
+    from steelyard.integrity.scrub.repair_advice import inspection_sql, repair_advice
 
     where = f"block {finding.block} of {finding.path}"
-    if finding.owner is not None:
-        owner = finding.owner
-        of = f" of {owner.of}" if owner.of else ""
-        where += f", {owner.relation}{of}"
-        where += f" in database {owner.database}" if owner.database else ""
+    if finding.relation is not None:
+        relation = finding.relation
+        of = f" of {relation.table}" if relation.table else ""
+        where += f", {relation.name}{of}"
+        where += f" in database {relation.database}" if relation.database else ""
     lines = [f"  {where}: {reason_words(finding)}"]
     if finding.guess:
         guess = finding.guess if finding.guess in NO_GUESSES else f"probably {finding.guess}"
         lines.append(f"    {guess}: {finding.guess_detail}")
     lines.append(f"    LSN {format_lsn(finding.lsn)}, byte {finding.offset} of the file")
-    lines.append(f"    look: {look_sql(finding)}")
-    lines.append(f"    do: {advice(finding)}")
+    lines.append(f"    look: {inspection_sql(finding)}")
+    lines.append(f"    do: {repair_advice(finding)}")
     return lines
 
 
 def reason_words(finding: Finding) -> str:
-    """What is wrong, in words."""
+    """The reason of a finding, as a phrase."""
     return {
         "checksum": f"checksum {finding.found} is stored, {finding.expected} is right for what is "
         "there",

@@ -1,1 +1,1 @@
-"""Judges numbers from elsewhere."""
+"""Judges numbers from elsewhere by the rule of a weighing."""

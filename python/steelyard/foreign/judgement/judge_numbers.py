@@ -1,4 +1,4 @@
-"""Judges numbers from elsewhere: the single entry from a comparison to a judgement.
+"""Judges a comparison of numbers from elsewhere.
 
 Pure: the same numbers give the same judgement. The rule is that of a weighing (`rule.py`), with one
 look at 5 %; several arms share it equally (Bonferroni), so that asking about more arms does not
@@ -15,7 +15,7 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.two_samples.centres import centres_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.details import ends_or_none, percent_or_none
+from steelyard.evaluation.judge_epochs import ends_or_none, percent_or_none
 from steelyard.evaluation.rule import decide
 from steelyard.foreign.comparison import Comparison, total_of
 from steelyard.foreign.judgement.judgement import Finding, Judgement
@@ -31,9 +31,9 @@ from steelyard.foreign.judgement.number_sets import (
     paired_sets,
     unpaired_sets,
 )
-from steelyard.foreign.judgement.number_threats import centres_doubt, number_doubts
-from steelyard.foreign.judgement.number_view import NumberView, view_of
-from steelyard.foreign.judgement.pairs import Pairing, pairing_of
+from steelyard.foreign.judgement.number_threats import centres_threat, number_threats
+from steelyard.foreign.judgement.overview import Overview, overview_of
+from steelyard.foreign.judgement.pairing import Pairing, pairing_of
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate
 
@@ -47,19 +47,19 @@ def judge_numbers(
 
     UsageError where the user asked for pairs that there are not.
     """
-    view = view_of(comparison)
+    overview = overview_of(comparison)
     terms = _terms(comparison, margin)
-    contrasts, findings = [], list(number_findings(view))
+    contrasts, findings = [], list(number_findings(overview))
     for arm in comparison.arms[1:]:
-        contrast, found = _contrast(view, arm, terms, pairing_of(comparison, arm, paired))
+        contrast, found = _contrast(overview, arm, terms, pairing_of(comparison, arm, paired))
         contrasts.append(contrast)
         findings += found
     alone = [c for c in contrasts if c.details["no_spread"]]
     if alone:
-        clients = next((load.clients for load in comparison.loads.values()), None)
+        clients = next((point.clients for point in comparison.operating_points.values()), None)
         findings.append(to_measure(alone[0].estimate.value, margin, clients))
     cannot = NO_SPREAD if len(alone) == len(contrasts) else ""
-    return Judgement(comparison, view, tuple(contrasts), tuple(findings), cannot)
+    return Judgement(comparison, overview, tuple(contrasts), tuple(findings), cannot)
 
 
 def _terms(comparison: Comparison, margin: float) -> Terms:
@@ -74,19 +74,19 @@ def _terms(comparison: Comparison, margin: float) -> Terms:
 
 
 def _contrast(
-    view: NumberView, arm: Series, terms: Terms, pairing: Pairing
+    overview: Overview, arm: Series, terms: Terms, pairing: Pairing
 ) -> tuple[Contrast, list[Finding]]:
-    control = view.comparison.control
+    control = overview.comparison.control
     judged = paired_sets if pairing.paired else unpaired_sets
-    sets = judged(control, arm, terms, view.row_order)
+    sets = judged(control, arm, terms, overview.row_order)
     unquiet = any(
         profile.steps or bool(profile.outliers)
-        for profile in (view.profiles[control.arm], view.profiles[arm.arm])
+        for profile in (overview.profiles[control.arm], overview.profiles[arm.arm])
     )
     centres = centres_of(control.values, arm.values, pairing.paired)
     threats = (
-        *number_doubts(view, arm, pairing, sets, terms),
-        *centres_doubt(arm.arm, centres, sets, terms, unquiet),
+        *number_threats(overview, arm, pairing, sets, terms),
+        *centres_threat(arm.arm, centres, sets, terms, unquiet),
     )
     main = sets.sets.main
     contrast = Contrast(
@@ -101,7 +101,7 @@ def _contrast(
         blocks=len(arm.values),
         forecast=sets.forecast,
         threats=threats,
-        details=_details(view, arm, pairing, sets, terms),
+        details=_details(overview, arm, pairing, sets, terms),
     )
     if contrast.details["no_spread"]:
         return contrast, []
@@ -117,9 +117,9 @@ def _value(control: Series, arm: Series, sets: NumberSets) -> float:
 
 
 def _details(
-    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
+    overview: Overview, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
 ) -> dict[str, Any]:
-    comparison = view.comparison
+    comparison = overview.comparison
     no_spread = min(len(comparison.control.values), len(arm.values)) == 1
     details: dict[str, Any] = {
         "paired": pairing.paired,
@@ -138,7 +138,7 @@ def _details(
         "basis": _basis(comparison, pairing, sets),
         "d": [float(x) for x in sets.parts[0].values] if pairing.paired else None,
     }
-    instead = NO_SPREAD if no_spread else _instead(view, arm, sets)
+    instead = NO_SPREAD if no_spread else _instead(overview, arm, sets)
     return details | ({"instead": instead} if instead else {})
 
 
@@ -159,15 +159,15 @@ def _basis(comparison: Comparison, pairing: Pairing, sets: NumberSets) -> str:
     return f"{number} {noun}{each}{joint}"
 
 
-def _instead(view: NumberView, arm: Series, sets: NumberSets) -> str:
-    """What is said in place of a forecast, where more rows of this kind would settle nothing."""
-    if Grain.SLICE in (view.comparison.control.grain, arm.grain):
+def _instead(overview: Overview, arm: Series, sets: NumberSets) -> str:
+    """The reason given in place of a forecast, where more such rows would settle nothing."""
+    if Grain.SLICE in (overview.comparison.control.grain, arm.grain):
         return "one run of each arm carries no verdict, however long: repeat the runs"
     if not sets.enough:
         return "the rows depend on each other too much for an interval"
     if sets.count < FEWEST_FOR_VERDICT:
         return ""
-    if view.row_order is RowOrder.LOST:
+    if overview.row_order is RowOrder.LOST:
         return (
             "without the order in time what the rows share cannot be looked for: a verdict needs "
             "that order, or one that chance drew (--order random)"

@@ -1,4 +1,4 @@
-"""Holds a judgement of numbers from elsewhere: contrasts as in a weighing, and what was found."""
+"""Holds the judgement of a comparison: contrasts as in a weighing, and findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.evaluation.contrast import Contrast
 from steelyard.foreign.comparison import Comparison
-from steelyard.foreign.judgement.number_view import NumberView
+from steelyard.foreign.judgement.overview import Overview
 
 Json = dict[str, Any]
 
@@ -36,10 +36,10 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Everything that is said of the numbers."""
+    """The contrasts of a comparison, and what else its numbers show."""
 
     comparison: Comparison
-    view: NumberView
+    overview: Overview
     contrasts: tuple[Contrast, ...]
     findings: tuple[Finding, ...]
     cannot: str = ""
@@ -54,7 +54,7 @@ class Judgement:
             "metric": comparison.metric.name,
             "unit": comparison.metric.unit,
             "order": comparison.order.value,
-            "row_order": self.view.row_order.value,
+            "row_order": self.overview.row_order.value,
             "cannot_judge": self.cannot or None,
             "arms": [self._arm(arm.arm) for arm in comparison.arms],
             "contrasts": [self._contrast(contrast) for contrast in self.contrasts],
@@ -68,7 +68,7 @@ class Judgement:
 
     def _arm(self, name: str) -> Json:
         values = next(arm.values for arm in self.comparison.arms if arm.arm == name)
-        sd = self.view.profiles[name].sd
+        sd = self.overview.profiles[name].sd
         return {
             "arm": name,
             "rows": len(values),

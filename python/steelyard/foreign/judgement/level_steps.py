@@ -1,4 +1,4 @@
-"""Says where levels stepped and drifted: rows, sizes and intervals, in words and as figures."""
+"""Describes level steps and drift: rows, sizes and intervals, in words and as figures."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Step:
 
 
 def steps_of(profile: Profile, logs: Floats) -> tuple[Step, ...]:
-    """The segments of a series of logs, shape (n,), that are told from its usual one, largest
-    first. A step that is not is no step to speak of."""
+    """The segments of a series of logs, shape (n,), that differ clearly from its usual one,
+    largest first."""
     usual = profile.usual
     steps = [_step(one, usual, logs) for one in profile.segments if one is not usual]
     steps.sort(key=lambda step: -abs(step.percent))

@@ -1,4 +1,4 @@
-"""Says what the numbers of a comparison show besides the verdict: the findings, in words."""
+"""Describes what the numbers of a comparison show besides the verdict: the findings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.judgement import Finding
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets
-from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
-from steelyard.foreign.judgement.number_view import NumberView
-from steelyard.foreign.judgement.pairs import Pairing
+from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE, ratio_words
+from steelyard.foreign.judgement.overview import Overview
+from steelyard.foreign.judgement.pairing import Pairing
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.units import format_percent, percent_of_log
 
@@ -35,7 +35,7 @@ def contrast_findings(
     sets: NumberSets,
     centres: tuple[Centred, ...],
 ) -> Iterator[Finding]:
-    """What stands behind one contrast."""
+    """How one contrast was computed: pairing, replicates, visible effect, centres."""
     correlation = pairing.correlation
     yield Finding(
         "pairing",
@@ -71,22 +71,26 @@ def contrast_findings(
             arm.arm,
         )
     if centres:
-        yield Finding(
-            "centres",
-            ", ".join(f"by the {centre.name} {_ends(centre)}" for centre in centres),
-            {
-                "ratios": [
-                    {
-                        "of": centre.name,
-                        "estimate_percent": percent_of_log(centre.value),
-                        "low_percent": percent_of_log(centre.low),
-                        "high_percent": percent_of_log(centre.high),
-                    }
-                    for centre in centres
-                ]
-            },
-            arm.arm,
-        )
+        yield _centres(arm, centres)
+
+
+def _centres(arm: Series, centres: tuple[Centred, ...]) -> Finding:
+    return Finding(
+        "centres",
+        ", ".join(f"by the {centre.name} {ratio_words(centre)}" for centre in centres),
+        {
+            "ratios": [
+                {
+                    "of": centre.name,
+                    "estimate_percent": percent_of_log(centre.value),
+                    "low_percent": percent_of_log(centre.low),
+                    "high_percent": percent_of_log(centre.high),
+                }
+                for centre in centres
+            ]
+        },
+        arm.arm,
+    )
 
 
 def _replicates(arm: Series, pairing: Pairing, sets: NumberSets) -> str:
@@ -114,40 +118,32 @@ def _worth(sets: NumberSets) -> str:
     )
 
 
-def _ends(centre: Centred) -> str:
-    low, high = (
-        format_percent(percent_of_log(end), 1).removesuffix(" %")
-        for end in (centre.low, centre.high)
-    )
-    return f"{format_percent(percent_of_log(centre.value), 1)} [{low}, {high}]"
-
-
-def number_findings(view: NumberView) -> Iterator[Finding]:
+def number_findings(overview: Overview) -> Iterator[Finding]:
     """What the rows show, whatever they are compared for."""
-    if view.common is not None and view.common_logs is not None:
-        yield from _levels("", view.common, view.common_logs)
-    for arm in view.comparison.arms:
-        profile = view.profiles[arm.arm]
-        if view.common is None:
-            yield from _levels(arm.arm, profile, view.logs[arm.arm])
+    if overview.common is not None and overview.common_logs is not None:
+        yield from _levels("", overview.common, overview.common_logs)
+    for arm in overview.comparison.arms:
+        profile = overview.profiles[arm.arm]
+        if overview.common is None:
+            yield from _levels(arm.arm, profile, overview.logs[arm.arm])
         if profile.outliers:
             said = rows_lie(profile.outliers, arm.arm)
             rows = [row + 1 for row in profile.outliers[:1000]]
             yield Finding("outliers", said, {"rows": rows}, arm.arm)
-    yield from _shared(view)
-    yield from _little(view.comparison)
-    for note in view.comparison.notes:
+    yield from _shared(overview)
+    yield from _little(overview.comparison)
+    for note in overview.comparison.notes:
         yield Finding("left out", note, {})
 
 
-def _shared(view: NumberView) -> Iterator[Finding]:
+def _shared(overview: Overview) -> Iterator[Finding]:
     """How the rows of any two of three or more arms hang together."""
-    arms = view.comparison.arms
-    if view.common is None or len(arms) < 3 or len(arms[0].values) < FEWEST_ROWS:
+    arms = overview.comparison.arms
+    if overview.common is None or len(arms) < 3 or len(arms[0].values) < FEWEST_ROWS:
         return
     pairs = list(combinations(arms, 2))
     ranks = [rank_correlation(one.values, other.values).value for one, other in pairs]
-    logs = [float(np.corrcoef(view.logs[a.arm], view.logs[b.arm])[0, 1]) for a, b in pairs]
+    logs = [float(np.corrcoef(overview.logs[a.arm], overview.logs[b.arm])[0, 1]) for a, b in pairs]
     yield Finding(
         "shared rows",
         f"the rows of any two arms correlate, by {min(ranks):.2f} to {max(ranks):.2f} in ranks and "
@@ -157,33 +153,33 @@ def _shared(view: NumberView) -> Iterator[Finding]:
 
 
 def _levels(arm: str, profile: Profile, logs: Floats) -> Iterator[Finding]:
-    who = f"{arm}: " if arm else "all arms together: "
+    prefix = f"{arm}: " if arm else "all arms together: "
     steps = steps_of(profile, logs)
     if steps:
         figures = {"steps": [step.to_json() for step in steps]}
-        yield Finding("level steps", who + step_words(steps), figures, arm)
+        yield Finding("level steps", prefix + step_words(steps), figures, arm)
     if profile.trend.beyond(float(DRIFT_TOLERANCE)):
         trend = profile.trend
         ends = {
             f"{name}_percent": percent_of_log(log)
             for name, log in (("estimate", trend.change), ("low", trend.low), ("high", trend.high))
         }
-        yield Finding("drift", who + trend_words(profile), ends, arm)
+        yield Finding("drift", prefix + trend_words(profile), ends, arm)
 
 
 def _little(comparison: Comparison) -> Iterator[Finding]:
-    for arm, load in comparison.loads.items():
-        busy = busy_clients(load.throughput, load.latency_s)
-        implied_ms = 1e3 * load.clients / load.throughput
+    for arm, point in comparison.operating_points.items():
+        busy = busy_clients(point.throughput, point.latency_s)
+        implied_ms = 1e3 * point.clients / point.throughput
         yield Finding(
             "Little's law",
-            f"{arm}: {load.clients:g} clients at {load.throughput:.6g} transactions/s mean "
-            f"{implied_ms:.4g} ms; given are {1e3 * load.latency_s:.5g} ms, which keep {busy:.4g} "
+            f"{arm}: {point.clients:g} clients at {point.throughput:.6g} transactions/s mean "
+            f"{implied_ms:.4g} ms; given are {1e3 * point.latency_s:.5g} ms, which keep {busy:.4g} "
             "busy",
             {
-                "clients": load.clients,
-                "throughput": load.throughput,
-                "latency_ms": 1e3 * load.latency_s,
+                "clients": point.clients,
+                "throughput": point.throughput,
+                "latency_ms": 1e3 * point.latency_s,
                 "implied_latency_ms": implied_ms,
                 "busy_clients": busy,
             },

@@ -1,4 +1,4 @@
-"""Makes the sets of one contrast of numbers from elsewhere: replicates first, then the interval.
+"""Computes the sets of one contrast of numbers from elsewhere: replicates, then intervals.
 
 Paired rows: the sign-flip set of a weighing, over the log ratios of rows. Unpaired: studentised
 permutations and Welch, the wider of both. There is one look, at 5 % over all contrasts together.
@@ -45,7 +45,7 @@ class RowOrder(StrEnum):
     IN_TIME = "in time"
     """As they were measured: what neighbours share can be looked for, and is."""
     LOST = "lost"
-    """Nobody knows: what neighbours share cannot be looked for, and there is no verdict."""
+    """Not known: what neighbours share cannot be looked for, and there is no verdict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ def _stage(parts: tuple[Replicates, ...], arms: tuple[Series, ...], order: RowOr
 
 
 def _sides(arms: tuple[Series, ...], order: RowOrder, alpha: float) -> tuple[Replicates, ...]:
-    """The replicates of every arm; what neighbours may share is told from all of them together."""
+    """The replicates of every arm; what neighbours may share is estimated from all of them."""
     logs = [
         _batch_logs(one) if one.grain is Grain.SLICE else batch_means(np.log(one.values))
         for one in arms

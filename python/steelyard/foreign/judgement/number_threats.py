@@ -1,4 +1,4 @@
-"""Raises the threats that numbers from elsewhere show: order, dependence, levels, lone rows."""
+"""Raises the threats that numbers from elsewhere show: order, dependence, steps, outliers."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ import numpy as np
 
 from steelyard.analysis.checks.drops import unequal
 from steelyard.analysis.checks.littles_law import busy_clients, disagree
+from steelyard.analysis.checks.outliers import outlying
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.two_samples.centres import Centred
-from steelyard.analysis.two_samples.outliers import outlying
 from steelyard.analysis.two_samples.profile import Profile, profile_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
-from steelyard.foreign.judgement.number_view import NumberView
-from steelyard.foreign.judgement.pairs import Pairing
+from steelyard.foreign.judgement.overview import Overview
+from steelyard.foreign.judgement.pairing import Pairing
 from steelyard.foreign.series import Grain, Order, Series
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
 DRIFT_TOLERANCE = np.log1p(0.05)
-"""A drift smaller than this over all rows is not worth a word."""
+"""A smaller drift over all rows is not reported."""
 _ORDERS = {
     Order.UNKNOWN: "nothing says in which order the arms were measured",
     Order.ALTERNATING: "the arms took turns, but nothing says that chance drew the order",
 }
 
 
-def number_doubts(
-    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
+def number_threats(
+    overview: Overview, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
 ) -> tuple[Threat, ...]:
     """Every threat to the contrast of one arm with the control."""
     return (
-        *_errors(view.comparison, arm),
-        *_load(view.comparison, arm),
-        *_order(view, arm, sets),
-        *_amount(view.comparison, arm, sets),
-        *_dependence(view.comparison, arm, pairing, sets),
-        *_levels(view, arm, pairing),
-        *_lone_rows(view, arm, pairing, sets),
+        *_errors(overview.comparison, arm),
+        *_load(overview.comparison, arm),
+        *_order(overview, arm, sets),
+        *_amount(overview.comparison, arm, sets),
+        *_dependence(overview.comparison, arm, pairing, sets),
+        *_levels(overview, arm, pairing),
+        *_lone_rows(overview, arm, pairing, sets),
     )
 
 
@@ -71,38 +71,40 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
 
 def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:
     for series in (comparison.control, arm):
-        load = comparison.loads.get(series.arm)
-        if load is None or not disagree(load.clients, load.throughput, load.latency_s):
+        point = comparison.operating_points.get(series.arm)
+        if point is None or not disagree(point.clients, point.throughput, point.latency_s):
             continue
-        busy = busy_clients(load.throughput, load.latency_s)
-        implied_ms = 1e3 * load.clients / load.throughput
+        busy = busy_clients(point.throughput, point.latency_s)
+        implied_ms = 1e3 * point.clients / point.throughput
         threat = raise_threat(
             ThreatKind.LITTLES_LAW,
-            f"{series.arm}: {load.throughput:.6g} transactions/s × {1e3 * load.latency_s:.5g} ms "
-            f"keep {busy:.4g} clients busy, and there were {load.clients:g}; that throughput of so "
-            f"many means {implied_ms:.4g} ms",
+            f"{series.arm}: {point.throughput:.6g} transactions/s × {1e3 * point.latency_s:.5g} "
+            f"ms keep {busy:.4g} clients busy, and there were {point.clients:g}; that throughput "
+            f"of so many means {implied_ms:.4g} ms",
         )
         yield replace(
             threat,
             cause="clients waited outside the transactions that were timed (connecting, a rate "
             "limit, a busy driver), or the two figures are not of the same time"
-            if busy < load.clients
+            if busy < point.clients
             else "more is busy than there is: the two figures are not of the same time or load",
             advice="ask how both were measured, and trust neither until they agree",
         )
 
 
-def _order(view: NumberView, arm: Series, sets: NumberSets) -> Iterator[Threat]:
-    order = view.comparison.order
+def _order(overview: Overview, arm: Series, sets: NumberSets) -> Iterator[Threat]:
+    order = overview.comparison.order
     if order in _ORDERS:
         yield raise_threat(ThreatKind.OBSERVATIONAL, _ORDERS[order])
     if order is not Order.SEQUENTIAL:
         return
-    control = view.comparison.control
+    control = overview.comparison.control
     moved = [
         f"{name} moved by {format_percent(percent_of_log(size), 1)} while it was measured"
         for name in (control.arm, arm.arm)
-        if (size := _movement(view.profiles[name], view.logs[name])) >= abs(sets.value) / 2 > 0
+        if (size := _movement(overview.profiles[name], overview.logs[name]))
+        >= abs(sets.value) / 2
+        > 0
     ]
     if moved and min(len(control.values), len(arm.values)) >= FEWEST_FOR_VERDICT:
         yield raise_threat(ThreatKind.DRIFT_OR_ARM, "; ".join(moved))
@@ -113,7 +115,7 @@ def _order(view: NumberView, arm: Series, sets: NumberSets) -> Iterator[Threat]:
 
 
 def _movement(profile: Profile, logs: Floats) -> float:
-    """How far the level of an arm moved by clear steps or drift (log); 0 where it stood."""
+    """How far the level of an arm moved by clear steps or drift (log); 0 where it did not."""
     steps = [log_of_percent(s.percent) for s in steps_of(profile, logs)]
     drift = abs(profile.trend.change) if profile.trend.beyond(0.0) else 0.0
     return max([abs(step) for step in steps] + [drift])
@@ -163,26 +165,26 @@ def _figure(correlation: float) -> str:
     return f"{correlation:.2f}".replace("-", "−")
 
 
-def _levels(view: NumberView, arm: Series, pairing: Pairing) -> Iterator[Threat]:
-    if not view.in_time:
-        known = view.comparison.no_order
-        if not known or view.row_order is RowOrder.LOST:
+def _levels(overview: Overview, arm: Series, pairing: Pairing) -> Iterator[Threat]:
+    if not overview.in_time:
+        known = overview.comparison.no_order
+        if not known or overview.row_order is RowOrder.LOST:
             yield raise_threat(
                 ThreatKind.ORDER_LOST, known or "the values of every arm rise or fall throughout"
             )
         return
-    control = view.comparison.control
-    if view.common is not None and view.common_logs is not None:
-        seen = _moved(view.common, view.common_logs)
+    control = overview.comparison.control
+    if overview.common is not None and overview.common_logs is not None:
+        seen = _moved(overview.common, overview.common_logs)
         if seen:
             yield raise_threat(ThreatKind.LEVEL_MOVED, f"all arms together: {seen}")
     else:
         for name in (control.arm, arm.arm):
-            seen = _moved(view.profiles[name], view.logs[name])
+            seen = _moved(overview.profiles[name], overview.logs[name])
             if seen:
                 yield raise_threat(ThreatKind.LEVEL_MOVED, f"{name}: {seen}")
     if pairing.paired:
-        d = view.logs[arm.arm] - view.logs[control.arm]
+        d = overview.logs[arm.arm] - overview.logs[control.arm]
         seen = _moved(profile_of(d), d)
         if seen:
             yield raise_threat(
@@ -198,17 +200,17 @@ def _moved(profile: Profile, logs: Floats) -> str:
 
 
 def _lone_rows(
-    view: NumberView, arm: Series, pairing: Pairing, sets: NumberSets
+    overview: Overview, arm: Series, pairing: Pairing, sets: NumberSets
 ) -> Iterator[Threat]:
     """Rows far out that carry more than an eighth of the interval's width, before stretching."""
-    control = view.comparison.control
+    control = overview.comparison.control
     if pairing.paired:
-        d = view.logs[arm.arm] - view.logs[control.arm]
+        d = overview.logs[arm.arm] - overview.logs[control.arm]
         far = {"": outlying(d)}
         size = float(np.delete(d, far[""]).mean())
     else:
-        far = {name: np.array(view.profiles[name].outliers) for name in (control.arm, arm.arm)}
-        kept = [np.delete(view.logs[name], rows.astype(int)) for name, rows in far.items()]
+        far = {name: np.array(overview.profiles[name].outliers) for name in (control.arm, arm.arm)}
+        kept = [np.delete(overview.logs[name], rows.astype(int)) for name, rows in far.items()]
         size = float(kept[1].mean() - kept[0].mean())
     said = " and ".join(rows_lie(rows.tolist(), name) for name, rows in far.items() if len(rows))
     width = sets.width_as_read
@@ -221,7 +223,7 @@ def _lone_rows(
         )
 
 
-def centres_doubt(
+def centres_threat(
     arm: str, centres: tuple[Centred, ...], sets: NumberSets, terms: Terms, unquiet: bool
 ) -> Iterator[Threat]:
     """Mean and median disagree: by more than δ, and than half of the interval's half-width (before
@@ -235,11 +237,12 @@ def centres_doubt(
     if gap > terms.margin and gap > (half / 2 if unquiet else half):
         yield raise_threat(
             ThreatKind.CENTRES_DISAGREE,
-            f"{arm} by the means {_with_ends(mean)}, by the medians {_with_ends(median)}",
+            f"{arm} by the means {ratio_words(mean)}, by the medians {ratio_words(median)}",
         )
 
 
-def _with_ends(centre: Centred) -> str:
+def ratio_words(centre: Centred) -> str:
+    """`+5.4 % [−1.2, 12.3]`."""
     low, high = (
         format_percent(percent_of_log(end), 1).removesuffix(" %")
         for end in (centre.low, centre.high)

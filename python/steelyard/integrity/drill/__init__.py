@@ -1,1 +1,1 @@
-"""Plants faults in clusters of its own, and records which check notices them."""
+"""Plants faults in clusters made for it and records which checks notice them."""

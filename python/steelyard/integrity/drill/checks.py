@@ -1,4 +1,4 @@
-"""The checks that could notice a fault in a file: each says in which copies it did."""
+"""Runs the checks that read files, logs and backups, and returns the copies each found damaged."""
 
 from __future__ import annotations
 
@@ -9,112 +9,92 @@ from pathlib import Path
 
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.programs import run
-from steelyard.integrity.drill.questions import asked, statements
-from steelyard.integrity.drill.test_cluster import Ground
-from steelyard.integrity.scrub.scrub import Asked, scrub
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.integrity.drill.test_cluster import TestCluster
+from steelyard.integrity.scrub.request import ScrubRequest
+from steelyard.integrity.scrub.scrub import scrub
+from steelyard.model.errors import EngineError
 
 _WRONG_BLOCK = re.compile(r'in file "([^"]*)", block \d+')
-"""Of pg_checksums and of pg_basebackup alike."""
+"""In the output of pg_checksums and of pg_basebackup."""
 _QUOTED = re.compile(r'"([^"]+)"')
 _NAMED_FILE = re.compile(r'(?:relation|file) "?((?:base|global|pg_tblspc)/[^"\s;,]+)')
 
 
-def copies_of(ground: Ground, paths: Iterable[str]) -> set[int]:
-    """The copies that files belong to; a segment's or fork's name leads to its relation."""
-    by_path = {path: number for (number, _), path in ground.files.items()}
+def copies_of(cluster: TestCluster, paths: Iterable[str]) -> set[int]:
+    """The copies that files belong to."""
+    by_path = {path: number for (number, _), path in cluster.files.items()}
     return {by_path[path] for path in paths if path in by_path}
 
 
-def by_scrub(ground: Ground, catalogue: Path | None = None) -> set[int]:
+def found_by_scrub(cluster: TestCluster, catalogue: Path | None = None) -> set[int]:
     """Copies in which `steelyard scrub` finds damage; with a catalogue, by that alone."""
     used = None
     if catalogue is not None:
         used = catalogue.with_name("catalogue.used")
         shutil.copy(catalogue, used)
-    asked = Asked(ground.clone.directory, threads=1, catalogue=used, crashed=True)
-    outcome = scrub(asked, lambda *_: None)
+    request = ScrubRequest(cluster.clone.directory, threads=1, catalogue=used, crashed=True)
+    outcome = scrub(request, lambda *_: None)
     backwards = catalogue is not None
     found = (f.path for f in outcome.bad if not backwards or f.reason == "backwards")
-    return copies_of(ground, found)
+    return copies_of(cluster, found)
 
 
-def scrub_classes(ground: Ground) -> tuple[bool, bool]:
-    """Whether `steelyard scrub` calls something in the clone damaged, and whether it leaves
-    something to replay."""
-    outcome = scrub(Asked(ground.clone.directory, threads=1, crashed=True), lambda *_: None)
+def scrub_classes(cluster: TestCluster) -> tuple[bool, bool]:
+    """Whether `steelyard scrub` reports damage in the clone, and whether it reports pages that
+    replay will heal."""
+    request = ScrubRequest(cluster.clone.directory, threads=1, crashed=True)
+    outcome = scrub(request, lambda *_: None)
     return bool(outcome.bad), bool(outcome.needs_replay)
 
 
-def by_server_log(ground: Ground, since: int) -> set[int]:
+def found_in_server_log(cluster: TestCluster, since: int) -> set[int]:
     """Copies whose files the server's log names behind byte `since`: errors and warnings.
 
-    Maps are read with zero-on-error: of damage in them the log alone tells.
+    Maps are read with zero-on-error, so that only the log shows damage in them.
     """
     try:
-        content = log_file(ground).read_bytes()[since:]
+        content = log_file(cluster).read_bytes()[since:]
     except FileNotFoundError:
         return set()
-    return copies_of(ground, _NAMED_FILE.findall(content.decode(errors="replace")))
+    return copies_of(cluster, _NAMED_FILE.findall(content.decode(errors="replace")))
 
 
-def log_file(ground: Ground) -> Path:
-    """Where the clone's server writes its log."""
-    return ground.slot.path / "server.log"
+def log_file(cluster: TestCluster) -> Path:
+    """The log of the clone's server."""
+    return cluster.slot.path / "server.log"
 
 
-def by_pg_checksums(ground: Ground) -> set[int] | None:
+def found_by_pg_checksums(cluster: TestCluster) -> set[int] | None:
     """Copies in which pg_checksums --check finds damage; None: the build lacks it."""
-    program = Path(ground.engine.identity.bindir) / "pg_checksums"
+    program = Path(cluster.engine.identity.bindir) / "pg_checksums"
     if not program.is_file():
         return None
-    directory = ground.clone.directory
-    _, words = run(ground.engine.account, [str(program), "--check", "-D", str(directory)])
-    paths = (Path(path) for path in _WRONG_BLOCK.findall(words))
-    return copies_of(ground, (str(p.relative_to(directory)) for p in paths))
+    directory = cluster.clone.directory
+    _, output = run(cluster.engine.account, [str(program), "--check", "-D", str(directory)])
+    paths = (Path(path) for path in _WRONG_BLOCK.findall(output))
+    return copies_of(cluster, (str(p.relative_to(directory)) for p in paths))
 
 
-def by_amcheck(cluster: Cluster, copies: Iterable[int]) -> set[int] | None:
-    """Copies in which amcheck raises or reports something; None: there is no amcheck.
-
-    That it hangs is no finding. verify_heapam is of 14 and later.
-    """
-    try:
-        create = "CREATE EXTENSION IF NOT EXISTS amcheck"
-        known = statements(
-            cluster.address, [create, "SELECT count(*) FROM pg_proc WHERE proname='verify_heapam'"]
-        )
-    except ServerError:
-        return None
-    noticed = set()
-    for number in copies:
-        index = f"SELECT bt_index_check('drill_{number}_id', heapallindexed => true)"
-        heap = f"SELECT count(*) FROM verify_heapam('drill_{number}', check_toast => true)"
-        for question in (index, heap) if known != [(0,)] else (index,):
-            reply = asked(cluster.address, "SET enable_seqscan = on", question)
-            reports = question is heap and not reply.hung and reply.answer != "[(0,)]"
-            if reply.error or reports:
-                noticed.add(number)
-    return noticed
-
-
-def by_base_backup(ground: Ground, cluster: Cluster) -> tuple[set[int], set[int] | None] | None:
-    """Copies that pg_basebackup warns of, and those to whose files pg_verifybackup then objects.
+def found_by_base_backup(
+    cluster: TestCluster, server: Cluster
+) -> tuple[set[int], set[int] | None] | None:
+    """Copies that pg_basebackup warns about, and those whose files pg_verifybackup then rejects.
 
     None: the build lacks the program, or it does not run here.
     """
-    place = ground.slot.path / "backup"
+    place = cluster.slot.path / "backup"
     try:
-        taken = take_base_backup(ground, cluster, place)
+        taken = take_base_backup(cluster, server, place)
         if taken is None:
             return None
-        status, words = taken
+        status, output = taken
         if status != 0:
-            # It refused to end well; whoever takes one all the same turns its checks off.
-            take_base_backup(ground, cluster, place, "--no-verify-checksums")
-        verified = verify_backup(ground, place)
-        objects = None if verified is None else copies_of(ground, _QUOTED.findall(verified[1]))
-        return copies_of(ground, _named(words)), objects
+            # It failed because of the damage; a backup all the same needs its checks off.
+            take_base_backup(cluster, server, place, "--no-verify-checksums")
+        verified = verify_backup(cluster, place)
+        rejected = None if verified is None else copies_of(cluster, _QUOTED.findall(verified[1]))
+        warned = {path.removeprefix("./") for path in _WRONG_BLOCK.findall(output)}
+        return copies_of(cluster, warned), rejected
     except EngineError:
         return None
     finally:
@@ -122,40 +102,27 @@ def by_base_backup(ground: Ground, cluster: Cluster) -> tuple[set[int], set[int]
 
 
 def take_base_backup(
-    ground: Ground, cluster: Cluster, place: Path, *options: str
+    cluster: TestCluster, server: Cluster, place: Path, *options: str
 ) -> tuple[int, str] | None:
-    """Exit status and words of a pg_basebackup into an empty `place`; None: the build lacks it."""
-    program = Path(ground.engine.identity.bindir) / "pg_basebackup"
+    """Exit status and output of a pg_basebackup into an empty `place`; None: the build lacks it."""
+    program = Path(cluster.engine.identity.bindir) / "pg_basebackup"
     if not program.is_file():
         return None
     shutil.rmtree(place, ignore_errors=True)
-    ground.engine.account.make_directory(place)
-    command = [
-        str(program),
-        *cluster.address.client_flags(),
-        "-D",
-        str(place),
-        "-X",
-        "fetch",
-        "-N",
-    ]
-    return run(ground.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
+    cluster.engine.account.make_directory(place)
+    command = [str(program), *server.address.client_flags(), "-D", str(place), "-X", "fetch", "-N"]
+    return run(cluster.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
 
 
-def verify_backup(ground: Ground, backup: Path) -> tuple[int, str] | None:
-    """Exit status and words of pg_verifybackup; None: the build's own does not run here.
+def verify_backup(cluster: TestCluster, backup: Path) -> tuple[int, str] | None:
+    """Exit status and output of pg_verifybackup; None: the build's own does not run here.
 
-    The one in the bundle of 18.4 crashes whatever it is asked, its version included.
+    The one in the bundle of 18.4 crashes on every call, also with --version.
     """
-    program = Path(ground.engine.identity.bindir) / "pg_verifybackup"
+    program = Path(cluster.engine.identity.bindir) / "pg_verifybackup"
     if not program.is_file():
         return None
-    account = ground.engine.account
+    account = cluster.engine.account
     if run(account, [str(program), "--version"])[0] != 0:
         return None
     return run(account, [str(program), "-n", "-q", str(backup)])
-
-
-def _named(words: str) -> set[str]:
-    found = _WRONG_BLOCK.findall(words)
-    return {path.removeprefix("./") for path in found}

@@ -1,7 +1,7 @@
-"""Shows what people fear: a damaged page on a standby, in a backup, in a dump, and who notices.
+"""Drills what a damaged page does to a standby, a base backup and a dump, and what notices it.
 
-Every damaged page has two lives. In the one nobody has read it when a backup and a dump are taken.
-In the other it is read, compared with a standby, updated, and then backed up and dumped.
+Each damaged page takes two courses. In the first a backup and a dump are taken before any read. In
+the second it is read, compared with a standby, updated, and then backed up and dumped.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import random
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.sql.drill_queries import checkpoint
+from steelyard.engines.postgres.sql.drill_tables import Row, copy_rows, expected_rows
 from steelyard.integrity.drill.damage_readers import (
     DONE,
     ERROR,
@@ -23,214 +25,220 @@ from steelyard.integrity.drill.damage_readers import (
     SILENT,
     SOUND,
     WARNING,
-    Row,
     back_up,
-    compared,
+    compare_copies,
+    copy_standby_rows,
     dump,
-    follow,
-    read_rows,
-    read_standby,
-    update_row,
+    start_standby,
+    update_damaged_page,
+    word_for,
 )
-from steelyard.integrity.drill.faults import PAGE, PAGE_FAULTS, Spot, changed_blocks
-from steelyard.integrity.drill.matrix import ARMS, settings_of
-from steelyard.integrity.drill.questions import statements
-from steelyard.integrity.drill.rate import Rate
-from steelyard.integrity.drill.test_cluster import Ground, require_ours, rows_of
+from steelyard.integrity.drill.faults import PAGE, PAGE_FAULTS, Target, changed_blocks
+from steelyard.integrity.drill.matrix import ARMS, Rate, settings_of
+from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
 
-Say = Callable[[str], None]
-FEARED = ("one bit in a row", "zeroed page", "torn page, 4 kB", "damaged header", "lost write")
-AT_ONCE = "at once"  # nobody has read the page
+Progress = Callable[[str], None]
+CONSEQUENCE_FAULTS = (
+    "one bit in a row",
+    "zeroed page",
+    "torn page, 4 kB",
+    "damaged header",
+    "lost write",
+)
+AT_ONCE = "at once"  # before any read of the page
 FIRST_READ, AFTER_READ = "at the first read", "after the read"
 AT_UPDATE, AFTER_UPDATE = "at the update", "after the update"
 NEVER, UNREACHED = "never", "not reached"
-_HEADER = 24
+_HEADER_BYTES = 24
 
 
 @dataclass(frozen=True)
 class Event:
-    """What one of those whom a damaged page may reach met at one moment."""
+    """What one reader of a damaged page met at one moment."""
 
-    who: str
+    reader: str
     when: str
-    saw: str  # a word of witnesses.py
+    word: str  # of damage_readers.py
 
 
 @dataclass(frozen=True)
 class Consequence:
-    """What became of one damaged heap page under one arm, in the order it happened."""
+    """What one damaged heap page did under one arm, in the order it happened."""
 
     fault: str
     arm: str
     events: tuple[Event, ...]
 
     def noticed(self) -> dict[str, str]:
-        """When each noticed first, or never; or that the damage did not reach it at all."""
+        """When each reader noticed first, or never, or that the damage did not reach it."""
         found: dict[str, str] = {}
         for event in self.events:
-            told = found.setdefault(event.who, UNREACHED)
-            if told in (NEVER, UNREACHED) and event.saw in NOTICING:
-                found[event.who] = event.when
-            elif told == UNREACHED and event.saw not in (SOUND, SAME):
-                found[event.who] = NEVER
+            so_far = found.setdefault(event.reader, UNREACHED)
+            if so_far in (NEVER, UNREACHED) and event.word in NOTICING:
+                found[event.reader] = event.when
+            elif so_far == UNREACHED and event.word not in (SOUND, SAME):
+                found[event.reader] = NEVER
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Events in their order, and when each noticed."""
-        return {**asdict(self), "noticed": self.noticed()}
+        """Events in their order, and when each reader noticed."""
+        events = [
+            {"who": event.reader, "when": event.when, "saw": event.word} for event in self.events
+        ]
+        return {"fault": self.fault, "arm": self.arm, "events": events, "noticed": self.noticed()}
 
 
 @dataclass(frozen=True)
-class Harm:
-    """A damaged file of the first copy, and a row that was and should be on the damaged page."""
+class DamagedFile:
+    """A damaged file of the first copy, and a row whose page is the damaged one."""
 
     content: bytes
-    neighbour: int
+    neighbour: int  # id of a row that the fault itself does not change
 
 
 def drill_consequences(
-    ground: Ground, times: int, seed: int, say: Say, found: list[Consequence]
+    cluster: TestCluster, times: int, seed: int, progress: Progress, found: list[Consequence]
 ) -> None:
-    """Every feared fault `times` times under every arm; the same ones under each."""
-    for fault in FEARED if times else ():
+    """Plant every fault `times` times under every arm, the same ones under each."""
+    for fault in CONSEQUENCE_FAULTS if times else ():
         for arm in ARMS:
-            draw = random.Random(f"{seed} consequences {fault}")
-            say(f"{fault} on a standby, in a backup and in a dump, checksums {arm}")
+            rng = random.Random(f"{seed} consequences {fault}")
+            progress(f"{fault} on a standby, in a backup and in a dump, checksums {arm}")
             for _ in range(times):
-                harm = harm_of(ground, fault, draw)
-                events = (*_untouched(ground, arm, harm), *_used(ground, arm, harm))
+                file = damage_file(cluster, fault, rng)
+                events = (*_back_up_unread(cluster, arm, file), *_read_first(cluster, arm, file))
                 found.append(Consequence(fault, arm, events))
 
 
 def rates(found: Sequence[Consequence]) -> list[dict[str, Any]]:
-    """How often each noticed at each moment, with its interval, and the words it had."""
+    """How often each reader noticed at each moment, with its interval, and its words."""
     words: dict[tuple[str, str, str, str], Counter[str]] = defaultdict(Counter)
     for each in found:
         for event in each.events:
-            words[each.fault, each.arm, event.who, event.when][event.saw] += 1
+            words[each.fault, each.arm, event.reader, event.when][event.word] += 1
     return [
-        {"fault": fault, "arm": arm, "who": who, "when": when, "saw": dict(saw),
+        {"fault": fault, "arm": arm, "who": reader, "when": when, "saw": dict(saw),
          **Rate(sum(saw[word] for word in NOTICING), saw.total()).to_json()}
-        for (fault, arm, who, when), saw in words.items()
+        for (fault, arm, reader, when), saw in words.items()
     ]  # fmt: skip
 
 
-def harm_of(ground: Ground, fault: str, draw: random.Random) -> Harm:
-    """Damage to a page of the first copy that was written twice, where it changes a row."""
-    path = ground.files[0, "heap"]
-    now, before = ground.now(path), ground.before[path]
-    blocks = [b for b in changed_blocks(now, before) if b < len(before) // PAGE]
-    draw.shuffle(blocks)
+def damage_file(cluster: TestCluster, fault: str, rng: random.Random) -> DamagedFile:
+    """The first copy's heap with a fault that changes a row, on a page that was written twice."""
+    path = cluster.files[0, "heap"]
+    current, earlier = cluster.current(path), cluster.earlier[path]
+    blocks = [b for b in changed_blocks(current, earlier) if b < len(earlier) // PAGE]
+    rng.shuffle(blocks)
     for block in blocks:
-        page = now[block * PAGE : (block + 1) * PAGE]
-        # Of the others the page holds a dead version.
-        rows = [row for row in rows_of(0) if int(row[0]) % 3 and row[2].encode() in page]
+        page = current[block * PAGE : (block + 1) * PAGE]
+        # Of every third row the page holds a dead version.
+        rows = [row for row in expected_rows(0) if int(row[0]) % 3 and row[2].encode() in page]
         if len(rows) < 2:
             continue
-        hit, neighbour = draw.sample(rows, 2)
-        spot = Spot(ground.clone.directory / path, now, before, b"", now, block)
-        damaged = _damaged(fault, page, spot, hit, draw)
+        hit, neighbour = rng.sample(rows, 2)
+        target = Target(cluster.clone.directory / path, current, earlier, b"", current, block)
+        damaged = _damaged_page(fault, page, target, hit, rng)
         if damaged != page:
-            content = now[: block * PAGE] + damaged + now[(block + 1) * PAGE :]
-            return Harm(content, int(neighbour[0]))
-    raise AssertionError(f"no page of the ground can have: {fault}")
+            content = current[: block * PAGE] + damaged + current[(block + 1) * PAGE :]
+            return DamagedFile(content, int(neighbour[0]))
+    raise AssertionError(f"no page of the test cluster can have: {fault}")
 
 
-def _damaged(fault: str, page: bytes, spot: Spot, row: Row, draw: random.Random) -> bytes:
+def _damaged_page(fault: str, page: bytes, target: Target, hit: Row, rng: random.Random) -> bytes:
     if fault == "damaged header":
-        return draw.randbytes(_HEADER) + page[_HEADER:]
+        return rng.randbytes(_HEADER_BYTES) + page[_HEADER_BYTES:]
     if fault != "one bit in a row":
-        return PAGE_FAULTS[fault](page, spot, draw)
-    text = row[2].encode()
-    at = page.index(text) + draw.randrange(len(text))
-    # The letter stays one of ASCII: text that is not UTF-8 a client might refuse.
-    return page[:at] + bytes([page[at] ^ 1 << draw.randrange(7)]) + page[at + 1 :]
+        return PAGE_FAULTS[fault](page, target, rng)
+    text = hit[2].encode()
+    at = page.index(text) + rng.randrange(len(text))
+    # The byte stays ASCII: a client may refuse text that is not UTF-8.
+    return page[:at] + bytes([page[at] ^ 1 << rng.randrange(7)]) + page[at + 1 :]
 
 
-def _plant(ground: Ground, harm: Harm) -> None:
-    require_ours(ground.clone.directory)
-    (ground.clone.directory / ground.files[0, "heap"]).write_bytes(harm.content)
+def _plant(cluster: TestCluster, file: DamagedFile) -> None:
+    require_drill_cluster(cluster.clone.directory)
+    (cluster.clone.directory / cluster.files[0, "heap"]).write_bytes(file.content)
 
 
-def _untouched(ground: Ground, arm: str, harm: Harm) -> list[Event]:
-    """A backup and a dump of a page that nobody has read: each is the first to meet it."""
-    ground.make_ready(arm)
+def _back_up_unread(cluster: TestCluster, arm: str, file: DamagedFile) -> list[Event]:
+    """A backup and a dump, each the first to read the page."""
+    cluster.prepare(arm)
     try:
-        _plant(ground, harm)
-        with ground.alive(settings_of(arm)) as alive:
-            backup, verified = back_up(ground, alive, damaged=True)
-            dumped = dump(ground, alive, true_rows())
+        _plant(cluster, file)
+        with cluster.running(settings_of(arm)) as server:
+            backup, verified = back_up(cluster, server, damaged=True)
+            dumped = dump(cluster, server, true_rows())
     finally:
-        ground.restore()
-    return _told(
+        cluster.restore()
+    return _events(
         ("base backup", AT_ONCE, backup),
         ("pg_verifybackup", AT_ONCE, verified),
         ("dump", AT_ONCE, dumped),
     )
 
 
-def _used(ground: Ground, arm: str, harm: Harm) -> list[Event]:
-    """The page is read, and updated, while a standby follows."""
-    ground.make_ready(arm)
-    standby = ground.clone.clone(ground.slot.path / "standby")
+def _read_first(cluster: TestCluster, arm: str, file: DamagedFile) -> list[Event]:
+    """The page is read and updated on a server with a standby, then backed up and dumped."""
+    cluster.prepare(arm)
+    standby = cluster.clone.clone(cluster.slot.path / "standby")
     try:
-        _plant(ground, harm)
-        settings = {**settings_of(arm), "wal_level": "replica", **_keep_log(ground)}
-        with ground.alive(settings) as alive:
-            follow(ground, standby, alive, settings)
-            return _read_and_updated(ground, alive, standby, harm.neighbour)
+        _plant(cluster, file)
+        settings = {**settings_of(arm), "wal_level": "replica", **_keep_log(cluster)}
+        with cluster.running(settings) as server:
+            start_standby(cluster, standby, server, settings)
+            return _read_and_update(cluster, server, standby, file.neighbour)
     finally:
         if standby.running:
             standby.crash()
         standby.stop()
         shutil.rmtree(standby.directory, ignore_errors=True)
-        ground.restore()
+        cluster.restore()
 
 
-def _read_and_updated(
-    ground: Ground, alive: Cluster, standby: Cluster, neighbour: int
+def _read_and_update(
+    cluster: TestCluster, server: Cluster, standby: Cluster, neighbour: int
 ) -> list[Event]:
     truth = true_rows()
-    healthy = read_standby(alive, standby)
-    # Whoever reads a page may prune it, and the log then carries all of it.
-    first = read_rows(alive.address)
-    after_read = read_standby(alive, standby)
+    healthy = copy_standby_rows(server, standby)
+    # A read may prune the page, and the log then holds all of it.
+    first = copy_rows(server.address)
+    after_read = copy_standby_rows(server, standby)
     # The first change after a checkpoint logs the whole page.
-    statements(alive.address, ["CHECKPOINT"])
-    updated = update_row(alive.address, neighbour)
+    checkpoint(server.address)
+    updated = update_damaged_page(server.address, neighbour)
     now_true = true_rows(neighbour) if updated in (DONE, WARNING) else truth
-    after_update = read_standby(alive, standby)
-    later = read_rows(alive.address)
-    word = later.word(now_true)
-    backup, verified = back_up(ground, alive, damaged=word in (ERROR, WARNING, SILENT))
-    return _told(
-        ("primary", FIRST_READ, first.word(truth)),
-        ("comparison", FIRST_READ, compared(first, healthy)),
-        ("standby", AFTER_READ, after_read.word(truth)),
+    after_update = copy_standby_rows(server, standby)
+    later = copy_rows(server.address)
+    word = word_for(later, now_true)
+    backup, verified = back_up(cluster, server, damaged=word in (ERROR, WARNING, SILENT))
+    return _events(
+        ("primary", FIRST_READ, word_for(first, truth)),
+        ("comparison", FIRST_READ, compare_copies(first, healthy)),
+        ("standby", AFTER_READ, word_for(after_read, truth)),
         ("primary", AT_UPDATE, updated),
-        ("standby", AFTER_UPDATE, after_update.word(now_true)),
+        ("standby", AFTER_UPDATE, word_for(after_update, now_true)),
         ("primary", AFTER_UPDATE, word),
-        ("comparison", AFTER_UPDATE, compared(later, after_update)),
+        ("comparison", AFTER_UPDATE, compare_copies(later, after_update)),
         ("base backup", AFTER_UPDATE, backup),
         ("pg_verifybackup", AFTER_UPDATE, verified),
-        ("dump", AFTER_UPDATE, dump(ground, alive, now_true)),
+        ("dump", AFTER_UPDATE, dump(cluster, server, now_true)),
     )
 
 
 def true_rows(updated: int | None = None) -> list[Row]:
-    """The true rows of the first copy; one of them may have been updated once more."""
+    """The true rows of the first copy; `updated`: the id of a row that was updated once more."""
     return [
         (row[0], str(int(row[1]) + 1), *row[2:]) if row[0] == str(updated) else row
-        for row in rows_of(0)
+        for row in expected_rows(0)
     ]
 
 
-def _told(*events: tuple[str, str, str | None]) -> list[Event]:
-    return [Event(who, when, saw) for who, when, saw in events if saw is not None]
+def _events(*events: tuple[str, str, str | None]) -> list[Event]:
+    return [Event(reader, when, word) for reader, when, word in events if word is not None]
 
 
-def _keep_log(ground: Ground) -> Settings:
+def _keep_log(cluster: TestCluster) -> Settings:
     """The standby needs the log from the clone's last checkpoint on."""
-    if ground.engine.identity.version_number >= 130000:
+    if cluster.engine.identity.version_number >= 130000:
         return {"wal_keep_size": "1GB"}
     return {"wal_keep_segments": "64"}

@@ -1,7 +1,7 @@
-"""Plants faults in the files of a stopped cluster: what may come back instead of what was written.
+"""Plants faults of storage in the files of a stopped cluster, drawn from a seed.
 
-Each is drawn from a seed. The page keeps the header it would have: a page that was misdirected
-carries the checksum of the block that it was meant for.
+Pages have the header that the fault would give them: a misdirected page has the checksum of the
+block that it was written for.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from steelyard._core import page_checksum
 PAGE = 8192
 SECTOR = 512
 TORN = {"torn page, 512 B": SECTOR, "torn page, 4 kB": PAGE // 2}
-"""Torn pages by the size of what is written at once."""
+"""The size in bytes that is written atomically, by the fault's name."""
 
 
 @dataclass(frozen=True)
-class Spot:
-    """Where a fault is planted: a file as it is now, and as it was before its last writes."""
+class Target:
+    """The page that a fault is planted in, and the files that stale or foreign pages come from."""
 
     path: Path  # in the clone that is damaged
-    now: bytes
-    before: bytes
+    current: bytes  # the file without damage
+    earlier: bytes  # the file before its last writes
     foreign: bytes  # a file of another relation
     sibling: bytes  # the same file of another copy
-    block: int  # the page that is hit
+    block: int  # the number of the page
 
 
-def changed_blocks(now: bytes, before: bytes) -> list[int]:
-    """The blocks in which a file is not what it was."""
-    blocks = range(0, len(now), PAGE)
-    return [at // PAGE for at in blocks if now[at : at + PAGE] != before[at : at + PAGE]]
+def changed_blocks(current: bytes, earlier: bytes) -> list[int]:
+    """The blocks in which two versions of a file differ."""
+    blocks = range(0, len(current), PAGE)
+    return [at // PAGE for at in blocks if current[at : at + PAGE] != earlier[at : at + PAGE]]
 
 
-def resealed(page: bytes, block: int) -> bytes:
-    """The page with the checksum that it has as this block; an empty one stays empty."""
+def with_checksum(page: bytes, block: int) -> bytes:
+    """The page with the right checksum for a block number; an empty page stays empty."""
     if page[14:16] == b"\0\0":
         return page
     return page[:8] + page_checksum(page, block).to_bytes(2, "little") + page[10:]
@@ -48,90 +48,90 @@ def _flip(page: bytearray, bit: int) -> None:
     page[bit // 8] ^= 1 << bit % 8
 
 
-def one_bit(page: bytes, spot: Spot, draw: random.Random) -> bytes:
+def one_bit(page: bytes, target: Target, rng: random.Random) -> bytes:
     """One bit anywhere in the page."""
     changed = bytearray(page)
-    _flip(changed, draw.randrange(PAGE * 8))
+    _flip(changed, rng.randrange(PAGE * 8))
     return bytes(changed)
 
 
-def bit_run(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-    """Bits of a stretch of 3 to 64, each with probability a half."""
+def bit_run(page: bytes, target: Target, rng: random.Random) -> bytes:
+    """Each bit of a run of 3 to 64, with probability 1/2."""
     changed = bytearray(page)
-    length = draw.randrange(3, 65)
-    first = draw.randrange(PAGE * 8 - length)
+    length = rng.randrange(3, 65)
+    first = rng.randrange(PAGE * 8 - length)
     for bit in range(first, first + length):
-        if draw.random() < 0.5:
+        if rng.random() < 0.5:
             _flip(changed, bit)
     return bytes(changed)
 
 
-def zeroed_sector(page: bytes, spot: Spot, draw: random.Random) -> bytes:
+def zeroed_sector(page: bytes, target: Target, rng: random.Random) -> bytes:
     """One of the 16 sectors of 512 bytes."""
-    at = SECTOR * draw.randrange(PAGE // SECTOR)
+    at = SECTOR * rng.randrange(PAGE // SECTOR)
     return page[:at] + bytes(SECTOR) + page[at + SECTOR :]
 
 
-def zeroed_page(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-    """All of it: to the server, a page that was never used."""
+def zeroed_page(page: bytes, target: Target, rng: random.Random) -> bytes:
+    """The whole page: to the server, a page that was never used."""
     return bytes(PAGE)
 
 
-def torn_sector(page: bytes, spot: Spot, draw: random.Random) -> bytes:
+def torn_sector(page: bytes, target: Target, rng: random.Random) -> bytes:
     """The new page up to a sector, the old one behind it, or the other way round."""
-    return _torn(page, spot, draw, SECTOR)
+    return _torn(page, target, rng, SECTOR)
 
 
-def torn_half(page: bytes, spot: Spot, draw: random.Random) -> bytes:
+def torn_half(page: bytes, target: Target, rng: random.Random) -> bytes:
     """One of two file system blocks of 4 kB is old."""
-    return _torn(page, spot, draw, PAGE // 2)
+    return _torn(page, target, rng, PAGE // 2)
 
 
-def _torn(page: bytes, spot: Spot, draw: random.Random, size: int) -> bytes:
-    torn = torn_between(_block(spot.before, spot.block), page, size)
-    return draw.choice(torn) if torn else page
+def _torn(page: bytes, target: Target, rng: random.Random, size: int) -> bytes:
+    torn = torn_between(_block(target.earlier, target.block), page, size)
+    return rng.choice(torn) if torn else page
 
 
 def torn_between(old: bytes, new: bytes, size: int) -> list[bytes]:
     """Every page that is new up to a multiple of `size` and old behind it, or the other way round.
 
-    Where all that had changed is old again, nothing is torn and a write is lost.
+    Without those equal to the old page: that is a lost write, and not a torn page.
     """
     cuts = range(size, PAGE, size)
     both = [torn for at in cuts for torn in (new[:at] + old[at:], old[:at] + new[at:])]
     return [each for each in both if each not in (new, old)]
 
 
-def shifted(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-    """Everything moved by up to a sector."""
-    by = draw.randrange(1, SECTOR)
+def shifted(page: bytes, target: Target, rng: random.Random) -> bytes:
+    """The content rotated by less than a sector."""
+    by = rng.randrange(1, SECTOR)
     return page[-by:] + page[:-by]
 
 
-def misdirected(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-    """Another page of the fork, or, where it has but one, one of another copy as if from here."""
-    other = _another(spot, draw)
-    return other if len(spot.now) > PAGE else resealed(other, spot.block + 7)
+def misdirected(page: bytes, target: Target, rng: random.Random) -> bytes:
+    """Another page of the fork; if the fork has one page, that of another copy."""
+    other = _another(target, rng)
+    return other if len(target.current) > PAGE else with_checksum(other, target.block + 7)
 
 
-def _away(distance: int) -> Plant:
-    def plant(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-        return resealed(_another(spot, draw), spot.block + distance)
+def _misdirected_by(distance: int) -> PageFault:
+    def plant(page: bytes, target: Target, rng: random.Random) -> bytes:
+        return with_checksum(_another(target, rng), target.block + distance)
 
     return plant
 
 
-def _another(spot: Spot, draw: random.Random) -> bytes:
-    """A page of the fork, else of another copy's, with other content; else the page itself.
+def _another(target: Target, rng: random.Random) -> bytes:
+    """A page of the fork with other content, else one of another copy, else the page itself.
 
-    Where the content is the same nothing is wrong, whatever a checksum says.
+    A page with the same content is no damage, whatever its checksum.
     """
-    page = _block(spot.now, spot.block)
-    for file in (spot.now, spot.sibling):
+    page = _block(target.current, target.block)
+    for file in (target.current, target.sibling):
         pages = (_block(file, block) for block in range(len(file) // PAGE))
         others = [each for each in pages if _content(each) != _content(page)]
         if others:
-            return draw.choice(others)
+            return rng.choice(others)
     return page
 
 
@@ -140,22 +140,22 @@ def _content(page: bytes) -> bytes:
     return page[:8] + page[10:]
 
 
-def other_relation(page: bytes, spot: Spot, draw: random.Random) -> bytes:
+def other_relation(page: bytes, target: Target, rng: random.Random) -> bytes:
     """The page of the same number from another relation."""
-    return _block(spot.foreign, spot.block)
+    return _block(target.foreign, target.block)
 
 
-def lost_write(page: bytes, spot: Spot, draw: random.Random) -> bytes:
-    """The page as it was: its last write never arrived."""
-    return _block(spot.before, spot.block)
+def lost_write(page: bytes, target: Target, rng: random.Random) -> bytes:
+    """The earlier version of the page: its last write never arrived."""
+    return _block(target.earlier, target.block)
 
 
 def _block(file: bytes, block: int) -> bytes:
     return file[block * PAGE : (block + 1) * PAGE].ljust(PAGE, b"\0")
 
 
-Plant = Callable[[bytes, Spot, random.Random], bytes]
-PAGE_FAULTS: dict[str, Plant] = {
+PageFault = Callable[[bytes, Target, random.Random], bytes]
+PAGE_FAULTS: dict[str, PageFault] = {
     "one bit": one_bit,
     "run of bits": bit_run,
     "zeroed sector": zeroed_sector,
@@ -164,39 +164,39 @@ PAGE_FAULTS: dict[str, Plant] = {
     "torn page, 4 kB": torn_half,
     "shifted page": shifted,
     "misdirected write": misdirected,
-    "misdirected by 65,535 blocks": _away(65_535),
-    "misdirected by 65,536 blocks": _away(65_536),
-    "misdirected by 65,537 blocks": _away(65_537),
+    "misdirected by 65,535 blocks": _misdirected_by(65_535),
+    "misdirected by 65,536 blocks": _misdirected_by(65_536),
+    "misdirected by 65,537 blocks": _misdirected_by(65_537),
     "from another relation": other_relation,
     "lost write": lost_write,
 }
 FILE_FAULTS = ("cluster of blocks", "stale file", "truncated segment")
 FAULTS = (*PAGE_FAULTS, *FILE_FAULTS)
-CLUSTER = 8  # blocks
+CLUSTER_BLOCKS = 8
 
 
-def plant(fault: str, spot: Spot, draw: random.Random) -> bool:
-    """Put a fault into the file; False when that leaves, but for a checksum, what was written."""
-    blocks = len(spot.now) // PAGE
+def plant(fault: str, target: Target, rng: random.Random) -> bool:
+    """Put a fault into the file; False: the content without the checksum would not change."""
+    blocks = len(target.current) // PAGE
     if fault == "stale file":
-        content = spot.before
+        content = target.earlier
     elif fault == "truncated segment":
-        content = spot.now[: draw.randrange(blocks) * PAGE]
+        content = target.current[: rng.randrange(blocks) * PAGE]
     elif fault == "cluster of blocks":
-        first = max(0, min(spot.block, blocks - CLUSTER))
-        last = min(blocks, first + CLUSTER)
-        middle = draw.randbytes((last - first) * PAGE)
-        content = spot.now[: first * PAGE] + middle + spot.now[last * PAGE :]
+        first = max(0, min(target.block, blocks - CLUSTER_BLOCKS))
+        last = min(blocks, first + CLUSTER_BLOCKS)
+        middle = rng.randbytes((last - first) * PAGE)
+        content = target.current[: first * PAGE] + middle + target.current[last * PAGE :]
     else:
-        at = spot.block * PAGE
-        sound = spot.now[at : at + PAGE]
-        page = PAGE_FAULTS[fault](sound, spot, draw)
-        if "misdirected" in fault and _content(page) == _content(sound):
+        at = target.block * PAGE
+        intact = target.current[at : at + PAGE]
+        page = PAGE_FAULTS[fault](intact, target, rng)
+        if "misdirected" in fault and _content(page) == _content(intact):
             return False
-        content = spot.now[:at] + page + spot.now[at + PAGE :]
-    if content == spot.now:
+        content = target.current[:at] + page + target.current[at + PAGE :]
+    if content == target.current:
         return False
-    with spot.path.open("r+b") as file:
+    with target.path.open("r+b") as file:
         file.write(content)
         file.truncate()
     return True

@@ -1,4 +1,4 @@
-"""Holds what a drill saw: fault by check, with counts, for every place and arm."""
+"""Counts how often each check noticed each fault, with exact confidence intervals."""
 
 from __future__ import annotations
 
@@ -8,56 +8,77 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.engines.engine import Settings
-from steelyard.integrity.drill.rate import Rate
 
+CONFIDENCE = 0.95
 ARMS = ("off", "on", "ignore")
 """Checksums off; on; on with ignore_checksum_failure."""
-QUERY_ERROR, WRONG_ANSWER, NOBODY = "query: error", "query: wrong answer", "query: nobody"
+QUERY_ERROR, WRONG_ANSWER, UNNOTICED = "query: error", "query: wrong answer", "query: nobody"
 HANGS = "query: hangs"
 NO_START = "no start"
 NEEDS_REPLAY = "scrub: needs replay"
 SERVER_LOG = "server log"
-READER = "a reader who knows every row"
+ROW_COMPARISON = "a reader who knows every row"
 PLANTED = "planted"
-"""No check: in how many of the copies the fault could be planted; in the others it was none."""
-CHECKS = (
-    QUERY_ERROR,
-    WRONG_ANSWER,
-    HANGS,
-    NOBODY,
-    SERVER_LOG,
-    "page checksum",
-    "header sanity",
-    "pg_checksums",
-    "pg_basebackup",
-    "pg_verifybackup",
-    "amcheck",
-    "scrub",
-    "catalogue",
-    READER,
-)
-Key = tuple[str, str, str, str]  # fault, place, arm, check
+"""Not a check: the number of copies in which the fault changed something."""
+CellKey = tuple[str, str, str, str]  # fault, place, arm, check
 
 
 def settings_of(arm: str) -> Settings:
-    """What a server is started with under an arm; that checksums are on or off is in its files."""
+    """The server settings of an arm. Whether checksums are on is set in the data directory."""
     return {"ignore_checksum_failure": "on"} if arm == "ignore" else {}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A check noticed a fault `noticed` of `times` that it was planted."""
+
+    noticed: int
+    times: int
+
+    def interval(self) -> tuple[float, float]:
+        """Of the share, at 95 %: Clopper & Pearson, Biometrika 26 (1934) 404; (0, 1) of none."""
+        from scipy.stats import beta
+
+        tail, missed = (1 - CONFIDENCE) / 2, self.times - self.noticed
+        low = float(beta.ppf(tail, self.noticed, missed + 1)) if self.noticed else 0.0
+        high = float(beta.ppf(1 - tail, self.noticed + 1, missed)) if missed else 1.0
+        return low, high
+
+    def __add__(self, other: Rate) -> Rate:
+        return Rate(self.noticed + other.noticed, self.times + other.times)
+
+    def to_json(self) -> dict[str, float]:
+        """Counts, share and interval."""
+        low, high = self.interval()
+        share = self.noticed / self.times if self.times else 0.0
+        return {
+            "noticed": self.noticed,
+            "times": self.times,
+            "share": share,
+            "low": low,
+            "high": high,
+        }
+
+
+def interval(noticed: int, times: int) -> tuple[float, float]:
+    """The interval of the share that `noticed` is of `times`."""
+    return Rate(noticed, times).interval()
 
 
 @dataclass
 class Matrix:
-    """Counts by fault, place, arm and check; a check that was not there has no count."""
+    """Rates by fault, place, arm and check; a check that was not available has none."""
 
-    cells: dict[Key, Rate] = field(default_factory=lambda: defaultdict(lambda: Rate(0, 0)))
+    cells: dict[CellKey, Rate] = field(default_factory=lambda: defaultdict(lambda: Rate(0, 0)))
 
     def add(self, fault: str, place: str, arm: str, check: str, rate: Rate) -> None:
-        """Count what one case showed."""
+        """Add the counts of one case."""
         self.cells[fault, place, arm, check] = self.cells.get(
             (fault, place, arm, check), Rate(0, 0)
         ) + rate  # fmt: skip
 
     def rate(self, check: str, *, fault: str = "", place: str = "", arm: str = "") -> Rate:
-        """The sum over everything that is not named."""
+        """The sum over every fault, place and arm that is not given."""
         total = Rate(0, 0)
         for (of_fault, of_place, of_arm, of_check), rate in self.cells.items():
             wanted = ((fault, of_fault), (place, of_place), (arm, of_arm))
@@ -65,24 +86,16 @@ class Matrix:
                 total += rate
         return total
 
-    def faults(self) -> list[str]:
-        """The faults in the order they were planted."""
-        return list(dict.fromkeys(key[0] for key in self.cells))
-
-    def places(self) -> list[str]:
-        """The places in the order they were hit."""
-        return list(dict.fromkeys(key[1] for key in self.cells))
-
     def to_json(self) -> list[dict[str, Any]]:
-        """One object a cell."""
+        """One object for each cell."""
         return [
             {"fault": fault, "place": place, "arm": arm, "check": check, **rate.to_json()}
             for (fault, place, arm, check), rate in self.cells.items()
         ]
 
 
-def planted_less(cells: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Where a fault could not be planted in every copy: those rates are of fewer."""
+def partly_planted(cells: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The cells of faults that could not be planted in every copy."""
     return [
         cell
         for cell in cells

@@ -1,1 +1,1 @@
-"""Reads every page of a cluster and says which are damaged."""
+"""Reads every page of a PostgreSQL cluster or base backup and reports the damaged ones."""

@@ -1,29 +1,21 @@
-"""Holds what a scrub found wrong with a block, and what can be said of it."""
+"""Holds one finding of a scrub: a wrong block, its relation and the probable damage."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.integrity.scrub.cluster_state import Layout, format_lsn
+from steelyard.engines.postgres.sql.relation_files import Relation
+from steelyard.integrity.scrub.layout import Layout
+from steelyard.integrity.scrub.wal import format_lsn
 
 if TYPE_CHECKING:
     from steelyard._core import Segment, Told
 
 
 @dataclass(frozen=True)
-class Owner:
-    """The relation that a file belongs to, as its server names it."""
-
-    database: str
-    relation: str  # "public.accounts"
-    kind: str  # relkind of pg_class: "r", "i", "t", ...
-    of: str = ""  # the table of an index or of a TOAST table
-
-
-@dataclass(frozen=True)
 class Finding:
-    """One block, or file, that is not as it should be."""
+    """One wrong block, or the wrong end of a file."""
 
     path: str
     block: int
@@ -38,14 +30,14 @@ class Finding:
     filenode: int = 0
     tablespace: int = 0
     missing_bytes: int = 0  # of the size that backup_manifest gives the file
-    waits: bool = False  # for the log to be replayed, which makes it right
+    needs_replay: bool = False  # replay of the log heals it
     guess: str = ""
     guess_detail: str = ""
-    owner: Owner | None = field(default=None)
+    relation: Relation | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The finding as `scrub --json` gives it."""
-        from steelyard.integrity.scrub.advice import advice, look_sql
+        from steelyard.integrity.scrub.repair_advice import inspection_sql, repair_advice
 
         facts: dict[str, Any] = {
             "path": self.path,
@@ -58,19 +50,19 @@ class Finding:
             "offset": self.offset,
             "guess": self.guess,
             "guess_detail": self.guess_detail,
-            "sql": look_sql(self),
-            "advice": advice(self),
+            "sql": inspection_sql(self),
+            "advice": repair_advice(self),
         }
-        if self.owner is not None:
-            owner = self.owner
-            facts |= {"database": owner.database, "relation": owner.relation}
-            facts |= {"kind": owner.kind, "table": owner.of}
+        if self.relation is not None:
+            relation = self.relation
+            facts |= {"database": relation.database, "relation": relation.name}
+            facts |= {"kind": relation.kind, "table": relation.table}
         return facts
 
 
-def finding_of(segment: Segment, block: int, told: Told, layout: Layout) -> Finding:
-    """What the scan told of a block (counted over its fork), with the place where it lies."""
-    reason, expected, found, lsn, before = told
+def finding_of(segment: Segment, block: int, fault: Told, layout: Layout) -> Finding:
+    """A finding from the fault that the scan reports for a block, counted over its fork."""
+    reason, expected, found, lsn, before = fault
     return Finding(
         path=segment.label,
         block=block,

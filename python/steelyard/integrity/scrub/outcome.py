@@ -1,12 +1,14 @@
-"""Holds what a scrub found: counts, damage, what waits for replay, what was left out."""
+"""Holds the result of a scrub: counts, damaged pages, pages to be replayed, unread files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.integrity.scrub.cluster_state import Layout, Life, format_lsn
+from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Finding
+from steelyard.integrity.scrub.layout import Layout
+from steelyard.integrity.scrub.wal import format_lsn
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Outcome:
 
     path: str
     layout: Layout
-    life: Life
+    run_state: RunState
     files: int
     blocks: int
     bytes: int
@@ -23,21 +25,21 @@ class Outcome:
     bad: tuple[Finding, ...]
     needs_replay: tuple[Finding, ...] = ()
     unlisted: int = 0  # bad blocks beyond those in the list
-    transient: int = 0  # wrong at first, sound when they were looked at again
+    transient: int = 0  # blocks that were wrong at first and right when read again
     vanished: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     denied: tuple[tuple[str, str], ...] = ()
-    unwritten: str = ""  # why the catalogue that was asked for could not be written
+    unwritten: str = ""  # why the requested catalogue could not be written
     notes: tuple[str, ...] = field(default=())
 
     @property
     def bad_blocks(self) -> int:
-        """How many are bad, listed or not."""
+        """Number of damaged blocks, listed or not."""
         return len(self.bad) + self.unlisted
 
     @property
     def exit_status(self) -> int:
-        """1: damage; 3: something could not be read, or the catalogue not be written; 0."""
+        """1: damage; 3: something could not be read, or the catalogue not be written; else 0."""
         if self.bad_blocks:
             return 1
         return 3 if self.denied or self.unwritten else 0
@@ -47,7 +49,7 @@ class Outcome:
         layout = self.layout
         return {
             "path": self.path,
-            "life": self.life.value,
+            "life": self.run_state.value,
             "version": str(layout.major),
             "system_identifier": str(layout.system_identifier),
             "timeline": layout.timeline,

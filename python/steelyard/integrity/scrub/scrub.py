@@ -1,4 +1,4 @@
-"""Tells the story of a scrub: look at the cluster, read every page, look again, name, advise."""
+"""Scrubs a cluster: inspects it, reads every page, rereads suspects, names relations, reports."""
 
 from __future__ import annotations
 
@@ -11,179 +11,184 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import Segment, scan_segments, walk_cluster
-from steelyard.integrity.scrub.backup import Archive, archives_of, read_archives
-from steelyard.integrity.scrub.baseline import Baseline, baseline
-from steelyard.integrity.scrub.cluster_state import ClusterState, Life, look_at, unreadable
-from steelyard.integrity.scrub.compressed import read_compressed
-from steelyard.integrity.scrub.ends import with_ends
+from steelyard.engines.postgres.sql.relation_files import (
+    RelationFile,
+    local_conninfo,
+    read_relations,
+)
+from steelyard.integrity.scrub.backup.archive_paths import archives_of
+from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
+from steelyard.integrity.scrub.damage_guess import add_damage_guesses
+from steelyard.integrity.scrub.file_ends import add_file_ends
 from steelyard.integrity.scrub.finding import Finding, finding_of
-from steelyard.integrity.scrub.guessing import guessed
-from steelyard.integrity.scrub.notes import scan_notes, state_notes
+from steelyard.integrity.scrub.layout import read_error
+from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.owners import conninfo_of, with_owners
-from steelyard.integrity.scrub.replay import needs_replay, reset_at_start
-from steelyard.integrity.scrub.resumption import Resumption
+from steelyard.integrity.scrub.replay import is_healed_by_replay, unlogged_relations
+from steelyard.integrity.scrub.report_notes import scan_notes, state_notes
+from steelyard.integrity.scrub.request import ScrubRequest, scan_options
+from steelyard.integrity.scrub.state_file import StateFile
 from steelyard.model.errors import ServerError, UsageError
 
 if TYPE_CHECKING:
-    from steelyard._core import ScanAsked, Scanned
+    from steelyard._core import Scanned
+    from steelyard.integrity.scrub.backup.archives import Archive
 
-GAPS_S = (1.0, 2.0, 5.0)
-"""Between looks at what was wrong at first, on a cluster that is or was written to."""
-RUNNING_RATE = 100 * 1024 * 1024.0
-"""Bytes a second that a scrub takes from a running server unless told otherwise."""
-MOST_THREADS = 8
-_ALIVE = (Life.RUNNING, Life.POSSIBLY)
-LeftOut = list[tuple[str, str]]
-"""(label, why) of files that were not scanned."""
+Omissions = list[tuple[str, str]]
+"""(label, reason) of files that were not scanned."""
 
-Watch = Callable[[int, int, int, int], None]
-"""Told bytes read, bytes there are, wrong blocks, and blocks that are being looked at again."""
+Progress = Callable[[int, int, int, int], None]
+"""Called with bytes read, bytes in all, wrong blocks, and blocks that are being reread."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a scrub is asked."""
-
-    path: Path
-    threads: int | None = None
-    max_rate: float | None = None  # bytes a second; 0: as fast as it goes
-    backup: bool = False
-    crashed: bool = False  # the user says that no server runs there
-    catalogue: Path | None = None
-    state: Path | None = None
-    server: str | None = None  # a connection string, to ask for names
-    gaps_s: Sequence[float] = GAPS_S
-    kernel: str | None = None
-
-
-def scrub(asked: Asked, watch: Watch) -> Outcome:
-    """Read every page of a cluster or base backup. UsageError: it is none that can be read."""
+def scrub(request: ScrubRequest, progress: Progress) -> Outcome:
+    """Read every page of a cluster or base backup. UsageError: it cannot be read, and why."""
     began = time.monotonic()
-    with _before_the_scan(asked.path):
-        ready = _prepared(asked)
-    state, resumption, notes = ready.state, ready.resumption, list(ready.notes)
+    with _usage_errors(request.path):
+        ready = _prepare(request)
+    state, state_file, notes = ready.state, ready.state_file, list(ready.notes)
     try:
-        scanned = _scanned(asked, ready, watch)
+        scanned = _scan(request, ready, progress)
     except BaseException:
-        if resumption:
-            resumption.close()
+        if state_file:
+            state_file.close()
         raise
-    if resumption:
-        notes += _finished(resumption)
-    if state.life is Life.STOPPED and _has_started(asked, state):
-        state = replace(state, life=Life.RUNNING)
-        scanned = _again(asked, state, ready.left, scanned)
+    if state_file:
+        notes += _remove(state_file)
+    if state.run_state is RunState.STOPPED and _server_started(request, state):
+        state = replace(state, run_state=RunState.RUNNING)
+        scanned = _rescan(request, state, ready.remaining, scanned)
         notes.append("a server was started here meanwhile: what was wrong was looked at again")
     if scanned["unwritten"]:
         notes.append(
-            f'could not write catalogue "{asked.catalogue}": {scanned["unwritten"]}; the one '
+            f'could not write catalogue "{request.catalogue}": {scanned["unwritten"]}; the one '
             "before, if there was one, is as it was"
         )
-    outcome = _outcome(asked, state, ready, scanned)
+    outcome = _outcome(request, state, ready, scanned)
     return replace(
         outcome,
         seconds=time.monotonic() - began,
         skipped=tuple(ready.skipped),
         denied=(*ready.denied, *outcome.denied),
         unwritten=scanned["unwritten"] or "",
-        notes=(*state_notes(state, scanned, asked.gaps_s), *notes, *outcome.notes),
+        notes=(*state_notes(state, scanned, request.gaps_s), *notes, *outcome.notes),
     )
 
 
 @dataclass(frozen=True)
-class _Ready:
-    """All that is known before the first page is read."""
+class _Preparation:
+    """Everything that is known before the first page is read."""
 
     archives: list[Path]
     archive: Archive | None
     state: ClusterState
-    base: Baseline | None
+    catalogue: LsnCatalogue | None
     segments: list[Segment]
-    left: list[Segment]  # without those that were read before
-    skipped: LeftOut
-    denied: LeftOut
-    resumption: Resumption | None
+    remaining: list[Segment]  # without those that an earlier scrub has read
+    skipped: Omissions
+    denied: Omissions
+    state_file: StateFile | None
     notes: list[str]
 
 
 @contextmanager
-def _before_the_scan(path: Path) -> Iterator[None]:
-    """UsageError, in plain words, for whatever the operating system refuses."""
+def _usage_errors(path: Path) -> Iterator[None]:
+    """Raise UsageError for whatever the operating system refuses."""
     try:
         yield
     except OSError as error:
-        raise unreadable(Path(error.filename or path), error) from error
+        raise read_error(Path(error.filename or path), error) from error
 
 
-def _prepared(asked: Asked) -> _Ready:
-    archives = archives_of(asked.path) if asked.path.exists() else []
-    archive = read_archives(archives) if archives else None
-    state = archive.state if archive else _looked(asked)
-    base = _baseline(asked, state)
-    segments, skipped, denied = _segments(asked.path, state, archive)
-    resumption = Resumption(asked.state, state.layout.system_identifier) if asked.state else None
-    left = resumption.left(segments) if resumption else segments
-    notes = [base.note] if base else []
-    if resumption and len(left) < len(segments):
+def _prepare(request: ScrubRequest) -> _Preparation:
+    archives = archives_of(request.path) if request.path.exists() else []
+    archive = _read_archives(archives) if archives else None
+    state = archive.state if archive else _inspect(request)
+    catalogue = _catalogue(request, state)
+    segments, skipped, denied = _segments(request.path, state, archive)
+    identifier = state.layout.system_identifier
+    state_file = StateFile(request.state, identifier) if request.state else None
+    remaining = state_file.remaining(segments) if state_file else segments
+    notes = [catalogue.note] if catalogue else []
+    if state_file and len(remaining) < len(segments):
         notes.append(
-            f"{len(segments) - len(left)} files were read before, since "
-            f"{resumption.began}, and are left out: what became of them "
+            f"{len(segments) - len(remaining)} files were read before, since "
+            f"{state_file.began}, and are left out: what became of them "
             "after they were read is not seen"
         )
-    return _Ready(
-        archives, archive, state, base, segments, left, skipped, denied, resumption, notes
+    return _Preparation(
+        archives,
+        archive,
+        state,
+        catalogue,
+        segments,
+        remaining,
+        skipped,
+        denied,
+        state_file,
+        notes,
     )
 
 
-def _scanned(asked: Asked, ready: _Ready, watch: Watch) -> Scanned:
+def _scan(request: ScrubRequest, ready: _Preparation, progress: Progress) -> Scanned:
     if ready.archive and ready.archive.compressed:
-        return read_compressed(ready.archives, ready.archive, ready.left)
+        from steelyard.integrity.scrub.backup.compressed_pages import scan_compressed
+
+        return scan_compressed(ready.archives, ready.archive, ready.remaining)
     return scan_segments(
-        ready.left,
-        scan_asked(asked, ready.state, ready.base),
-        _watcher(ready.left, watch, ready.resumption),
+        ready.remaining,
+        scan_options(request, ready.state, ready.catalogue),
+        _scan_progress(ready.remaining, progress, ready.state_file),
     )
 
 
-def _finished(resumption: Resumption) -> list[str]:
-    """What went wrong with a file that is no longer needed."""
+def _read_archives(paths: list[Path]) -> Archive:
+    # Scrubbing a directory needs no tarfile.
+    from steelyard.integrity.scrub.backup.archives import read_archives
+
+    return read_archives(paths)
+
+
+def _remove(state_file: StateFile) -> list[str]:
+    """Delete the state file of a complete scrub; notes on what failed."""
     notes = []
-    if resumption.unwritten:
+    if state_file.unwritten:
         notes.append(
-            f'could not write state file "{resumption.path}": {resumption.unwritten}; it was not '
+            f'could not write state file "{state_file.path}": {state_file.unwritten}; it was not '
             "needed"
         )
-    if kept := resumption.finish():
+    if kept := state_file.remove():
         notes.append(
-            f'could not remove state file "{resumption.path}": {kept}; remove it, or the next '
+            f'could not remove state file "{state_file.path}": {kept}; remove it, or the next '
             "scrub leaves out what this one has read"
         )
     return notes
 
 
-def _looked(asked: Asked) -> ClusterState:
-    return look_at(asked.path, backup=asked.backup, crashed=asked.crashed)
+def _inspect(request: ScrubRequest) -> ClusterState:
+    return inspect_cluster(request.path, backup=request.backup, crashed=request.crashed)
 
 
-def _has_started(asked: Asked, before: ClusterState) -> bool:
-    """Whether a server was started, or stopped again, in a directory that was at rest."""
+def _server_started(request: ScrubRequest, before: ClusterState) -> bool:
+    """Whether a server was started, or started and stopped, since a directory was inspected."""
     try:
-        now = _looked(replace(asked, crashed=False))
+        now = _inspect(replace(request, crashed=False))
     except (UsageError, OSError):
-        return True  # it is no longer what it was
-    return now.life is not before.life or now.layout != before.layout
+        return True  # the directory has changed
+    return now.run_state is not before.run_state or now.layout != before.layout
 
 
-def _again(asked: Asked, state: ClusterState, left: Sequence[Segment], scanned: Scanned) -> Scanned:
-    """What is still wrong of the files in which something was, now that they may be written."""
+def _rescan(
+    request: ScrubRequest, state: ClusterState, remaining: Sequence[Segment], scanned: Scanned
+) -> Scanned:
+    """Scan the files with wrong blocks once more, now as files that a server may be writing."""
     backwards = [each for each in scanned["wrong"] if each[2][0] == "backwards"]
     suspects = sorted({each[0] for each in scanned["wrong"]})
     again = scan_segments(
-        [left[index] for index in suspects], scan_asked(asked, state), lambda *_: None
+        [remaining[index] for index in suspects], scan_options(request, state), lambda *_: None
     )
-    wrong = [(suspects[index], block, told) for index, block, told in again["wrong"]]
-    dismissed = [(suspects[index], block, told) for index, block, told in again["dismissed"]]
+    wrong = [(suspects[index], block, fault) for index, block, fault in again["wrong"]]
+    dismissed = [(suspects[index], block, fault) for index, block, fault in again["dismissed"]]
     return {
         **scanned,
         "wrong": sorted({*backwards, *wrong}),
@@ -194,27 +199,27 @@ def _again(asked: Asked, state: ClusterState, left: Sequence[Segment], scanned: 
     }
 
 
-def _baseline(asked: Asked, state: ClusterState) -> Baseline | None:
-    if asked.catalogue is None:
+def _catalogue(request: ScrubRequest, state: ClusterState) -> LsnCatalogue | None:
+    if request.catalogue is None:
         return None
-    if asked.state is not None:
+    if request.state is not None:
         raise UsageError(
-            "a scrub that keeps a catalogue cannot be gone on with",
+            "a scrub that keeps a catalogue cannot be resumed",
             detail="A catalogue holds the blocks of one scan from its beginning to its end.",
             hint="Leave out --state or --catalogue.",
         )
-    if state.life is Life.BACKUP:
+    if state.run_state is RunState.BACKUP:
         raise UsageError(
             "a base backup has no catalogue",
             detail="Until its write-ahead log is replayed its pages may be of any time.",
         )
-    return baseline(asked.catalogue, state)
+    return open_catalogue(request.catalogue, state)
 
 
 def _segments(
     path: Path, state: ClusterState, archive: Archive | None
-) -> tuple[list[Segment], LeftOut, LeftOut]:
-    """What is scanned, stray names, and what belongs to it and cannot be read."""
+) -> tuple[list[Segment], Omissions, Omissions]:
+    """The segments to scan, files with other names, and unreadable parts of the cluster."""
     if archive is not None:
         return list(archive.segments), list(archive.skipped), list(archive.denied)
     try:
@@ -235,75 +240,47 @@ def _segments(
     return segments, skipped, denied
 
 
-def scan_asked(asked: Asked, state: ClusterState, base: Baseline | None = None) -> ScanAsked:
-    """How the extension is to scan what a scrub is asked, given the state of the cluster."""
-    running = state.life in _ALIVE
-    rate = RUNNING_RATE if running and asked.max_rate is None else asked.max_rate
-    threads = asked.threads or (1 if running else min(MOST_THREADS, _processors()))
-    gaps = list(asked.gaps_s) if state.life in (*_ALIVE, Life.CRASHED) else []
-    return {
-        "page_bytes": state.layout.page_bytes,
-        "segment_blocks": state.layout.segment_blocks,
-        "checksums": state.layout.checksums,
-        "threads": threads,
-        "max_rate": rate or None,
-        "drop_behind": True,
-        "idle": running,
-        "kernel": asked.kernel,
-        "gaps_s": gaps,
-        "catalogue": str(base.path) if base else None,
-        "origin": base.origin if base else None,
-        "most_lsn": base.most_lsn if base else 0,
-        "compare": base.compare if base else False,
-        "replayed_from": state.layout.replayed_from if state.replay_from is None else None,
-    }
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-def _watcher(
-    segments: Sequence[Segment], watch: Watch, resumption: Resumption | None
+def _scan_progress(
+    segments: Sequence[Segment], progress: Progress, state_file: StateFile | None
 ) -> Callable[[int, int, int, int, int, list[int]], None]:
     total = sum(segment.bytes for segment in segments)
 
-    def told(read: int, blocks: int, files: int, wrong: int, again: int, done: list[int]) -> None:
-        if resumption:
-            resumption.add(segments[index] for index in done)
-        watch(read, total, wrong, again)
+    def report(read: int, blocks: int, files: int, wrong: int, again: int, done: list[int]) -> None:
+        if state_file:
+            state_file.add(segments[index] for index in done)
+        progress(read, total, wrong, again)
 
-    return told
+    return report
 
 
 def _outcome(
-    asked: Asked,
+    request: ScrubRequest,
     state: ClusterState,
-    ready: _Ready,
+    ready: _Preparation,
     scanned: Scanned,
 ) -> Outcome:
-    layout, reset = state.layout, reset_at_start(ready.segments)
+    layout, unlogged = state.layout, unlogged_relations(ready.segments)
     findings = [
-        finding_of(ready.left[index], block, told, layout)
-        for index, block, told in scanned["wrong"]
+        finding_of(ready.remaining[index], block, fault, layout)
+        for index, block, fault in scanned["wrong"]
     ]
     denied = {label for label, _ in ready.denied}
-    findings = with_ends(findings, ready.segments, denied, state)
-    findings = guessed(findings, ready.left, ready.segments, state)
-    findings, notes = _named(asked, state, findings)
-    findings = [replace(f, waits=needs_replay(f, state, reset)) for f in findings]
-    back = {finding.path for finding in findings if finding.reason == "backwards"}
-    notes += scan_notes(state, scanned, len(back))
+    findings = add_file_ends(findings, ready.segments, denied, state)
+    findings = add_damage_guesses(findings, ready.remaining, ready.segments, state)
+    findings, notes = _name_relations(request, state, findings)
+    findings = [replace(f, needs_replay=is_healed_by_replay(f, state, unlogged)) for f in findings]
+    went_back = {finding.path for finding in findings if finding.reason == "backwards"}
+    notes += scan_notes(state, scanned, len(went_back))
     return Outcome(
-        path=str(asked.path),
+        path=str(request.path),
         layout=state.layout,
-        life=state.life,
+        run_state=state.run_state,
         files=scanned["files"],
         blocks=scanned["blocks"],
         bytes=scanned["bytes"],
         seconds=0.0,
-        bad=tuple(finding for finding in findings if not finding.waits),
-        needs_replay=tuple(finding for finding in findings if finding.waits),
+        bad=tuple(finding for finding in findings if not finding.needs_replay),
+        needs_replay=tuple(finding for finding in findings if finding.needs_replay),
         unlisted=scanned["uncounted"],
         transient=len(scanned["dismissed"]),
         vanished=tuple(scanned["vanished"]),
@@ -312,14 +289,20 @@ def _outcome(
     )
 
 
-def _named(
-    asked: Asked, state: ClusterState, findings: list[Finding]
+def _name_relations(
+    request: ScrubRequest, state: ClusterState, findings: list[Finding]
 ) -> tuple[list[Finding], list[str]]:
-    """The findings with their relations' names, where there is a server to ask for them."""
-    if not findings or (asked.server is None and state.life is not Life.RUNNING):
+    """The findings with the names of their relations, if a server can be queried, and notes."""
+    if not findings or (request.server is None and state.run_state is not RunState.RUNNING):
         return findings, []
+    files = [RelationFile(f.database, f.tablespace, f.filenode) for f in findings]
     try:
-        return with_owners(findings, asked.server or conninfo_of(asked.path)), []
+        known = read_relations(files, request.server or local_conninfo(request.path))
     except ServerError as error:
         first = (error.detail or error.primary).splitlines()[0]
-        return findings, [f"relations are not named: {first} (--server CONNINFO says whom to ask)"]
+        return findings, [f"relations are not named: {first} (--server CONNINFO names a server)"]
+    named = [
+        replace(finding, relation=known.get(file))
+        for finding, file in zip(findings, files, strict=True)
+    ]
+    return named, []

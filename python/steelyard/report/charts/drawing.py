@@ -1,4 +1,4 @@
-"""A drawing: SVG elements collected one by one, every text escaped, with a title and words.
+"""Collects the SVG elements of a drawing, every text escaped, with a title and a description.
 
 Places are CSS pixels. A drawing is made once for desktop width and once for phone width, since
 scaling one picture would make its text unreadable; the style sheet shows the one that fits.
@@ -34,7 +34,7 @@ class Drawing:
     height: float
     title: str
     words: str
-    """What the picture shows, in words, for those who do not see it."""
+    """What the picture shows, for screen readers."""
     _parts: list[Markup] = field(default_factory=list)
 
     def add(self, tag: str, content: str = "", **attributes: str | float) -> None:
@@ -71,7 +71,7 @@ class Drawing:
             self.path("M" + "L".join(f"{number(x)} {number(y)}" for x, y in points), class_)
 
     def mark(self, shape: int, x: float, y: float, class_: str, size: float = 4.5) -> None:
-        """A dot whose shape tells the slot: circle, open diamond, triangle, open square, …"""
+        """A dot whose shape shows the slot: circle, open diamond, triangle, open square, …"""
         s = size
         match shape % 4:
             case 0:

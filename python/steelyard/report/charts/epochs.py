@@ -1,9 +1,6 @@
-"""Every epoch as a dot whose shape tells the slot; beside them the estimate with its interval."""
+"""Draws every epoch as a dot whose shape shows the slot, and the estimate with its interval."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from markupsafe import Markup
 
@@ -11,8 +8,8 @@ from steelyard.model.units import percent_of_log
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis, epoch_ticks
-from steelyard.report.source import shown_epoch
-from steelyard.report.words import finite, reading
+from steelyard.report.contrast import Contrast, Interval
+from steelyard.report.contrast_text import reading_text
 
 _HEIGHT = 290
 _FOOT = 40
@@ -21,47 +18,44 @@ _BESIDE = 46
 
 
 def draw_epochs(
-    contrast: Mapping[str, Any],
+    contrast: Contrast,
     span: tuple[float, float],
     margin_percent: float,
     arm_class: str,
     width: float,
 ) -> Markup:
     """One contrast's epochs; `span` is the percent range shared with the settling chart."""
-    rows = [
-        row for row in contrast["details"].get("epochs", []) if finite(row.get("d")) is not None
-    ]
-    numbers = [shown_epoch(row) for row in rows] or [1]
+    read = [(row, row.d) for row in contrast.details.epochs if row.d is not None]
+    numbers = [row.epoch for row, _ in read] or [1]
     y = Linear(*span, _HEIGHT - _FOOT, 14)
     x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
-    arm = str(contrast.get("arm"))
+    arm = str(contrast.arm)
     drawing = Drawing(
         width,
         _HEIGHT,
-        f"{arm} against {contrast.get('control')}, epoch by epoch",
-        f"{len(rows)} epochs; estimate {reading(contrast)}. The table below gives every value.",
+        f"{contrast.pair}, epoch by epoch",
+        f"{len(read)} epochs; estimate {reading_text(contrast.interval)}. "
+        "The table below gives every value.",
     )
     draw_percent_axis(drawing, y, (x.start, width - 6), margin_percent)
     for tick in epoch_ticks(numbers, x):
         drawing.text(x(tick), _HEIGHT - _FOOT + 18, str(tick), "", "middle")
     drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epoch", "quiet", "middle")
-    for row in rows:
-        slot = int(row.get("slots", {}).get(arm, 0))
-        drawing.mark(
-            slot, x(shown_epoch(row)), y.clamped(percent_of_log(row["d"])), f"dot {arm_class}"
-        )
-    _draw_estimate(drawing, contrast, y, width, arm_class)
+    for row, d in read:
+        place = y.clamped(percent_of_log(d))
+        drawing.mark(row.slots.get(arm, 0), x(row.epoch), place, f"dot {arm_class}")
+    _draw_estimate(drawing, contrast.interval, y, width, arm_class)
     return drawing.svg()
 
 
 def _draw_estimate(
-    drawing: Drawing, contrast: Mapping[str, Any], y: Linear, width: float, arm_class: str
+    drawing: Drawing, interval: Interval, y: Linear, width: float, arm_class: str
 ) -> None:
-    middle = finite(contrast.get("estimate_percent"))
+    middle = interval.estimate_percent
     if middle is None:
         return
     place = width - _BESIDE / 2 - 2
-    low, high = finite(contrast.get("low_percent")), finite(contrast.get("high_percent"))
+    low, high = interval.low_percent, interval.high_percent
     drawing.text(place, _HEIGHT - _FOOT + 18, "all", "strong", "middle")
     if low is None and high is None:
         drawing.add("circle", cx=place, cy=y.clamped(middle), r=6, class_=f"dot {arm_class}")

@@ -1,4 +1,4 @@
-"""Latency by arm: how often each latency came, and which share of transactions took longer."""
+"""Draws latency by arm: its distribution, and the share of transactions that took longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of one arm in their order: dots on a logarithmic scale, levels and outliers marked."""
+"""Draws the rows of one arm in order, on a logarithmic scale, with levels and outliers."""
 
 from __future__ import annotations
 

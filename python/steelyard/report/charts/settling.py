@@ -1,16 +1,15 @@
-"""The interval settling epoch by epoch, and the percent axis it shares with the epochs' dots."""
+"""Draws the interval as it settles epoch by epoch, and the percent axis of the epochs' dots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.report.charts.drawing import Drawing, number
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.words import finite
+from steelyard.report.contrast import Contrast, SettlingStep
 
 PERCENT_LEFT = 58
 """Room for the labels of a percent axis."""
@@ -18,13 +17,12 @@ _HEIGHT = 290
 _FOOT = 40
 
 
-def percent_span(contrast: Mapping[str, Any], margin_percent: float) -> tuple[float, float]:
+def percent_span(contrast: Contrast, margin_percent: float) -> tuple[float, float]:
     """The range that holds epochs, interval, zero and margin; wild early ends do not count."""
-    details = contrast["details"]
     values = [0.0, -margin_percent * 1.15, margin_percent * 1.15]
-    ends = [contrast.get("low_percent"), contrast.get("high_percent")]
-    ends += [percent_of_log(d) for d in details.get("d", []) if finite(d) is not None]
-    values += [value for value in map(finite, ends) if value is not None]
+    ends = [contrast.interval.low_percent, contrast.interval.high_percent]
+    ends += [percent_of_log(d) for d in contrast.details.readings if d is not None]
+    values += [value for value in ends if value is not None]
     room = (max(values) - min(values)) * 0.06
     return min(values) - room, max(values) + room
 
@@ -56,7 +54,7 @@ def epoch_ticks(numbers: list[int], x: Linear) -> list[int]:
 
 
 def draw_settling(
-    contrast: Mapping[str, Any],
+    contrast: Contrast,
     span: tuple[float, float],
     margin_percent: float,
     looks: list[tuple[int, str]],
@@ -64,14 +62,14 @@ def draw_settling(
     width: float,
 ) -> Markup:
     """Estimate and interval as they stood after each epoch; planned looks are upright lines."""
-    steps = contrast["details"].get("settling", [])
-    numbers = [int(step["epochs"]) for step in steps] or [1]
+    steps = contrast.details.settling
+    numbers = [step.epochs for step in steps] or [1]
     y = Linear(*span, _HEIGHT - _FOOT, 14)
     x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - 12)
     drawing = Drawing(
         width,
         _HEIGHT,
-        f"The interval of {contrast.get('arm')} against {contrast.get('control')} settling",
+        f"The interval of {contrast.pair} settling",
         "Estimate and interval after each epoch. The table below gives every value.",
     )
     draw_percent_axis(drawing, y, (x.start, x.end), margin_percent)
@@ -88,16 +86,16 @@ def draw_settling(
 
 
 def _draw_band(
-    drawing: Drawing, steps: list[Mapping[str, Any]], x: Linear, y: Linear, arm_class: str
+    drawing: Drawing, steps: Sequence[SettlingStep], x: Linear, y: Linear, arm_class: str
 ) -> None:
     """The interval as a band; an end that is still open runs along the edge of the picture."""
     known = [
-        s
-        for s in steps
-        if finite(s.get("low_percent")) is not None or finite(s.get("high_percent")) is not None
+        (x(step.epochs), step.interval)
+        for step in steps
+        if step.interval.low_percent is not None or step.interval.high_percent is not None
     ]
-    lows = [(x(s["epochs"]), _place(s.get("low_percent"), y, y.start)) for s in known]
-    highs = [(x(s["epochs"]), _place(s.get("high_percent"), y, y.end)) for s in known]
+    lows = [(a, _place(interval.low_percent, y, y.start)) for a, interval in known]
+    highs = [(a, _place(interval.high_percent, y, y.end)) for a, interval in known]
     if len(known) > 1:
         ring = lows + highs[::-1]
         drawing.path(
@@ -108,15 +106,14 @@ def _draw_band(
     drawing.polyline(lows, f"edge {arm_class}")
     drawing.polyline(highs, f"edge {arm_class}")
     middles = [
-        (x(s["epochs"]), y.clamped(value))
-        for s in steps
-        if (value := finite(s.get("estimate_percent"))) is not None
+        (x(step.epochs), y.clamped(value))
+        for step in steps
+        if (value := step.interval.estimate_percent) is not None
     ]
     drawing.polyline(middles, f"course {arm_class}")
     for a, b in middles:
         drawing.add("circle", cx=a, cy=b, r=3, class_=f"estimate {arm_class}")
 
 
-def _place(value: object, y: Linear, open_end: float) -> float:
-    known = finite(value)
-    return open_end if known is None else y.clamped(known)
+def _place(value: float | None, y: Linear, open_end: float) -> float:
+    return open_end if value is None else y.clamped(value)

@@ -1,4 +1,4 @@
-"""Throughput of every slice over time by arm, epochs side by side, thinned to fit a page."""
+"""Draws throughput of every slice over time by arm, epochs side by side, thinned to fit."""
 
 from __future__ import annotations
 

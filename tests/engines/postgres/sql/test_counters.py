@@ -6,8 +6,8 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from steelyard.engines.counters import NOT_FLUSHED, RESET, CounterChange
+
 from steelyard.engines.postgres.sql.counters import (
     read_counters,
     sample_counters,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.counters import CounterSample
 from steelyard.engines.engine import Settings, Slot, TreeUse
 from steelyard.engines.placement import pin
 from steelyard.engines.postgres.builds.build import Build
@@ -19,13 +18,14 @@ from steelyard.engines.postgres.life.server import Server, serving_pid
 from steelyard.engines.postgres.life.server_log import quoted
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.accounting import TreeAccount
-from steelyard.engines.postgres.sql.counters import sample_counters
+from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
 from steelyard.engines.postgres.sql.waits import WaitSampler
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
 
 
 class Cluster:
@@ -180,7 +180,11 @@ class Cluster:
         assert self._accounting is not None  # set wherever _server is
         return self._accounting.use()
 
-    def counters(self, database: str) -> CounterSample:
+    @property
+    def counter_kinds(self) -> Sequence[Kind]:
+        return KINDS
+
+    def counters(self, database: str) -> Sample:
         """The cumulative counters, once all client backends have flushed theirs and gone."""
         return sample_counters(self._conninfo(database), self._identity.version_number)
 

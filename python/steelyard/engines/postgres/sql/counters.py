@@ -1,4 +1,4 @@
-"""Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks.
+"""Reads what a server counted: WAL, blocks, transactions, checkpoints, failed page checks.
 
 The cumulative statistics lag: a backend flushes its own at most once a second and at its exit
 (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c). They are therefore read per epoch,
@@ -10,43 +10,58 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
-from steelyard.engines.counters import CounterSample
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
+from steelyard.model.readings import Kind, Sample
 
 POLL_SECONDS = 0.005
 
-UNITS = {
-    "wal_bytes": "bytes",
-    "temp_bytes": "bytes",
-    "blocks_hit": "blocks",
-    "blocks_read": "blocks",
-    "blocks_written": "blocks",
-    "blocks_extended": "blocks",
-}
-"""Every other counter is a plain count.
+
+KINDS = (
+    Kind("wal_bytes", "bytes", per_transaction=True),
+    Kind("wal_records", "records"),
+    Kind("full_page_images", "images", per_transaction=True),
+    Kind("blocks_hit", "blocks"),
+    Kind("blocks_read", "blocks", per_transaction=True),
+    Kind("blocks_written", "blocks", per_transaction=True),
+    Kind("blocks_extended", "blocks"),
+    Kind("commits", "transactions"),
+    Kind("rollbacks", "transactions"),
+    Kind("rows_changed", "rows"),
+    Kind("deadlocks", "deadlocks"),
+    Kind("temp_bytes", "bytes"),
+    Kind("checksum_failures", "pages"),
+    Kind("checkpoints_timed", "checkpoints"),
+    Kind("checkpoints_requested", "checkpoints"),
+    Kind("autovacuums", "tables"),
+    Kind("autoanalyzes", "tables"),
+)
+"""Cumulative counts of a whole cluster; a difference of two belongs to the time between.
 
 `blocks_read` are relation blocks asked of the kernel by any process. With checksums on each of them
 was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on. `blocks_written`
-are those of backends, background writer and checkpointer. `rows_changed` counts rows inserted,
-updated and deleted, also by what was rolled back. Autovacuums and autoanalyzes are those of the
-database that was read from.
+by backends, background writer and checkpointer. `rows_changed`: inserted, updated and deleted, also
+by what was rolled back. Autovacuums and autoanalyzes are those of the database that was read from.
 """
 
 
-def sample_counters(
-    conninfo: str, version_number: int, *, limit_seconds: float = 10.0
-) -> CounterSample:
-    """The counters once all client backends have flushed theirs and gone, or the limit is over."""
+def sample_counters(conninfo: str, version_number: int, limit_seconds: float = 10.0) -> Sample:
+    """The counters once all client backends have flushed theirs and gone; a reason in place of
+    complete ones where some were still there at the limit."""
     flushed = wait_until_flushed(conninfo, version_number, limit_seconds=limit_seconds)
-    return read_counters(conninfo, version_number, flushed=flushed)
+    sample = read_counters(conninfo, version_number)
+    if flushed:
+        return sample
+    return replace(sample, missing=f"statistics were not flushed within {limit_seconds:g} s")
 
 
-def read_counters(conninfo: str, version_number: int, *, flushed: bool = True) -> CounterSample:
-    """What the server at `conninfo` counted so far; EngineError when it cannot be asked."""
+def read_counters(conninfo: str, version_number: int) -> Sample:
+    """What the server at `conninfo` counted so far, by the names of KINDS; EngineError when it
+    cannot be asked."""
     from psycopg.rows import dict_row
 
     statement = query("counters", version_number)
@@ -55,7 +70,7 @@ def read_counters(conninfo: str, version_number: int, *, flushed: bool = True) -
     if row is None:
         raise EngineError("could not read the server's counters: it returned no row")
     resets = tuple(row.pop("resets"))
-    return CounterSample({n: int(v or 0) for n, v in row.items()}, UNITS, flushed, resets)
+    return Sample({name: int(value or 0) for name, value in row.items()}, resets=resets)
 
 
 def wait_until_flushed(

@@ -1,0 +1,73 @@
+"""Defines the command line: its options, and commands that are imported when they are invoked."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from steelyard import __version__
+from steelyard.cli.commands import COMMANDS
+
+
+class Group(TyperGroup):
+    """A group whose help option has a value where it is not given.
+
+    For an option without a value typer imports pydantic, which takes longer than all the rest.
+    """
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, false by default."""
+        option = super().get_help_option(ctx)
+        if option is not None and option.default is None:
+            option.default = False
+        return option
+
+
+class LazyGroup(Group):
+    """The commands of COMMANDS: listed by their help lines, imported when one is invoked."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the arguments name, imported, and the arguments after its name."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name else listed, rest
+
+
+def load_command(name: str) -> Any:
+    """Imports one of COMMANDS, as an object of the parser."""
+    own = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    importlib.import_module(f"steelyard.cli.commands.{name}").register(own)
+    return typer.main.get_group(own).commands[name]
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    name="steelyard",
+    help="A laboratory for databases: weighs settings, versions and page verification.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"steelyard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """A laboratory for databases: weighs settings, versions and page verification."""

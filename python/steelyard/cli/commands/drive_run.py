@@ -1,0 +1,122 @@
+"""Runs the load that the options of `steelyard drive` describe, and prints its summary."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, replace
+from typing import Any
+
+from steelyard import _core
+from steelyard.cli.options.drive_options import DriveOptions
+from steelyard.cli.options.drive_scripts import (
+    only_reads,
+    read_definitions,
+    read_scripts,
+    shown_script,
+)
+from steelyard.cli.views.drive_summary import readable
+from steelyard.driver.answer import summarize
+from steelyard.driver.beside import place_beside
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan
+from steelyard.driver.ramp import summarize_ramp
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import DriverError, EngineError
+from steelyard.telemetry.processors import allowed_processors
+
+_LOST_STATEMENTS = {"26000", "42P05"}
+"""SQLSTATEs of a statement that does not exist, and of one that exists already."""
+
+
+def run_drive(options: DriveOptions) -> None:
+    """Drive the load, or print a built-in script where that was chosen."""
+    if options.show_script is not None or "list" in options.builtins:
+        sys.stdout.write(shown_script(options.show_script))
+        return
+    options.check()
+    target = options.read_target()
+    arm = DriveArm.at(target, "target", options.clients)
+    variables = read_definitions(options.define or [])
+    files = options.file or []
+    scripts = read_scripts(files, options.builtins, {"scale": "1", **variables}, options.mode)
+    if "scale" not in variables:
+        reads = bool(options.builtins) or not files
+        variables["scale"] = str(options.scale or (_scale_of(arm) if reads else 1))
+    plan = options.plan(arm, scripts, variables)
+    driver, placed = _start(plan, target, options.placement)
+    lines = options.progress_lines()
+    with driver:
+        slices = list(driver.run(options.slices(), lambda counts: _say(lines.line(counts))))
+    summary = {
+        **summarize(slices),
+        "clients": options.clients,
+        "threads": plan.threads,
+        "mode": plan.mode,
+        "placement": placed,
+        "io": driver.io,
+        "encryption": driver.encryption["target"],
+        "seed": plan.seed,
+        "rate": options.rate,
+        "latency_limit_ms": options.latency_limit,
+        "max_tries": plan.max_tries,
+    }
+    if options.rates:
+        summary["ramp"] = summarize_ramp(options.rates, slices, options.latency_limit)
+    _show(summary, as_json=options.as_json)
+
+
+def _show(summary: dict[str, Any], *, as_json: bool) -> None:
+    for said in summary.pop("debug"):
+        _say(said)
+    if _LOST_STATEMENTS & set(summary["errors"]) and summary["mode"] == "prepared":
+        _say(
+            "HINT:  Prepared statements are lost between transactions: behind a pooler, use "
+            "-M extended or simple, or let it keep them (PgBouncer: max_prepared_statements)."
+        )
+    if as_json:
+        sys.stdout.write(json.dumps(summary) + "\n")
+    else:
+        sys.stdout.write("\n".join(readable(summary)) + "\n")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, str]:
+    """A connected driver, and the placement that it really has."""
+    processors = tuple(allowed_processors())
+    symmetric = placement == "symmetric" or (
+        placement == "auto"
+        and target.host.startswith("/")
+        and plan.threads >= len(processors)
+        and not plan.connect
+        and all(only_reads(script, dict(plan.variables)) for script in plan.scripts)
+    )
+    if symmetric:
+        driver = Driver.start(replace(plan, processors=processors))
+        try:
+            place_beside(target, driver.connected["target"], plan.threads, processors)
+            return driver, "symmetric"
+        except (DriverError, EngineError):
+            driver.close()
+            if placement == "symmetric":
+                raise
+    return Driver.start(plan), "free"
+
+
+def _scale_of(arm: DriveArm) -> int:
+    """The scale of pgbench's tables, as pgbench reads it."""
+    try:
+        rows = _core.ask(json.dumps(asdict(arm)), "SELECT count(*) FROM pgbench_branches")
+    except DriverError as error:
+        if error.detail is None or "42P01" not in error.detail:
+            raise
+        raise DriverError(
+            f'database "{arm.database}" holds no pgbench tables: table "pgbench_branches" does '
+            "not exist",
+            hint="Fill it with `pgbench -i`, or drive a script of your own with -f.",
+        ) from error
+    return int(rows[0][0] or 0) or 1

@@ -1,0 +1,171 @@
+"""The options of one call of `steelyard drive`: checks them and makes the driver's plan."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import cast
+
+from steelyard.cli.views.drive_summary import ProgressLines
+from steelyard.driver.plan import (
+    DriveArm,
+    DriveLog,
+    DrivePlan,
+    DriveScript,
+    QueryMode,
+    SliceRequest,
+    Variable,
+)
+from steelyard.driver.ramp import read_ramp
+from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import UsageError
+from steelyard.model.units import NS_PER_MS, NS_PER_S
+
+MODES = ("simple", "extended", "prepared")
+PLACEMENTS = ("auto", "symmetric", "free")
+DEFAULT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class DriveOptions:
+    """One call of the command. drive_parameters.py says what each option means."""
+
+    target: str
+    dbname: str | None
+    host: str | None
+    port: str | None
+    username: str | None
+    file: list[str] | None
+    builtin: list[str] | None
+    select_only: bool
+    skip_some_updates: bool
+    clients: int
+    threads: int
+    seconds: float | None
+    transactions: int | None
+    mode: str
+    define: list[str] | None
+    scale: int | None
+    rate: float | None
+    ramp: str | None
+    latency_limit: float | None
+    max_tries: int
+    connect: bool
+    report_per_command: bool
+    progress: float | None
+    log: bool
+    log_prefix: str
+    aggregate_interval: int | None
+    sampling_rate: float | None
+    failures_detailed: bool
+    progress_timestamp: bool
+    no_vacuum: bool
+    show_script: str | None
+    placement: str
+    seed: int | None
+    as_json: bool
+
+    @property
+    def builtins(self) -> list[str]:
+        """Built-in scripts, also those that have an option of their own."""
+        return [
+            *(self.builtin or []),
+            *(["select-only"] if self.select_only else []),
+            *(["simple-update"] if self.skip_some_updates else []),
+        ]
+
+    @property
+    def latency_limit_ns(self) -> int | None:
+        """The latency limit in the driver's unit."""
+        return None if self.latency_limit is None else round(self.latency_limit * NS_PER_MS)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The rates of a ramp; none without."""
+        return () if self.ramp is None else read_ramp(self.ramp)
+
+    def check(self) -> None:
+        """UsageError: options that contradict each other, or values that no driver takes."""
+        if self.mode not in MODES:
+            hint = f"Accepted: {', '.join(MODES)}."
+            raise UsageError(f'unrecognized protocol: "{self.mode}"', hint=hint)
+        if self.placement not in PLACEMENTS:
+            hint = f"Accepted: {', '.join(PLACEMENTS)}."
+            raise UsageError(f'unrecognized placement: "{self.placement}"', hint=hint)
+        if self.seconds is not None and self.transactions is not None:
+            raise UsageError("cannot drive for a time (-T) and by count (-t) at once")
+        for name, value in (("rate", self.rate), ("latency limit", self.latency_limit)):
+            if value is not None and not 0 < value < float("inf"):
+                raise UsageError(f"invalid {name}: {value}; accepted: more than 0")
+        if self.rates and (self.rate is not None or self.transactions is not None):
+            raise UsageError("cannot drive a ramp of rates at one rate (-R) or by count (-t)")
+        endless = self.max_tries == 0 and self.transactions is not None
+        if endless and self.latency_limit is None:
+            raise UsageError(
+                "cannot try without a limit: neither a time (-T) nor a latency limit (-L) ends it"
+            )
+
+    def read_target(self) -> Endpoint:
+        """The server that the options name. UsageError: two targets are given."""
+        if self.target and self.dbname:
+            raise UsageError(f'too many targets: "{self.dbname}" (-d) and "{self.target}"')
+        return read_target(
+            self.dbname or self.target, host=self.host, port=self.port, user=self.username
+        )
+
+    def plan(
+        self, arm: DriveArm, scripts: tuple[DriveScript, ...], variables: dict[str, Variable]
+    ) -> DrivePlan:
+        """The plan for the driver. UsageError: options of the log contradict each other."""
+        return DrivePlan(
+            arms=(arm,),
+            scripts=scripts,
+            threads=min(self.threads, self.clients),
+            seed=int.from_bytes(os.urandom(4), "big") if self.seed is None else self.seed,
+            mode=cast(QueryMode, self.mode),
+            variables=variables,
+            max_tries=self.max_tries,
+            latency_limit_ns=self.latency_limit_ns,
+            connect=self.connect,
+            timed=self.report_per_command,
+            log=self._log(),
+        )
+
+    def slices(self) -> list[SliceRequest]:
+        """The load: one slice, or one for each step of a ramp."""
+        steps: tuple[float | None, ...] = self.rates or (self.rate,)
+        length_ns = None
+        if self.transactions is None:
+            seconds = self.seconds or DEFAULT_SECONDS
+            length_ns = round(seconds * NS_PER_S / len(steps))
+        return [
+            SliceRequest(
+                arm=0,
+                length_ns=length_ns,
+                each=self.transactions,
+                rate=rate,
+                progress_ns=None if self.progress is None else round(self.progress * NS_PER_S),
+            )
+            for rate in steps
+        ]
+
+    def progress_lines(self) -> ProgressLines:
+        """Writes the progress lines."""
+        return ProgressLines(
+            self.progress or 1.0,
+            rate=self.rate is not None or self.ramp is not None,
+            limit=self.latency_limit is not None,
+            retries=self.max_tries != 1,
+            dated=self.progress_timestamp,
+        )
+
+    def _log(self) -> DriveLog | None:
+        if not self.log:
+            if self.aggregate_interval is not None or self.sampling_rate is not None:
+                raise UsageError("cannot aggregate or sample a log that is not written: add --log")
+            return None
+        if self.aggregate_interval is not None and self.sampling_rate is not None:
+            raise UsageError("cannot aggregate a sample: the totals would not be totals")
+        path = os.path.abspath(f"{self.log_prefix}.{os.getpid()}")
+        return DriveLog(path, self.aggregate_interval, self.sampling_rate, self.failures_detailed)

@@ -1,0 +1,110 @@
+"""Turns the options of `weigh` and `calibrate` into a study's overrides and a resumed study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.engines.postgres.builds.build import programs_in
+from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.model.errors import UsageError
+from steelyard.model.identity import Identity
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+
+BUILDS = "builds"
+_USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"
+
+
+def changes_of(
+    overrides: Sequence[str] | None,
+    budget: str | None,
+    workload: Path | None,
+    files: Sequence[str] | None,
+) -> list[str]:
+    """The options of a command as overrides of its study: another workload first, then `--set`."""
+    changes = [f"workload={workload}"] if workload else []
+    changes += list(overrides or ())
+    changes += [f"budget.measuring={budget}"] if budget else []
+    changes += [f"workload.scripts={_scripts(files)}"] if files else []
+    return changes
+
+
+def resumed_study(resume: Path, *, changed: bool) -> Study:
+    """The study of the record to resume; UsageError where it is none, or options changed it."""
+    if changed:
+        raise UsageError(
+            "cannot change the study of a resumed weighing",
+            hint="Name only the record: steelyard weigh --resume DIR",
+        )
+    if not (resume / "plan.json").is_file():
+        raise UsageError(
+            f'cannot resume "{resume}": it is not the record of a planned weighing',
+            detail="There is no plan.json in it.",
+        )
+    return read_study(str(resume / "study.toml"))
+
+
+def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:
+    """The command that repeats a weighing: with its seed, and without the place of its record,
+    which is taken."""
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        if not skip and argument != "--record" and not argument.startswith("--record="):
+            kept.append(argument)
+        skip = argument == "--record"
+    seeded = any(argument == "--seed" or argument.startswith("--seed=") for argument in kept)
+    return ("steelyard", *kept, *(() if seeded else ("--seed", str(seed))))
+
+
+def _scripts(files: Sequence[str]) -> str:
+    """`-f a.sql@3 -f select-only` as the inline table that a study holds."""
+    pairs = []
+    for text in files:
+        name, at, weight = text.rpartition("@")
+        if at and not weight.isdigit():
+            raise UsageError(f'invalid script weight: "{text}"', hint="Write -f SCRIPT@WEIGHT.")
+        pairs.append(f"{json.dumps(name if at else text)} = {weight if at else 1}")
+    return "{" + ", ".join(pairs) + "}"
+
+
+def build_changes(
+    study: str | None, control: Path | None, arm: Path | None, account: str | None
+) -> list[str]:
+    """The keys of the study that two directories stand for; none for another study.
+
+    UsageError: a directory is missing or another study was named, or the builds are of two
+    major versions; EngineError: no PostgreSQL that runs in one of them.
+    """
+    if study != BUILDS:
+        if control or arm:
+            raise UsageError(
+                "options --control and --arm belong to study builds", hint=f"Write: {_USE}"
+            )
+        return []
+    if control is None or arm is None:
+        missing = "--control" if control is None else "--arm"
+        raise UsageError(
+            f"study builds compares two directories: {missing} BINDIR is missing",
+            hint=f"Write: {_USE}",
+        )
+    places = {"control": programs_in(control), "arm": programs_in(arm)}
+    identities = {
+        name: find_postgres("", place, account).identity for name, place in places.items()
+    }
+    _refuse_two_majors(identities["control"], identities["arm"], places)
+    return [f"{name}.bindir={json.dumps(str(place))}" for name, place in places.items()]
+
+
+def _refuse_two_majors(control: Identity, arm: Identity, places: dict[str, Path]) -> None:
+    if control.version_number // 10000 == arm.version_number // 10000:
+        return
+    keys = " ".join(f"--set {name}.bindir={place}" for name, place in places.items())
+    raise UsageError(
+        f"cannot weigh PostgreSQL {arm.version} against {control.version} as two builds: "
+        "they are of two major versions",
+        detail="Neither opens the other's data directories, and more than a patch differs.",
+        hint=f"Versions are a study of their own: steelyard weigh versions {keys}",
+    )

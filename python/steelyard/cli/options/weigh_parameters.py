@@ -1,0 +1,34 @@
+"""Declares the parameters of `steelyard weigh`, most of which `steelyard calibrate` has too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Budget = Annotated[str | None, typer.Option(help="Time under load, all arms; it takes twice that.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key: workload.scale=50."),
+]
+Scripts = Annotated[
+    list[str] | None,
+    typer.Option("-f", "--file", metavar="SCRIPT[@WEIGHT]", help="Drive this script instead."),
+]
+Workload = Annotated[Path | None, typer.Option(help="A folder that holds a workload.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Of every random order.")]
+RecordPlace = Annotated[Path | None, typer.Option(help="Where to keep the record.")]
+Resume = Annotated[Path | None, typer.Option(help="Resume an interrupted one.")]
+AccountName = Annotated[
+    str | None, typer.Option("--as", metavar="USER", help="Run servers as this account.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+ControlBuild = Annotated[
+    Path | None,
+    typer.Option("--control", metavar="BINDIR", help="Of study builds: the control's programs."),
+]
+ArmBuild = Annotated[
+    Path | None,
+    typer.Option("--arm", metavar="BINDIR", help="Of study builds: the programs compared."),
+]

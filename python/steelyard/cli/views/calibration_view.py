@@ -1,0 +1,132 @@
+"""Formats a calibration for a terminal: readings beside true effects, and resolvable differences.
+
+none                           ├──────◉──────┤
+3 % done twice       ├────●──◇──┤
+3 % in stalls     ├──────◇─●────────┤
+                  ┴─────────┴─────────┴─────────┴
+                −4 %      −2 %        0       +2 %
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from steelyard.cli.views.interval_chart import column
+from steelyard.cli.views.text_layout import wrapped
+from steelyard.cli.views.verdict_view import record_lines, threat_lines
+from steelyard.model.units import format_percent
+from steelyard.report.calibration import (
+    coverage_text,
+    ledger_text,
+    trust_of,
+    truth_cells,
+    weight_text,
+)
+from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.contrast import Contrast, Json, read_contrasts
+from steelyard.report.incidents import interruption_text
+from steelyard.study.study import Study
+
+_LEAST_WIDTH = 60
+_MOST_PICTURE = 70
+_ROOM = 0.08
+"""Of the span of a picture, left free at either side."""
+
+
+def render_calibration(verdict: Json, study: Study, width: int) -> str:
+    """The whole result as plain lines no wider than `width` (at least 60), colourless."""
+    width = max(width, _LEAST_WIDTH)
+    contrasts = read_contrasts(verdict.get("contrasts"))
+    names = {arm.name: weight_text(arm.weight) for arm in study.arms}
+    blocks = [
+        _table(contrasts, names, width),
+        picture(contrasts, names, width),
+        wrapped(coverage_text(contrasts, names), width, ""),
+        _trust(verdict, contrasts, study, width),
+        wrapped(ledger_text(verdict.get("ledger")), width, ""),
+        [*threat_lines(contrasts, width), *wrapped(interruption_text(verdict), width, "")],
+        record_lines(verdict),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _table(contrasts: Sequence[Contrast], names: Mapping[str, str], width: int) -> list[str]:
+    """On a narrow terminal a truth goes without its own uncertainty."""
+    rows = [
+        ("weight", "truth", "reading", "held"),
+        *(truth_cells(one, names, True) for one in contrasts),
+    ]
+    lines = _aligned(rows)
+    if max(map(len, lines)) <= width:
+        return lines
+    return _aligned([rows[0], *(truth_cells(one, names, False) for one in contrasts)])
+
+
+def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
+    wide = [max(len(row[place]) for row in rows) for place in range(3)]
+    return [
+        f"{row[0]:<{wide[0]}}  {row[1]:>{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]}" for row in rows
+    ]
+
+
+def picture(contrasts: Sequence[Contrast], names: Mapping[str, str], width: int) -> list[str]:
+    """One row an arm on one scale, its truth marked; then the scale, and what the signs mean."""
+    label = max(len(name) for name in names.values()) + 2
+    x = _scale(contrasts, min(width - label, _MOST_PICTURE))
+    if x is None:
+        return []
+    rows = [f"{names[str(one.arm)]:<{label}}{_row(one, x)}".rstrip() for one in contrasts]
+    axis = [f"{'':<{label}}{line}".rstrip() for line in _axis(x)]
+    return [*rows, *axis, f"{'':<{label}}● reading  ◇ truth  ◉ both"]
+
+
+def _scale(contrasts: Sequence[Contrast], columns: int) -> Linear | None:
+    known = [value for one in contrasts for value in _places(one) if value is not None]
+    if not known:
+        return None
+    low, high = min([*known, 0.0]), max([*known, 0.0])
+    room = max(high - low, 0.1) * _ROOM
+    return Linear(low - room, high + room, 0, columns - 1)
+
+
+def _places(contrast: Contrast) -> tuple[float | None, ...]:
+    """Low end, estimate and high end of the reading, and the true effect."""
+    read, true = contrast.interval, contrast.true.estimate_percent
+    return read.low_percent, read.estimate_percent, read.high_percent, true
+
+
+def _row(contrast: Contrast, x: Linear) -> str:
+    low, middle, high, true = _places(contrast)
+    row = [" "] * (int(x.end) + 1)
+    if middle is not None and (low is not None or high is not None):
+        first = 0 if low is None else column(low, x)
+        last = len(row) - 1 if high is None else column(high, x)
+        row[first : last + 1] = "─" * (last - first + 1)
+        row[first] = "◂" if low is None else "├"
+        row[last] = "▸" if high is None else "┤"
+    if middle is not None:
+        row[column(middle, x)] = "●"
+    if true is not None:
+        both = middle is not None and column(true, x) == column(middle, x)
+        row[column(true, x)] = "◉" if both else "◇"
+    return "".join(row)
+
+
+def _axis(x: Linear) -> list[str]:
+    ticks = x.ticks(max(int((x.end + 1) / 12), 2))
+    axis, labels = ["─"] * (int(x.end) + 1), [" "] * (int(x.end) + 1)
+    digits = decimals_of(ticks)
+    for tick in ticks:
+        axis[column(tick, x)] = "┴"
+        words = "0" if abs(tick) < 1e-9 else format_percent(tick, digits)
+        start = min(max(column(tick, x) - len(words) // 2, 0), len(labels) - len(words))
+        labels[start : start + len(words)] = words
+    return ["".join(axis), "".join(labels)]
+
+
+def _trust(verdict: Json, contrasts: Sequence[Contrast], study: Study, width: int) -> list[str]:
+    trust = trust_of(verdict, contrasts, study)
+    if trust is None:
+        return []
+    lines = [f"  {size}  {time}" for size, time in trust.rows]
+    return [*wrapped(trust.head, width, ""), *lines, *wrapped(trust.foot, width, "")]

@@ -1,0 +1,96 @@
+"""Formats the engines found and the contents of the cache."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
+from steelyard.engines.postgres.builds.added import added_engines
+from steelyard.engines.postgres.builds.adding import is_version
+from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
+from steelyard.engines.postgres.builds.discover import Found
+from steelyard.engines.registry import leftovers, live_runs
+from steelyard.model.identity import Identity
+from steelyard.model.units import format_bytes
+
+_HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
+
+
+def engine_facts(found: Found, cache: Cache) -> dict[str, Any]:
+    """One engine for --json."""
+    names = ("kind", "version", "version_number", "origin", "builder", "configure", "cflags")
+    facts = {name: getattr(found.identity, name) for name in (*names, "assertions", "bindir")}
+    return {"name": found.name, **facts, "contrib": _contrib(found, cache)}
+
+
+def engine_lines(found: Sequence[Found], cache: Cache) -> list[str]:
+    """One line an engine below a header, in columns."""
+    rows = [_HEADER, *(_row(each, cache) for each in found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER) - 1)]
+    return [
+        "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    ]
+
+
+def _row(found: Found, cache: Cache) -> tuple[str, ...]:
+    identity = found.identity
+    version = (found.name, identity.version, identity.origin, _flags(identity))
+    return (*version, _contrib(found, cache), identity.builder, identity.bindir)
+
+
+def _flags(identity: Identity) -> str:
+    # Optimisation, debugging and code generation tell builds apart; warnings do not.
+    telling = re.findall(r"(?<!\S)-(?:O\S*|g\S*|m(?:arch|cpu|tune)\S*|flto\S*)", identity.cflags)
+    flags = " ".join(dict.fromkeys(telling)) or "unknown"
+    return f"{flags} assertions" if identity.assertions else flags
+
+
+def _contrib(found: Found, cache: Cache) -> str:
+    """ "own", the name of the added engine it would come from, "addable" from npm, or "none"."""
+    if has_contrib(found.build, found.identity):
+        return "own"
+    source = contrib_source(found.identity, added_engines(cache))
+    if source is not None:
+        return source.name
+    released = is_version(found.identity.version) and shutil.which("npm") is not None
+    return "addable" if released else "none"
+
+
+def cache_facts(cache: Cache) -> dict[str, Any]:
+    """The cache for --json: its place, what it holds, leftovers and weighings under way."""
+    facts: dict[str, Any] = {"root": str(cache.root), "free_bytes": free_bytes(cache.root)}
+    for room in (cache.templates, cache.binaries, cache.engines):
+        facts[room.name] = [
+            {"name": entry.name, "bytes": tree_bytes(entry)} for entry in entries(room)
+        ]
+    dead = leftovers(cache) if cache.runs.is_dir() else []
+    facts["leftovers"] = [
+        {
+            "path": str(each.directory),
+            "owner_pid": each.owner_pid,
+            "started": each.started,
+            "bytes": tree_bytes(each.directory),
+        }
+        for each in dead
+    ]
+    facts["running"] = [str(each) for each in live_runs(cache)] if cache.runs.is_dir() else []
+    return facts
+
+
+def cache_lines(facts: dict[str, Any]) -> list[str]:
+    """The same as lines."""
+    lines = [f"cache {facts['root']}, {format_bytes(facts['free_bytes'])} free on its disk"]
+    for room in ("templates", "binaries", "engines"):
+        total = sum(entry["bytes"] for entry in facts[room])
+        lines.append(f"  {room}: {len(facts[room])}, {format_bytes(total)}")
+        lines += [f"    {e['name']}  {format_bytes(e['bytes'])}" for e in facts[room]]
+    lines.append(f"  weighings under way: {len(facts['running'])}")
+    for each in facts["leftovers"]:
+        lines.append(f"  left by a killed weighing of {each['started']}: {each['path']}")
+    if facts["leftovers"]:
+        lines.append("  the next weighing removes it, or `steelyard engines clear` now")
+    return lines

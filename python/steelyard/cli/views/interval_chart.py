@@ -1,0 +1,99 @@
+"""Draws an interval in characters on a scale of percent, with the margin marked around zero.
+
+                                 ├─────●─────┤
+─────┴─────────┴─────────[━━━━━┷━━━━━]─────────┴─────────┴─────
+   −3 %      −2 %      −1 %    ▲    +1 %     +2 %      +3 %
+"""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.model.units import format_percent
+from steelyard.report.charts.scale import Linear, decimals_of, reach_of
+from steelyard.report.contrast import Contrast, Interval
+from steelyard.report.contrast_text import better_side
+
+_REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+LEAST_WIDTH = 30
+"""Narrower than this, a chart shows nothing."""
+
+
+def percent_scale(interval: Interval, margin_percent: float, width: int) -> Linear:
+    """Percent → column (a fraction of one is rounded away), reaching a round number either side.
+
+    Round reaches keep the scale still while an interval settles.
+    """
+    ends = [interval.low_percent, interval.estimate_percent, interval.high_percent]
+    needed = reach_of(ends, margin_percent)
+    unit = 10.0 ** math.floor(math.log10(needed))
+    reach = next(step * unit for step in _REACHES if step * unit >= needed * 0.999)
+    # An even last column puts zero in the very middle.
+    return Linear(-reach, reach, 0, (max(width, LEAST_WIDTH) - 1) // 2 * 2)
+
+
+def interval_chart(contrast: Contrast, margin_percent: float, width: int) -> list[str]:
+    """Four lines: the interval, the axis, its labels, and what lies on either side."""
+    x = percent_scale(contrast.interval, margin_percent, width)
+    left, right = better_side(contrast)
+    return [
+        interval_line(contrast.interval, x),
+        _axis(x, margin_percent),
+        _labels(x),
+        _sides(f"◂ {left}", f"margin ±{margin_percent:.3g} %", f"{right} ▸", int(x.end) + 1),
+    ]
+
+
+def interval_line(interval: Interval, x: Linear) -> str:
+    """`├──●──┤` over the axis; `◂` and `▸` are open ends, `○` an estimate without interval."""
+    middle = interval.estimate_percent
+    if middle is None:
+        return ""
+    low, high = interval.low_percent, interval.high_percent
+    row = [" "] * (int(x.end) + 1)
+    if low is None and high is None:
+        row[column(middle, x)] = "○"
+        return "".join(row).rstrip()
+    first = 0 if low is None else column(low, x)
+    last = len(row) - 1 if high is None else column(high, x)
+    row[first : last + 1] = "─" * (last - first + 1)
+    row[first] = "◂" if low is None else "├"
+    row[last] = "▸" if high is None else "┤"
+    row[column(middle, x)] = "●"
+    return "".join(row).rstrip()
+
+
+def column(value: float, x: Linear) -> int:
+    """The column of a value, at the edge when it lies outside."""
+    return round(x.clamped(value))
+
+
+def _axis(x: Linear, margin_percent: float) -> str:
+    row = ["─"] * (int(x.end) + 1)
+    for tick in _ticks(x):
+        row[column(tick, x)] = "┴"
+    first, last = column(-margin_percent, x), column(margin_percent, x)
+    row[first : last + 1] = "━" * (last - first + 1)
+    row[first], row[last] = "[", "]"
+    row[column(0, x)] = "┷"
+    return "".join(row)
+
+
+def _labels(x: Linear) -> str:
+    row = [" "] * (int(x.end) + 1)
+    ticks = _ticks(x)
+    digits = decimals_of(ticks)
+    for tick in ticks:
+        words = "▲" if abs(tick) < 1e-9 else format_percent(tick, digits)
+        start = min(max(column(tick, x) - len(words) // 2, 0), len(row) - len(words))
+        row[start : start + len(words)] = words
+    return "".join(row).rstrip()
+
+
+def _ticks(x: Linear) -> list[float]:
+    return x.ticks(max(int((x.end + 1) / 11), 2))
+
+
+def _sides(left: str, middle: str, right: str, width: int) -> str:
+    row = f"{middle:^{width}}"
+    return left + row[len(left) : width - len(right)] + right

@@ -1,0 +1,217 @@
+"""Shows a weighing while it runs: a chart on a terminal, or one line an epoch elsewhere.
+
+Everything goes to standard error, so that `--json` keeps standard output clean. The view draws
+on an event and never by a timer: a timer would take processor time from the arms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from steelyard.cli.views import event_lines
+from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
+from steelyard.model.units import percent_of_log
+from steelyard.report.contrast import Contrast, Json, Threat, finite, read_contrasts
+from steelyard.report.contrast_text import reading_text
+from steelyard.report.plan import Plan
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from steelyard.running.progress import Progress
+
+_BEYOND_DOTS = 16
+"""Rows of a terminal that are not epochs' dots: titles, charts, threats, the prompt."""
+_LABEL = 6
+_READING = 11
+
+
+@contextmanager
+def open_view(stream: TextIO) -> Iterator[Progress]:
+    """The view that fits `stream`: a chart on a terminal, else plain lines; closed at the end."""
+    if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+        yield PlainView(stream)
+        return
+    from rich.console import Console
+
+    with LiveView(Console(file=stream, highlight=False)) as view:
+        yield view
+
+
+class PlainView:
+    """One line an event, for files, pipes and dumb terminals."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._planned = False
+
+    def stage(self, text: str) -> None:
+        """The stage as a line; once epochs go by, they are the lines."""
+        if not self._planned:
+            self._write(text)
+
+    def plan(self, plan: Json) -> None:
+        """The plan in a line."""
+        self._planned = True
+        self._write(f"plan: {event_lines.plan_line(Plan.read(plan))}")
+
+    def epoch(
+        self, n: int, total: int, contrasts: Sequence[Json], seconds_left: float | None
+    ) -> None:
+        """The epoch's readings and what they add up to so far."""
+        self._write(event_lines.epoch_line(n, total, read_contrasts(contrasts), seconds_left))
+
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Json]
+    ) -> None:
+        """The epochs of the record in one line."""
+        self._write(event_lines.recalled_line(len(readings), total, read_contrasts(contrasts)))
+
+    def threat(self, threat: Json) -> None:
+        """The threat and what was seen."""
+        self._write(event_lines.threat_line(Threat.read(threat)))
+
+    def note(self, text: str) -> None:
+        """The note as a line."""
+        self._write(f"note: {text}")
+
+    def done(self, verdict: Json) -> None:
+        """The verdict's sentence."""
+        self._write(event_lines.verdict_line(verdict))
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+class LiveView:
+    """A chart on a terminal; stages, notes and threats scroll by above it."""
+
+    def __init__(self, console: Console) -> None:
+        from rich.live import Live
+
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=False)
+        self._plan: Plan | None = None
+        self._stage = ""
+        self._left = ""
+        self._contrasts: Sequence[Contrast] = ()
+        self._readings: list[tuple[int, float | None]] = []
+
+    def __enter__(self) -> LiveView:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def stage(self, text: str) -> None:
+        """Before the plan a line that stays; afterwards only the line under the charts."""
+        self._stage = text
+        if self._plan is None:
+            self._print(f"· {text}", "dim")
+        self._draw()
+
+    def plan(self, plan: Json) -> None:
+        """The plan in a line that stays."""
+        self._plan = Plan.read(plan)
+        self._print(f"plan: {event_lines.plan_line(self._plan)}", "")
+        self._draw()
+
+    def epoch(
+        self, n: int, total: int, contrasts: Sequence[Json], seconds_left: float | None
+    ) -> None:
+        """A new dot, and the interval where it settled."""
+        self._contrasts = read_contrasts(contrasts)
+        if self._contrasts:
+            self._readings.append((n, self._contrasts[0].latest_d))
+        left = event_lines.time_left_text(seconds_left)
+        self._left = f"epoch {n} of {total}" + (f" · {left}" if left else "")
+        self._draw()
+
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Json]
+    ) -> None:
+        """The dots of the record, and the interval as they left it."""
+        self._contrasts = read_contrasts(contrasts)
+        self._readings = [(n, finite(d)) for n, d in enumerate(readings, 1)]
+        self._left = f"epoch {len(readings)} of {total}"
+        self._draw()
+
+    def threat(self, threat: Json) -> None:
+        """A threat in a line that stays."""
+        style = "bold red" if threat.get("invalidates") else "yellow"
+        self._print(event_lines.threat_line(Threat.read(threat)), style)
+        self._draw()
+
+    def note(self, text: str) -> None:
+        """A note in a line that stays."""
+        self._print(f"· {text}", "dim")
+        self._draw()
+
+    def done(self, verdict: Json) -> None:
+        """Clears the view: the summary that follows holds all of it."""
+        self._live.transient = True
+        self._print("", "")
+
+    def _print(self, text: str, style: str) -> None:
+        from rich.text import Text
+
+        self._live.console.print(Text(text, style=style))
+
+    def _draw(self) -> None:
+        self._live.update(self._picture(), refresh=True)
+
+    def _picture(self) -> RenderableType:
+        """Dots of the latest epochs on the scale of the first chart, then a chart a contrast."""
+        from rich.text import Text
+
+        width = min(self._console.width - 1, 110)
+        picture = Text(no_wrap=True, overflow="crop")
+        for number, contrast in enumerate(self._contrasts):
+            if number == 0:
+                self._draw_dots(picture, contrast, width)
+            self._draw_chart(picture, contrast, width)
+        status = " · ".join(part for part in (self._left, self._next_look(), self._stage) if part)
+        picture.append(status, "dim")
+        return picture
+
+    def _margin(self) -> float:
+        return self._plan.margin_percent if self._plan else 1.0
+
+    def _chart_width(self, width: int) -> int:
+        return width - _LABEL - _READING
+
+    def _draw_dots(self, picture: Any, contrast: Contrast, width: int) -> None:
+        x = percent_scale(contrast.interval, self._margin(), self._chart_width(width))
+        zero = column(0, x)
+        rows = max(self._console.height - _BEYOND_DOTS - 5 * len(self._contrasts), 3)
+        for n, d in self._readings[-rows:]:
+            row = [" "] * (int(x.end) + 1)
+            row[zero] = "┊"
+            text = event_lines.epoch_reading(d)
+            if d is not None:
+                row[column(percent_of_log(d), x)] = "•"
+            picture.append(f"{n:>{_LABEL - 2}}  ", "dim")
+            picture.append("".join(row))
+            picture.append(f"{text:>{_READING}}\n", "dim")
+
+    def _draw_chart(self, picture: Any, contrast: Contrast, width: int) -> None:
+        drawn = interval_chart(contrast, self._margin(), self._chart_width(width))
+        for number, line in enumerate(drawn):
+            style = ("bold cyan", "", "dim", "dim")[number]
+            picture.append(" " * _LABEL)
+            picture.append(line + "\n", style)
+        picture.append(f"{' ' * _LABEL}{contrast.pair}: ")
+        picture.append(f"{reading_text(contrast.interval)}\n", "bold")
+
+    def _next_look(self) -> str:
+        """Until a planned look nothing is decided, and the view says so."""
+        done = len(self._readings)
+        ahead = [look for look in self._plan.looks if look > done] if self._plan else []
+        if not ahead or (self._plan and self._plan.open_ended):
+            return ""
+        return f"no verdict before epoch {ahead[0]}"

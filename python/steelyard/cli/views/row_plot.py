@@ -1,0 +1,109 @@
+"""Draws the rows of every arm in characters, in their order, on one scale of ratios.
+
+3 231 ┤               ●
+      │             ●
+      │            ┊    ┊●●     ┊
+  924 ┤●●●●●●●●●●● ┊    ┊       ┊●
+       1           13   17      24   30
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.report.charts.scale import Log
+
+_HEIGHT = 5
+_MOST_WIDTH = 76
+_LEAST_WIDTH = 20
+MOST_ARMS = 8
+
+
+def row_plot(
+    arms: Mapping[str, Sequence[float]], borders: Sequence[int], unit: str, width: int
+) -> list[str]:
+    """A small plot an arm; `borders`: rows from 0 at which another level begins."""
+    shown = dict(list(arms.items())[:MOST_ARMS])
+    values = [value for own in shown.values() for value in own if value > 0]
+    low, high = min(values), max(values)
+    if high <= low:
+        low, high = low / 1.01, high * 1.01
+    labels = [_amount(high), _amount(low)]
+    left = max(map(len, labels)) + 2
+    longest = max(len(own) for own in shown.values())
+    room = max(min(width, _MOST_WIDTH) - left, _LEAST_WIDTH)
+    step = max(1, min(4, room // longest))
+    columns = min(room, longest * step)
+    y = Log(low, high, _HEIGHT - 1, 0)
+    x = _Columns(longest, columns)
+    marks = [border for border in borders if 0 < border < longest]
+    lines = []
+    for name, own in shown.items():
+        lines.append(f"{' ' * left}{name}{f', {unit}' if unit else ''}"[:width].rstrip())
+        for number, row in enumerate(_plot(own, marks, x, y)):
+            label = labels[0] if number == 0 else labels[1] if number == _HEIGHT - 1 else ""
+            lines.append(f"{label:>{left - 2}} {'┤' if label else '│'}{row}".rstrip())
+    if len(arms) > len(shown):
+        lines.append(f"{' ' * left}and {len(arms) - len(shown)} more arms")
+    return [*lines, " " * left + _axis(marks, x)]
+
+
+class _Columns:
+    """Which column a row falls into."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+
+    def __call__(self, row: int) -> int:
+        return min(row * self.columns // self.rows, self.columns - 1)
+
+
+def _plot(values: Sequence[float], marks: Sequence[int], x: _Columns, y: Log) -> list[str]:
+    """Dots; where several rows share a column, a bar from the lowest to the highest."""
+    grid = [[" "] * x.columns for _ in range(_HEIGHT)]
+    for mark in marks:
+        between = max(x(mark - 1) + 1, x(mark) - 1)  # before the row, where there is room
+        for line in grid:
+            line[min(between, x.columns - 1)] = "┊"
+    held: dict[int, list[int]] = {}
+    for row, value in enumerate(values):
+        place = round(y.clamped(value)) if value > 0 else _HEIGHT - 1
+        held.setdefault(x(row), []).append(place)
+    for column, places in held.items():
+        for height in range(min(places), max(places) + 1):
+            grid[height][column] = "│"
+        grid[sorted(places)[len(places) // 2]][column] = "●"
+    return ["".join(line) for line in grid]
+
+
+def _axis(marks: Sequence[int], x: _Columns) -> str:
+    """Row numbers: the first, the last, and where levels change, where there is room."""
+    last = str(x.rows)
+    row = [" "] * (x.columns + len(last) + 2)
+    end = max(min(x(x.rows - 1), x.columns - len(last)), 0)
+    free = 0
+    for place, text in [(0, "1"), *((x(mark), str(mark + 1)) for mark in marks)]:
+        if place >= free and place + len(text) < end:
+            row[place : place + len(text)] = text
+            free = place + len(text) + 1
+    end = max(end, free)
+    row[end : end + len(last)] = last
+    return "".join(row).rstrip()
+
+
+def _amount(value: float) -> str:
+    """Three significant digits or more, thousands apart: `3 231`, `0.0113`."""
+    digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
+    return f"{value:,.{min(digits, 9)}f}".replace(",", " ")
+
+
+def level_borders(judgement: Mapping[str, Any]) -> list[int]:
+    """Rows from 0 at which all arms went over to another level, of a judgement as JSON."""
+    found: set[int] = set()
+    for finding in judgement["findings"]:
+        if finding["name"] == "level steps" and finding["arm"] is None:
+            for step in finding["steps"]:
+                found |= {step["first_row"] - 1, step["last_row"]}
+    return sorted(found)

@@ -1,0 +1,55 @@
+"""Formats a workload, and the result of loading one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.model.units import format_bytes
+from steelyard.workloads.reading.workload import Workload
+
+
+def load_line(facts: dict[str, Any]) -> str:
+    """What was loaded, how fast, and where it is."""
+    where = facts.get("template") or f'database "steelyard" at {facts["target"]}'
+    rate = facts["rows"] / facts["seconds"] if facts["seconds"] else 0
+    verb = "was loaded before" if facts.get("cached") else "loaded"
+    return (
+        f"{facts['workload']} at scale {facts['scale']} {verb}: {facts['rows']:,} rows, "
+        f"{format_bytes(facts['bytes'])} in {facts['seconds']:.1f} s ({rate:,.0f} rows/s)\n{where}"
+    )
+
+
+def workload_facts(workload: Workload) -> dict[str, Any]:
+    """One workload for --json."""
+    options = {name: option.model_dump() for name, option in workload.options.items()}
+    return {
+        "name": workload.name,
+        "title": workload.title,
+        "scale_is": workload.scale_is,
+        "scale_name": workload.scale_name,
+        "default_scale": workload.default_scale,
+        "bytes_per_scale": workload.bytes_each,
+        "options": options,
+        "scripts": list(workload.scripts),
+        "mix": workload.mix(),
+    }
+
+
+def workload_lines(workload: Workload) -> list[str]:
+    """One workload: its scale, options and scripts."""
+    size = format_bytes(workload.bytes_each)
+    lines = [
+        f"{workload.name}: {workload.title}",
+        f"  {workload.scale_name} = {workload.default_scale}: {workload.scale_is}; {size} each",
+    ]
+    for name, option in workload.options.items():
+        default = (
+            str(option.default).lower() if isinstance(option.default, bool) else option.default
+        )
+        lines += [f"  {name} = {default} ({option.accepted})", f"      {option.title}"]
+    mix = ", ".join(f"{name} {weight}" for name, weight in workload.mix().items())
+    lines += [
+        f"  scripts: {', '.join(workload.scripts)}",
+        f"  driven unless others are named: {mix}",
+    ]
+    return lines

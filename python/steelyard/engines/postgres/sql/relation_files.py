@@ -1,0 +1,117 @@
+"""Finds the names of the relations that files of a data directory belong to, on a running server.
+
+File numbers (relfilenode) are unique within a database and tablespace only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.model.errors import ServerError
+
+GLOBAL_TABLESPACE, DEFAULT_TABLESPACE = 1664, 1663
+"""OIDs of pg_global and pg_default (catalog/pg_tablespace.dat)."""
+_TIMEOUT_S = 5
+_DATABASES = (
+    "SELECT oid::int8, datname, dattablespace::int8 FROM pg_catalog.pg_database WHERE datallowconn"
+)
+_RELATIONS = """
+SELECT pg_catalog.pg_relation_filenode(c.oid)::int8, c.oid::pg_catalog.regclass::text, c.relkind,
+       coalesce(i.indrelid, t.oid)::pg_catalog.regclass::text, c.reltablespace::int8
+FROM pg_catalog.pg_class c
+LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+LEFT JOIN pg_catalog.pg_class t ON t.reltoastrelid = c.oid
+WHERE pg_catalog.pg_relation_filenode(c.oid) = ANY(%s) AND c.relisshared = %s
+"""
+
+
+@dataclass(frozen=True)
+class RelationFile:
+    """The numbers that identify the files of one relation."""
+
+    database: int  # OID; 0: shared by all databases
+    tablespace: int  # OID
+    filenode: int
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation as its server names it."""
+
+    database: str  # "": shared by all databases
+    name: str  # "public.accounts"
+    kind: str  # relkind of pg_class: "r", "i", "t", ...
+    table: str = ""  # the table of an index or of a TOAST table
+
+
+def local_conninfo(directory: Path) -> str:
+    """The connection string of the server in a data directory. ServerError: unknown.
+
+    Layout of postmaster.pid: src/include/utils/pidfile.h; port, socket directory and address are
+    its 4th to 6th line.
+    """
+    try:
+        lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
+        port, socket, address = lines[3].strip(), lines[4].strip(), lines[5].strip()
+    except (OSError, IndexError) as error:
+        raise ServerError("postmaster.pid does not give the server's address") from error
+    host = socket or {"*": "localhost", "0.0.0.0": "localhost"}.get(address, address)
+    return f"host={host} port={port} user=postgres dbname=postgres"
+
+
+def read_relations(files: Iterable[RelationFile], conninfo: str) -> dict[RelationFile, Relation]:
+    """The relations of the files that the server knows.
+
+    ServerError: the server cannot be queried. Files of a database that cannot be queried are left
+    out.
+    """
+    import psycopg
+
+    filenodes: dict[int, set[int]] = defaultdict(set)
+    for file in files:
+        filenodes[file.database].add(file.filenode)
+    try:
+        with psycopg.connect(conninfo, connect_timeout=_TIMEOUT_S, autocommit=True) as session:
+            session.execute("SET search_path = pg_catalog")  # makes regclass print the schema
+            databases = {
+                int(oid): (str(name), int(tablespace))
+                for oid, name, tablespace in session.execute(_DATABASES)
+            }
+            shared = sorted(filenodes.get(0, ()))
+            rows = session.execute(_RELATIONS, (shared, True)).fetchall()
+    except psycopg.Error as error:
+        raise ServerError(
+            "could not read relation names from the server", detail=str(error).strip()
+        ) from error
+    known = {RelationFile(0, GLOBAL_TABLESPACE, int(row[0])): _relation("", row) for row in rows}
+    for oid, numbers in filenodes.items():
+        if oid in databases:
+            known |= _relations_of(conninfo, *databases[oid], oid, sorted(numbers))
+    return known
+
+
+def _relations_of(
+    conninfo: str, database: str, default_tablespace: int, oid: int, filenodes: list[int]
+) -> dict[RelationFile, Relation]:
+    import psycopg
+
+    try:
+        with psycopg.connect(
+            conninfo, dbname=database, connect_timeout=_TIMEOUT_S, autocommit=True
+        ) as session:
+            session.execute("SET search_path = pg_catalog")
+            rows = session.execute(_RELATIONS, (filenodes, False)).fetchall()
+    except psycopg.Error:
+        return {}  # the damage may be in this database's catalogue
+    return {
+        RelationFile(oid, int(row[4]) or default_tablespace, int(row[0])): _relation(database, row)
+        for row in rows
+    }
+
+
+def _relation(database: str, row: Sequence[object]) -> Relation:
+    table = "" if row[3] in (None, "-") else str(row[3])
+    return Relation(database, str(row[1]), str(row[2]), table)

@@ -1,0 +1,148 @@
+"""The verdict as a function of the record: pure, the same in the weighing and years later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.analysis.calibration.trust import Trust, trust
+from steelyard.evaluation.causes import cause_rows, complete, page_cost
+from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.judging import judge, withdrawn
+from steelyard.evaluation.truths import Weighed, truth_beside
+from steelyard.evaluation.workload_rows import (
+    latency_rows,
+    probe_rows,
+    query_rows,
+    script_rows,
+    statement_rows,
+    work_rows,
+)
+from steelyard.model.errors import RecordError
+from steelyard.model.readings import EpochTotals
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.epoch import EndLine, Epoch
+from steelyard.record.recorded import Recorded
+from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
+from steelyard.study.study import Study
+
+MOST_LOST_IN_A_ROW = 3
+
+
+def rejudge(recorded: Recorded) -> Verdict:
+    """The verdict of a weighing that has ended; RecordError for one that has not."""
+    if recorded.end is None:
+        raise RecordError(
+            f'weighing has not ended yet: "{recorded.directory}"',
+            hint="steelyard weigh --resume goes on with it.",
+        )
+    end, study, plan = recorded.end, recorded.study, recorded.plan
+    control, arms = study.control.name, [arm.name for arm in study.arms]
+    contrasts = judge(recorded, ended=end.interrupted or hopeless(recorded.epochs))
+    told = complete([epoch.totals for epoch in recorded.epochs])
+    layout = {"layout": plan.layout} if plan.layout else {}
+    return Verdict.model_validate(
+        {
+            "study": study.name,
+            "seed": plan.seed,
+            "record": recorded.directory,
+            "seconds": end.seconds,
+            "whole_seconds": end.whole_seconds,
+            "placement": plan.placement,
+            **layout,
+            "sentence": ". ".join(contrast.sentence() for contrast in contrasts),
+            "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
+            "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
+            "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
+            "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
+            "queries": [row for arm in arms for row in query_rows(told, control, arm)],
+            "statements": [row for arm in arms for row in statement_rows(told, control, arm)],
+            "work": [row for arm in arms for row in work_rows(told, control, arm)],
+            "probes": probe_rows(told, [control, *arms]),
+            "pages": _pages(study, told),
+            "differences": _differences(recorded, arms),
+            "defaults": plan.defaults,
+            "loads": plan.loads,
+            "measured_seconds": _measured_seconds(recorded.epochs),
+            "slices": _slices(recorded.epochs),
+            "resumed": end.resumed,
+            "interrupted": end.interrupted,
+            "command": plan.command,
+            "trust": _trust(study, contrasts, end),
+            "ledger": end.ledger,
+        }
+    )
+
+
+def hopeless(epochs: Sequence[Epoch]) -> bool:
+    """Three lost epochs in a row: what keeps killing an arm will go on doing so."""
+    last = epochs[-MOST_LOST_IN_A_ROW:]
+    enough = len(last) == MOST_LOST_IN_A_ROW
+    return enough and all(epoch.totals.outcome != "complete" for epoch in last)
+
+
+def _line(recorded: Recorded, contrast: Contrast, told: Sequence[EpochTotals]) -> ContrastLine:
+    """A contrast with its truth beside it where that is known, and the threats that went."""
+    [arm] = [one for one in recorded.study.arms if one.name == contrast.arm]
+    line = contrast.to_line()
+    found = truth_beside(Weighed(recorded.study, recorded.plan, told), arm, line)
+    truth = {} if found is None else {name: getattr(found, name) for name in found.model_fields_set}
+    return line.model_copy(update={**truth, "withdrawn": withdrawn(recorded, contrast)})
+
+
+def _trust(study: Study, contrasts: Sequence[Contrast], end: EndLine) -> list[TrustLine]:
+    """What equal arms say of this machine: how long a weighing of two arms sees 1, 2 and 5 %.
+
+    An epoch of two arms takes its part of the time of one with all arms.
+    """
+    equals = {arm.name for arm in study.equals}
+    equal = next((one for one in contrasts if one.arm in equals), None)
+    measured = end.epoch - end.began
+    if equal is None or measured <= 0:
+        return []
+    d = np.array([np.nan if x is None else x for x in equal.details["d"]], dtype=float)
+    seconds = end.seconds / measured * 2 / len(study.every_arm)
+    return [_trust_line(one) for one in trust(d, seconds)]
+
+
+def _trust_line(one: Trust) -> TrustLine:
+    least, likely, most = one.seconds or (None, None, None)
+    return TrustLine(
+        percent=round(100 * one.size, 3),
+        epochs=(one.need.fewest, one.need.likely, one.need.most),
+        seconds=likely and round(likely, 1),
+        least_seconds=least and round(least, 1),
+        most_seconds=round(most, 1) if most and np.isfinite(most) else None,
+    )
+
+
+def _pages(study: Study, told: Sequence[EpochTotals]) -> Pages | None:
+    """For the first arm that differs from the control in checksums."""
+    for arm in study.arms:
+        if arm.checksums != study.control.checksums:
+            pair = (arm.name, study.control.name)
+            verifying, other = pair if arm.checksums else pair[::-1]
+            return page_cost(told, verifying, other)
+    return None
+
+
+def _differences(recorded: Recorded, arms: Sequence[str]) -> Differences:
+    found = recorded.inspection
+    every = [found.arms[arm].differences for arm in arms if arm in found.arms]
+    return Differences(
+        compared=found.compared,
+        declared=tuple(each for one in every for each in one.declared),
+        derived=tuple(each for one in every for each in one.derived),
+        undeclared=tuple(each for one in every for each in one.undeclared),
+    )
+
+
+def _measured_seconds(epochs: Sequence[Epoch]) -> float:
+    """Loaded time of all arms together, debt included."""
+    totals = [arm for epoch in epochs for arm in epoch.totals.arms.values()]
+    return round(sum(arm.busy_ns / arm.clients for arm in totals if arm.clients) / 1e9, 3)
+
+
+def _slices(epochs: Sequence[Epoch]) -> int:
+    return sum(len(arm.slices) for epoch in epochs for arm in epoch.totals.arms.values())

@@ -1,0 +1,1 @@
+"""Reasons to doubt a verdict, each raised from what the record holds."""

@@ -1,0 +1,173 @@
+"""Compares the distance between checkpoints as weighed with the one an arm's settings give.
+
+Slices end with a CHECKPOINT (cost "whole") or begin soon after a start (cost "foreground"), so far
+more full-page images fall on a transaction than minutes after a checkpoint. A treatment that acts
+through them is then measured exactly, at a distance at which few servers run: on tproc-c
+wal_compression = pglz read -70 % in slices and -3 to -5 % in the second minute after a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+
+BLOCK_BYTES = 8192
+RECORD_HEADER_BYTES = 24
+"""SizeOfXLogRecord of xlogrecord.h: what a record takes in the log that is no image."""
+FAR_SHORTER = 0.5
+"""Share of the distance that the settings give, below which a weighing is at another distance."""
+ACTS_THROUGH_CHECKPOINTS = (
+    "wal_compression",
+    "full_page_writes",
+    "wal_log_hints",
+    "data_checksums",
+    "version",
+    "synchronous_commit",
+    "shared_buffers",
+    "checkpoint_",
+    "max_wal_size",
+    "min_wal_size",
+    "wal_buffers",
+    "wal_writer_",
+    "wal_sync_method",
+    "bgwriter_",
+    "backend_flush_after",
+    "autovacuum",
+    "vacuum_",
+)
+"""Settings, or how their names begin, whose effect depends on the distance between checkpoints."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far apart checkpoints are: time and log between two of them."""
+
+    seconds: float
+    wal_bytes: float
+
+
+@dataclass(frozen=True)
+class _Images:
+    """Full-page images of an arm, over all epochs."""
+
+    per_transaction: float
+    most_of_wal: float  # share of the log's bytes that they can be at most
+
+
+def checkpoint_distance(
+    epochs: Sequence[EpochTotals],
+    control: str,
+    arm: str,
+    settings: Mapping[str, Mapping[str, str]],
+    declared: Collection[str],
+    *,
+    whole: bool,
+) -> Iterator[Threat]:
+    """The threat where an arm's checkpoints lie nearer together than its own settings have them.
+
+    `settings`: arm → settings as its server reports them. `declared`: names of what differs between
+    the arms. `whole`: every visit ends with a checkpoint.
+    """
+    shown = None
+    for name in (control, arm):
+        weighed = as_weighed(epochs, name, whole=whole)
+        own = by_settings(settings.get(name, {}))
+        if weighed is None or own is None:
+            return
+        if weighed.seconds < FAR_SHORTER * _reached_seconds(own, weighed):
+            shown = name, weighed, own
+    if shown is None:
+        return
+    name, weighed, own = shown
+    seen = (
+        f"as weighed a checkpoint of {name} every {_seconds(weighed.seconds)} and "
+        f"{format_bytes(round(weighed.wal_bytes))} of WAL, where its settings give one every "
+        f"{_seconds(own.seconds)} or {format_bytes(round(own.wal_bytes))}; "
+        f"{_images_told(epochs, (control, arm))}"
+    )
+    through = sorted(one for one in declared if one.startswith(ACTS_THROUGH_CHECKPOINTS))
+    if through:
+        acts = "acts" if len(through) == 1 else "act"
+        seen += f"; {' and '.join(through)} {acts} through these: the figure is of that distance"
+    yield raise_threat(ThreatKind.CHECKPOINT_DISTANCE, seen)
+
+
+def as_weighed(epochs: Sequence[EpochTotals], arm: str, *, whole: bool) -> Distance | None:
+    """The mean distance in the measured slices; None where nothing was written or recorded.
+
+    Cost "whole": from visit to visit of the arm. Else from an epoch's start to its end, warm-up
+    included: servers stop with a checkpoint, and make none of their own in so short a time.
+    """
+    seconds = wal_bytes = 0.0
+    count = 0
+    for epoch in epochs:
+        totals = epoch.arms[arm]
+        done, written = epoch.transactions_all.get(arm, 0), epoch.amount(arm, "wal_bytes")
+        if not (totals.transactions and totals.clients and done and written > 0):
+            continue
+        measured_share = totals.transactions / done
+        own_s = totals.busy_ns / totals.clients / NS_PER_S
+        seconds += own_s if whole else own_s / measured_share
+        wal_bytes += written * (measured_share if whole else 1.0)
+        count += len(totals.slices) if whole else 1
+    return Distance(seconds / count, wal_bytes / count) if count and wal_bytes else None
+
+
+def by_settings(settings: Mapping[str, str]) -> Distance | None:
+    """What a server's settings give: checkpoint_timeout, and the log after which one is requested.
+
+    The latter is max_wal_size / (1 + checkpoint_completion_target), as CalculateCheckpointSegments
+    of xlog.c has it. None where a setting is missing or in a unit that is not known.
+    """
+    timeout, unit = _number(settings.get("checkpoint_timeout", ""))
+    limit, limit_unit = _number(settings.get("max_wal_size", ""))
+    target, _ = _number(settings.get("checkpoint_completion_target", ""))
+    if timeout is None or limit is None or target is None or (unit, limit_unit) != ("s", "MB"):
+        return None
+    return Distance(timeout, limit * (1 << 20) / (1 + target))
+
+
+def _reached_seconds(own: Distance, weighed: Distance) -> float:
+    """When the settings would have made a checkpoint, had log been written as fast as here."""
+    rate = weighed.wal_bytes / weighed.seconds if weighed.seconds else 0.0
+    return min(own.seconds, own.wal_bytes / rate) if rate else own.seconds
+
+
+def _images_told(epochs: Sequence[EpochTotals], both: tuple[str, str]) -> str:
+    words = []
+    for name in both:
+        found = _images(epochs, name)
+        words.append(
+            f"{found.per_transaction:.2g} full-page images a transaction of {name}, "
+            f"up to {100 * found.most_of_wal:.0f} % of its WAL"
+        )
+    return " and ".join(words)
+
+
+def _images(epochs: Sequence[EpochTotals], arm: str) -> _Images:
+    done = sum(epoch.transactions_all.get(arm, 0) for epoch in epochs)
+    count, written, records = (
+        np.nansum([epoch.amount(arm, name) for epoch in epochs], dtype=float)
+        for name in ("full_page_images", "wal_bytes", "wal_records")
+    )
+    most = min(count * BLOCK_BYTES, max(0.0, written - records * RECORD_HEADER_BYTES))
+    share = most / written if written else 0.0
+    return _Images(float(count / done) if done else 0.0, float(share))
+
+
+def _number(text: str) -> tuple[float | None, str]:
+    value, _, unit = text.partition(" ")
+    try:
+        return float(value), unit
+    except ValueError:
+        return None, unit
+
+
+def _seconds(seconds: float) -> str:
+    return format_duration(round(seconds * NS_PER_S))

@@ -1,0 +1,72 @@
+"""Raises the threats that the arms show before they are weighed: builds, plans, machine, ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+
+from steelyard.analysis.calibration.balance import OFF_BALANCE
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.record.epoch import LedgerStanding
+from steelyard.record.inspection import Difference, Inspection
+
+MOST_STATEMENTS = 3
+MOST_WORDS = 160
+"""Statements, and characters of each, that a threat names."""
+
+
+def inspection_threats(inspection: Inspection, control: str, arm: str) -> tuple[Threat, ...]:
+    """What is seen of every arm, then of this one against the control."""
+    return (*common_threats(inspection), *own_threats(inspection, control, arm))
+
+
+def common_threats(inspection: Inspection) -> Iterator[Threat]:
+    """The threats about every arm: the machine, the driver's build, the A/A ledger."""
+    if inspection.machine_changes:
+        yield raise_threat(ThreatKind.MACHINE_CHANGED, "; ".join(inspection.machine_changes))
+    if inspection.build_profile != "release":
+        yield raise_threat(ThreatKind.DEBUG_BUILD, "the load driver is a debug build")
+    if inspection.ledger is not None and inspection.ledger.off_balance:
+        yield _ledger(inspection.ledger)
+    yield from _carried_over(inspection.seen)
+
+
+def own_threats(inspection: Inspection, control: str, arm: str) -> Iterator[Threat]:
+    """The threats about one arm: another build, other plans."""
+    own, pair = inspection.arms.get(arm), f"{control} and {arm}"
+    if own is None:
+        return
+    if own.builds:
+        yield raise_threat(ThreatKind.BUILDS_DIFFER, f"{pair}: {differences_in_words(own.builds)}")
+    ours, theirs = (inspection.plans.get(name, {}) for name in (control, arm))
+    changed = [one for one in {**ours, **theirs} if ours.get(one) != theirs.get(one)]
+    if changed:
+        yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {shown_statements(changed)}")
+    yield from _carried_over(own.seen)
+
+
+def shown_statements(statements: Sequence[str]) -> str:
+    """The first few, each cut to what tells it from others, and how many more there are."""
+    shown = [shorten(one, MOST_WORDS, placeholder=" …") for one in statements[:MOST_STATEMENTS]]
+    more = len(statements) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def differences_in_words(differences: Sequence[Difference]) -> str:
+    """`origin: bundle and npm; cflags: -O2 and -Os`: each with the control's value first."""
+    return "; ".join(f"{name}: {ours} and {theirs}" for name, ours, theirs in differences)
+
+
+def _ledger(standing: LedgerStanding) -> Threat:
+    times = "1 weighing" if standing.weighings == 1 else f"{standing.weighings} weighings"
+    return raise_threat(
+        ThreatKind.LEDGER,
+        f"{times} of equal arms on this machine reached an e-value of "
+        f"{standing.largest_e_value:.3g}; "
+        f"equal arms reach {OFF_BALANCE:g} on 1 machine of 100 at most, however often one looks",
+    )
+
+
+def _carried_over(seen: Sequence[tuple[str, str]]) -> Iterator[Threat]:
+    for kind, words in seen:
+        yield raise_threat(ThreatKind(kind), words)

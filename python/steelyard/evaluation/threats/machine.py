@@ -1,0 +1,103 @@
+"""Raises the threats that the machine's own readings show: one a kind, over all epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import format_bytes, format_duration
+from steelyard.record.epoch import Epoch, EpochLine
+
+STEAL_SHARE = 0.02
+THROTTLED_SHARE = 0.005
+MEMORY_SHARE = 0.05
+DISK_SHARE = 0.02
+SWAPPED_BYTES = 16 << 20
+SUSPENDED_NS = 50_000_000
+"""The two clocks are read one after the other and differ by microseconds when nothing slept."""
+MEMORY_PRESSURE_SHARE = 0.01
+
+Seen = tuple[ThreatKind, str]
+
+
+def machine_threats(epochs: Sequence[Epoch], processors: Sequence[int]) -> Iterator[Threat]:
+    """Every threat of the machine, with the first epoch that showed it and how many did.
+
+    `processors`: those that driver and servers may use.
+    """
+    first: dict[ThreatKind, tuple[int, str]] = {}
+    times: dict[ThreatKind, int] = {}
+    for epoch in epochs:
+        for kind, seen in seen_in(epoch.line, processors):
+            first.setdefault(kind, (epoch.totals.epoch + 1, seen))
+            times[kind] = times.get(kind, 0) + 1
+    for kind, (number, seen) in first.items():
+        where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
+        yield raise_threat(kind, f"{seen} (epoch {number}; seen in {where})")
+
+
+def seen_in(epoch: EpochLine, processors: Sequence[int]) -> list[Seen]:
+    """(threat, what was seen) of the machine in one epoch."""
+    if epoch.machine_seen:
+        return [(ThreatKind(kind), seen) for kind, seen in epoch.machine_seen]
+    values = {one.name: one.value or 0.0 for one in epoch.machine}
+    return seen_on(values, processors) if values else []
+
+
+def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Seen]:
+    """What the readings of one epoch leave to doubt, by name (telemetry/host.py)."""
+    found = [*_withheld_time(values), *_nearly_full(values), *_changed(values)]
+    if len(processors) == 1:
+        seen = f"driver and servers share processor {processors[0]}"
+        found.append((ThreatKind.ONE_PROCESSOR, seen))
+    return found
+
+
+def _withheld_time(values: Mapping[str, float]) -> Iterator[Seen]:
+    elapsed_ns = values["elapsed_ns"]
+    capacity_ns = elapsed_ns * max(1, values["processors"])
+    steal_share = values["steal_ns"] / capacity_ns if capacity_ns > 0 else 0.0
+    if steal_share > STEAL_SHARE:
+        seen = f"{steal_share:.1%} of processor time was stolen by other guests"
+        yield ThreatKind.STEAL, seen
+    throttled_ns = values["throttled_ns"]
+    if elapsed_ns > 0 and throttled_ns / elapsed_ns > THROTTLED_SHARE:
+        yield (
+            ThreatKind.STEAL,
+            f"the control group was throttled for {format_duration(throttled_ns)} "
+            f"of {format_duration(elapsed_ns)}",
+        )
+
+
+def _nearly_full(values: Mapping[str, float]) -> Iterator[Seen]:
+    available, free = values["memory_available_bytes"], values["disk_free_bytes"]
+    if available < MEMORY_SHARE * values["memory_total_bytes"]:
+        yield ThreatKind.NEARLY_FULL, f"{format_bytes(available)} of memory available"
+    if values["swapped_bytes"] > SWAPPED_BYTES:
+        seen = f"{format_bytes(values['swapped_bytes'])} were swapped out"
+        yield ThreatKind.NEARLY_FULL, seen
+    stalled_ns = values.get("pressure_memory_full_ns", 0.0)
+    if stalled_ns > MEMORY_PRESSURE_SHARE * values["elapsed_ns"] > 0:
+        seen = f"everything stood still for memory for {format_duration(stalled_ns)}"
+        yield ThreatKind.NEARLY_FULL, seen
+    if free < DISK_SHARE * values["disk_total_bytes"]:
+        yield ThreatKind.NEARLY_FULL, f"{format_bytes(free)} of disk free"
+
+
+def _changed(values: Mapping[str, float]) -> Iterator[Seen]:
+    if values["started_anew"]:
+        yield ThreatKind.MACHINE_CHANGED, "the machine was started anew, or is another one"
+        return
+    if values["suspended_ns"] > SUSPENDED_NS:
+        seen = f"the machine was suspended for {format_duration(values['suspended_ns'])}"
+        yield ThreatKind.MACHINE_CHANGED, seen
+    if not values["same_processors"]:
+        before, after = (int(values[name]) for name in ("processors_before", "processors"))
+        seen = f"{before} processors were online, then {after}"
+        yield ThreatKind.MACHINE_CHANGED, seen
+    before_bytes, after_bytes = (
+        values[name] for name in ("memory_total_before_bytes", "memory_total_bytes")
+    )
+    if before_bytes != after_bytes:
+        seen = f"memory was {format_bytes(before_bytes)}, then {format_bytes(after_bytes)}"
+        yield ThreatKind.MACHINE_CHANGED, seen

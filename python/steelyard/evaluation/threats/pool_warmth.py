@@ -1,0 +1,144 @@
+"""Tells whether the arms' buffer pools were still filling while they were measured.
+
+Every restart empties a pool. Where it is larger than an epoch can fill, transactions read blocks
+that they will not read later, and throughput says how cold the pool is, not how large. Reads of the
+server's process tree are taken at the borders of four equal parts of an epoch's measured slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+
+BLOCK_BYTES = 8192
+PARTS = 4
+REQUESTED = "requested_bytes"
+"""The reading of bytes that an arm's processes asked the kernel for by read calls."""
+FEWEST_EPOCHS = 4
+FEW_BLOCKS = 0.01
+"""Blocks a transaction: a fall of less is no pool that fills."""
+
+
+@dataclass(frozen=True)
+class PartReads:
+    """What an arm read in the four parts of its epochs, shape (epochs, 4)."""
+
+    epochs: tuple[int, ...]
+    reads: Floats  # blocks a transaction
+    times: Floats  # ns of clients' time a transaction
+
+    @property
+    def falls(self) -> bool:
+        """Whether reads fell from the first half to the second: more than chance, and not by
+        next to nothing."""
+        if len(self.reads) < FEWEST_EPOCHS:
+            return False
+        falls = self.reads[:, :2].mean(axis=1) - self.reads[:, 2:].mean(axis=1)
+        mean = self.reads.mean(axis=0)
+        return t_interval(falls).low > 0 and float(mean[0] - mean[-1]) >= FEW_BLOCKS
+
+    @property
+    def level(self) -> float:
+        """Where the reads lead by their own course, at least 0; their mean where they do not
+        fall."""
+        mean = self.reads.mean(axis=0)
+        return _level(mean) if self.falls else float(mean.mean())
+
+
+def pool_not_warm(
+    epochs: Sequence[EpochTotals], control: str, arm: str, margin: float
+) -> Iterator[Threat]:
+    """The threat where reads still fell in an arm. It invalidates where what the two arms read
+    above their levels moves their contrast by more than the margin, and more than chance."""
+    both = [part_reads(epochs, name) for name in (control, arm)]
+    if both[0] is None or both[1] is None:
+        return
+    ours, theirs = both[0], both[1]
+    words = [
+        f"blocks read per transaction of {name} fell from {one.reads[:, 0].mean():.2g} to "
+        f"{one.reads[:, -1].mean():.2g} within the measured part of an epoch, "
+        f"towards {one.level:.2g}"
+        for name, one in ((control, ours), (arm, theirs))
+        if one.falls
+    ]
+    if not words:
+        return
+    moved = _explained(ours, theirs)
+    percent = 100 * abs(float(moved.mean()))
+    seen = f"{' and '.join(words)}; that moves the contrast by about {percent:.2g} %"
+    certain = 0.0 not in t_interval(moved)
+    fatal = certain and percent > 100 * margin
+    yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal)
+
+
+def _explained(control: PartReads, arm: PartReads) -> Floats:
+    """By epoch: share of the arm's time that reads above its level take, minus the control's."""
+    time_of_a_read = _time_of_a_read(
+        np.concatenate([control.reads, arm.reads]), np.concatenate([control.times, arm.times])
+    )
+    shares = [
+        (one.reads.mean(axis=1) - one.level) * time_of_a_read / float(one.times.mean())
+        for one in (control, arm)
+    ]
+    common = sorted({*control.epochs} & {*arm.epochs})
+    places = [[one.epochs.index(epoch) for epoch in common] for one in (control, arm)]
+    return np.asarray(shares[1][places[1]] - shares[0][places[0]])
+
+
+def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
+    """The reads of an arm by part of its epochs; None where too few epochs tell."""
+    found = {epoch.epoch: _parts(epoch, arm) for epoch in epochs}
+    known = {epoch: one for epoch, one in found.items() if one is not None}
+    if len(known) < FEWEST_EPOCHS:
+        return None
+    reads, times = (np.array([one[place] for one in known.values()]) for place in (0, 1))
+    return PartReads(tuple(known), reads, times)
+
+
+def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | None:
+    """Blocks read and time under load a transaction, by part of the measured slices."""
+    parts, totals = epoch.parts.get(arm, ()), epoch.arms[arm]
+    known = len(parts) == PARTS and all(REQUESTED in part.values for part in parts)
+    if not known or totals.dropped or epoch.outcome != "complete":
+        return None
+    ends = [*(part.first_block for part in parts[1:]), None]
+    reads, times = [], []
+    for part, end in zip(parts, ends, strict=True):
+        own = [
+            one
+            for one in totals.slices
+            if one.block >= part.first_block and (end is None or one.block < end)
+        ]
+        done = sum(one.transactions for one in own)
+        if not done:
+            return None
+        reads.append(part.values[REQUESTED] / BLOCK_BYTES / done)
+        times.append(sum(one.busy_ns for one in own) / done)
+    return reads, times
+
+
+def _level(mean: Floats) -> float:
+    """Where a fall in four steps leads if each step is the same share of the one before it."""
+    steps = -np.diff(mean)
+    early, late = steps[0] + steps[1], steps[1] + steps[2]
+    ratio = float(late / early) if early > 0 else 1.0
+    if late <= 0:
+        return float(mean[-1])
+    if ratio >= 1:
+        return 0.0
+    return max(0.0, float(mean[-1] - max(steps[2], 0.0) * ratio / (1 - ratio)))
+
+
+def _time_of_a_read(reads: Floats, times: Floats) -> float:
+    """Nanoseconds of a client's time that a block read takes: the slope within epochs."""
+    x = reads - reads.mean(axis=1, keepdims=True)
+    y = times - times.mean(axis=1, keepdims=True)
+    spread = float((x * x).sum())
+    return max(0.0, float((x * y).sum()) / spread) if spread > 0 else 0.0

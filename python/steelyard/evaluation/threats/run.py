@@ -1,0 +1,170 @@
+"""Raises the threats that the weighing itself can see: server, driver, machine and plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.pilot.steady_state import drift_of
+from steelyard.evaluation.causes import (
+    BLOCKS_READ,
+    SERVER_CPU,
+    cause_contrasts,
+    cause_read,
+    complete,
+)
+from steelyard.evaluation.threats.machine import machine_threats
+from steelyard.evaluation.threats.pool_warmth import pool_not_warm
+from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
+from steelyard.record.epoch import Epoch
+from steelyard.record.plan import Plan
+from steelyard.study.plan import FEWEST_LOADS
+from steelyard.study.study import Study
+
+DRIVER_SHARE = 0.5
+"""Of the processor time that driver and servers used: above it the driver is most of the work."""
+DRIFTING_SHARE = 0.5
+"""Of the epochs whose measured slices still had a slope."""
+FEW_BLOCKS_READ = 0.1
+"""Blocks read per transaction that a working set larger than shared buffers must exceed, and one
+that fits must stay below."""
+WORKING_SET_WORDS = {
+    "exceeds": "do not fit into shared buffers",
+    "fits": "fit into shared buffers",
+}
+
+
+def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> tuple[Threat, ...]:
+    """Every threat to one contrast that is not in its log ratios alone."""
+    control = study.control.name
+    both = (control, arm)
+    return (
+        *_wrong_answers(epochs, both),
+        *_background(epochs, both),
+        *_working_set(epochs, both, study),
+        *_driver(epochs),
+        *_processor_time(epochs, control, arm, plan.margin),
+        *_steadiness(epochs, plan, both),
+        *pool_not_warm([e.totals for e in epochs], control, arm, plan.margin),
+        *machine_threats(epochs, plan.processors),
+        *_plan(plan),
+    )
+
+
+def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
+    for arm in both:
+        rows = sum(epoch.totals.arms[arm].wrong_rows for epoch in epochs)
+        if rows:
+            seen = f"{rows} transactions of {arm} returned another number of rows than they must"
+            yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+        broken = [(e.totals.epoch + 1, v) for e in epochs for v in e.violations(arm)]
+        if broken:
+            seen = f"{arm}, epoch {broken[0][0]}: {broken[0][1]}"
+            more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+            yield raise_threat(ThreatKind.WRONG_ANSWER, seen + more)
+
+
+def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
+    """Checkpoints that nobody asked for and autovacuums, in one arm's epochs only."""
+    for name, what in (("checkpoints_timed", "checkpoints"), ("autovacuums", "autovacuums")):
+        counts = [float(np.nansum([e.totals.amount(arm, name) for e in epochs])) for arm in both]
+        if (counts[0] == 0) != (counts[1] == 0):
+            seen = " and ".join(f"{n:.0f} in {a}" for n, a in zip(counts, both, strict=True))
+            yield raise_threat(ThreatKind.ONE_ARM_BACKGROUND, f"{what}: {seen}")
+
+
+def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -> Iterator[Threat]:
+    wanted = study.workload.working_set
+    if wanted == "any":
+        return
+    unlike = []
+    for arm in both:
+        done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
+        read = float(np.nansum([e.totals.amount(arm, BLOCKS_READ) for e in epochs]))
+        if done and (read / done > FEW_BLOCKS_READ) != (wanted == "exceeds"):
+            unlike.append(f"{arm} read {read / done:.2g} blocks a transaction")
+    if unlike:
+        seen = f"{' and '.join(unlike)}; the study says that its data {WORKING_SET_WORDS[wanted]}"
+        yield raise_threat(ThreatKind.WORKING_SET, seen)
+
+
+def _driver(epochs: Sequence[Epoch]) -> Iterator[Threat]:
+    driver = sum(epoch.driver_cpu_ns for epoch in epochs)
+    used_us = [e.totals.amount(arm, SERVER_CPU) for e in epochs for arm in e.totals.readings]
+    servers = float(np.nansum(used_us)) * NS_PER_US
+    if driver and servers and driver / (driver + servers) > DRIVER_SHARE:
+        share = driver / (driver + servers)
+        seen = f"the driver used {share:.0%} of the processor time of driver and servers"
+        yield raise_threat(ThreatKind.DRIVER_BOUND, seen)
+
+
+def _processor_time(
+    epochs: Sequence[Epoch], control: str, arm: str, margin: float
+) -> Iterator[Threat]:
+    """Processor time per transaction that throughput contradicts, or shows less than half of.
+
+    Where work is bound by the processor, its time per transaction and throughput move against each
+    other, the former a little more, since the driver takes its part. Both rules are by intervals.
+    """
+    totals = complete([epoch.totals for epoch in epochs])
+    if len(totals) < FEWEST_FOR_VERDICT:
+        return
+    cpu = cause_contrasts(totals, control, arm).get(SERVER_CPU)
+    pairs = [(t.arms[arm].throughput, t.arms[control].throughput) for t in totals]
+    if cpu is None or any(a <= 0 or b <= 0 for a, b in pairs):
+        return
+    speeds = np.array([math.log(a / b) for a, b in pairs])
+    costs = np.array([math.log(_cpu_ratio(t, control, arm)) for t in totals])
+    speed, unseen = t_interval(speeds), t_interval(speeds + costs / 2)
+    more, less = cpu.estimate.low > 0, cpu.estimate.high < 0
+    takes = (
+        f"{arm} takes {format_percent(percent_of_log(cpu.estimate.value))} processor time a "
+        "transaction, and "
+    )
+    if (speed.low > 0 and more) or (speed.high < 0 and less):
+        seen = f"{takes}its throughput moved alike"
+        yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
+    elif (cpu.estimate.low > margin and unseen.low > 0) or (
+        cpu.estimate.high < -margin and unseen.high < 0
+    ):
+        seen = f"{takes}less than half of that shows in its throughput"
+        yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
+
+
+def _cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
+    read = cause_read(SERVER_CPU)
+    return read(totals, arm) / read(totals, control)
+
+
+def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> Iterator[Threat]:
+    if not plan.pilot.settled:
+        yield raise_threat(ThreatKind.NO_STEADY_STATE, "the pilot's load did not settle")
+        return
+    for arm in both:
+        series = [
+            [s.transactions / s.busy_ns for s in e.totals.arms[arm].slices if s.busy_ns]
+            for e in epochs
+        ]
+        known = [one for one in series if len(one) >= 10]
+        drifting = sum(drift_of(one).matters(plan.margin) for one in known)
+        if len(known) >= 4 and drifting > DRIFTING_SHARE * len(known):
+            seen = f"the throughput of {arm} still drifted in {drifting} of {len(known)} epochs"
+            yield raise_threat(ThreatKind.NO_STEADY_STATE, seen)
+
+
+def _plan(plan: Plan) -> Iterator[Threat]:
+    loads, fewest = plan.loads, plan.loads.fewest
+    if plan.upkeep == "carry" and fewest < FEWEST_LOADS:
+        yield raise_threat(ThreatKind.DIRECTORY_TIED, plan.upkeep_why)
+    elif not loads.shared and fewest < FEWEST_LOADS:
+        times = {1: "once", 2: "twice"}[fewest]
+        seen = f"the builds cannot share data, and that of each was loaded {times}"
+        yield raise_threat(ThreatKind.DIRECTORY_TIED, seen)
+    if plan.placement == "free":
+        yield raise_threat(ThreatKind.PLACEMENT_FREE, plan.placement_why)

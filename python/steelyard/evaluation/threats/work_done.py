@@ -1,0 +1,101 @@
+"""Tells whether the arms did the work they were timed for: rows returned and rows changed.
+
+A built-in script says how many rows a transaction must return, and the driver counts those that
+did not. A script of the user says nothing; what can be seen is that all arms do the same, and that
+it is something. The driver counts the rows that came back, the server those that were changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
+from steelyard.analysis.decision.sign_flip import p_value
+from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import format_percent, percent_of_log
+from steelyard.record.inspection import Inspection
+
+FEWEST_ROWS = 0.001
+"""Rows a transaction below which nothing was done: a server changes a few rows of its own."""
+MOST_UNLIKE = 0.01
+"""By how much the rows a transaction returns may differ between arms that only read. Keys are drawn
+at random, and so may be the number of rows that they find."""
+UNLIKELY = 0.01
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What an arm did in all epochs that tell it."""
+
+    transactions: int
+    rows: float  # a transaction, returned and changed
+
+
+def work_threats(
+    epochs: Sequence[EpochTotals], control: str, arm: str, inspection: Inspection
+) -> Iterator[Threat]:
+    """Work that was not done, or not alike."""
+    if not inspection.statements:
+        return
+    done = {name: _done(epochs, name) for name in (control, arm)}
+    ours, theirs = done[control], done[arm]
+    if ours is None or theirs is None:
+        return
+    idle = [name for name, one in ((control, ours), (arm, theirs)) if one.rows < FEWEST_ROWS]
+    if len(idle) == 2:
+        many = ours.transactions + theirs.transactions
+        seen = f"not one row was returned or changed in {many} transactions of {control} and {arm}"
+        yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+    elif idle:
+        [name] = idle
+        other = theirs if name == control else ours
+        seen = (
+            f"{name} returned and changed no row, the other arm {other.rows:.3g} rows a transaction"
+        )
+        yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+    elif not inspection.writes:
+        yield from _unlike(epochs, control, arm)
+
+
+def _unlike(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+    """Arms that only read, on the same rows, find as many of them."""
+    pairs = [(_returned(epoch, arm), _returned(epoch, control)) for epoch in epochs]
+    logs = np.array([math.log(a / b) for a, b in pairs if a and b])
+    if len(logs) < FEWEST_FOR_VERDICT or p_value(logs) > UNLIKELY:
+        return
+    change = float(logs.mean())
+    if abs(change) > MOST_UNLIKE:
+        seen = (
+            f"a transaction of {arm} returned {format_percent(percent_of_log(change))} rows "
+            f"against {control}, and both only read"
+        )
+        yield raise_threat(ThreatKind.WRONG_ANSWER, seen)
+
+
+def _returned(epoch: EpochTotals, arm: str) -> float:
+    """Rows a transaction returned; 0 where none ended or the record does not tell."""
+    totals = epoch.arms[arm]
+    return (totals.rows or 0) / totals.transactions if totals.transactions else 0.0
+
+
+def _done(epochs: Sequence[EpochTotals], arm: str) -> _Done | None:
+    """None where no transaction ended, or the record does not tell."""
+    returned = transactions = 0
+    changed, of_all = 0.0, 0
+    for epoch in epochs:
+        totals, moved = epoch.arms[arm], epoch.amount(arm, "rows_changed")
+        if totals.rows is None:
+            return None
+        returned += totals.rows
+        transactions += totals.transactions
+        if not math.isnan(moved):
+            changed += moved
+            of_all += epoch.transactions_all.get(arm, 0)
+    if not transactions:
+        return None
+    return _Done(transactions, returned / transactions + (changed / of_all if of_all else 0.0))

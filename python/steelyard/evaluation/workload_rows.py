@@ -1,0 +1,210 @@
+"""Reads what a workload counts of its own work, what its scripts take, and what its probes say.
+
+Orders entered or payments made, by the server's own tables, over the time the arm was under load:
+one rate an epoch and arm, and a contrast as every cause has one. They decide no verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.analysis.decision.quantile_contrast import quantile_contrasts
+from steelyard.evaluation.causes import Read, compared, epoch_contrasts
+from steelyard.evaluation.judge_epochs import percent_ends
+from steelyard.model.readings import EpochTotals
+from steelyard.model.units import NS_PER_S
+from steelyard.record.slice import SliceLine
+from steelyard.record.verdict import Latency, Probe, Query, Statement, Work
+
+NS_PER_MINUTE = 60 * NS_PER_S
+SHOWN_QUANTILES = (0.5, 0.95, 0.99)
+
+
+def work_per_minute(
+    before: Mapping[str, float], after: Mapping[str, float], lines: Iterable[SliceLine]
+) -> dict[str, float]:
+    """What was counted in the slices of one arm, warm-up included, over their measured time.
+
+    Where it counts something and transactions are of several kinds, all of these are counted too.
+    The time is the slices' own, from their start until the last client was back, and what the arm
+    then paid for what it had left behind: not a nominal length.
+    """
+    own = list(lines)
+    under_load_ns = sum(line.end_ns - line.start_ns + line.debt_ns for line in own)
+    if under_load_ns <= 0 or not after:
+        return {}
+    counted = {name: count - before.get(name, 0) for name, count in after.items()}
+    if len({script.name for line in own for script in line.scripts}) > 1:
+        counted["transactions"] = sum(line.transactions for line in own)
+    minutes = under_load_ns / NS_PER_MINUTE
+    return {name: count / minutes for name, count in counted.items()}
+
+
+def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Work]:
+    """The rates that every epoch tells."""
+    names = epochs[0].work_per_minute.get(control, {}) if epochs else ()
+    found = epoch_contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
+    return [
+        Work.model_validate(
+            {
+                "metric": f"{one.name}_per_minute",
+                "unit": "1/min",
+                **compared(one, control, arm),
+                "control_value": one.control_value,
+                "arm_value": one.arm_value,
+            }
+        )
+        for one in found
+    ]
+
+
+def _rate_of(name: str) -> Read:
+    return lambda epoch, arm: epoch.work_per_minute.get(arm, {}).get(name, math.nan)
+
+
+def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Latency]:
+    """Latency quantiles of each script by itself, where several are driven."""
+    names = sorted({name for epoch in epochs for name in epoch.arms[control].latencies})
+    if len(names) < 2:
+        return []
+    return [
+        row
+        for name in names
+        for row in latency_rows(epochs, control, arm, script=name, quantiles=SHOWN_QUANTILES)
+    ]
+
+
+def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Statement]:
+    """Mean time of each statement in microseconds, where they were timed and all epochs tell it."""
+    names = epochs[0].arms[control].statements if epochs else ()
+    found = epoch_contrasts(epochs, control, arm, {name: _mean_us_of(name) for name in names})
+    return [
+        Statement.model_validate(
+            {
+                "statement": one.name,
+                **compared(one, control, arm),
+                "control_us": one.control_value,
+                "arm_us": one.arm_value,
+            }
+        )
+        for one in found
+    ]
+
+
+def _mean_us_of(statement: str) -> Read:
+    def read(epoch: EpochTotals, arm: str) -> float:
+        executions, sum_ns = epoch.arms[arm].statements.get(statement, (0, 0))
+        return sum_ns / executions / 1000 if executions and sum_ns else math.nan
+
+    return read
+
+
+def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Query]:
+    """The time of each query in milliseconds, where each is a slice of its own, with how many were
+    not finished: what fails or is given up counts with the time that it took until then. What
+    is excluded from the geometric mean comes last."""
+    slices = [one for epoch in epochs for one in epoch.arms[control].slices]
+    excluded = {one.script: one.aside for one in slices if one.script is not None}
+    names = sorted(excluded, key=lambda name: (excluded[name], name))
+    found = epoch_contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
+    return [
+        Query.model_validate(
+            {
+                "query": one.name,
+                "excluded": excluded[one.name],
+                **compared(one, control, arm),
+                "control_ms": one.control_value,
+                "arm_ms": one.arm_value,
+                "control_unfinished": _unfinished(epochs, control, one.name),
+                "arm_unfinished": _unfinished(epochs, arm, one.name),
+            }
+        )
+        for one in found
+    ]
+
+
+def _query_ms_of(query: str) -> Read:
+    def read(epoch: EpochTotals, arm: str) -> float:
+        own = [one.busy_ns for one in epoch.arms[arm].slices if one.script == query]
+        return statistics.fmean(own) / 1e6 if any(own) else math.nan
+
+    return read
+
+
+def _unfinished(epochs: Sequence[EpochTotals], arm: str, query: str) -> int:
+    every = (one for epoch in epochs for one in epoch.arms[arm].slices)
+    return sum(one.failed for one in every if one.script == query)
+
+
+def probe_rows(epochs: Sequence[EpochTotals], arms: Sequence[str]) -> list[Probe]:
+    """What each probe counted in each arm: the median over epochs, the least and the most."""
+    rows = []
+    for arm in arms:
+        seen = [epoch.probes.get(arm, {}) for epoch in epochs]
+        for probe in dict.fromkeys(name for one in seen for name in one):
+            counts = [one[probe] for one in seen if probe in one]
+            for counter in counts[0]:
+                values = [float(one[counter]) for one in counts]
+                rows.append(
+                    Probe(
+                        arm=arm,
+                        probe=probe,
+                        counter=counter,
+                        median=statistics.median(values),
+                        least=min(values),
+                        most=max(values),
+                        epochs=len(values),
+                    )
+                )
+    return rows
+
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+
+
+def latency_rows(
+    epochs: Sequence[EpochTotals],
+    control: str,
+    arm: str,
+    *,
+    script: str | None = None,
+    quantiles: Sequence[float] = QUANTILES,
+) -> list[Latency]:
+    """One row a quantile that every epoch can tell, in the order of the quantiles.
+
+    Without a `script` those of an epoch are pooled: the quantile is of the mix that was driven.
+    """
+    from steelyard._core import histogram_quantiles
+
+    tables: dict[str, list[list[int]]] = {control: [], arm: []}
+    counts = []
+    for epoch in epochs:
+        for name in (control, arm):
+            every = epoch.arms[name].latencies
+            driven = [every[one] for one in every if script in (None, one)]
+            found = histogram_quantiles(driven, list(quantiles))
+            tables[name].append(found["values"])
+            counts.append(found["count"])
+    if not counts or min(counts) == 0:
+        return []
+    of_control, of_arm = (np.array(tables[name], dtype=float) for name in (control, arm))
+    named = {} if script is None else {"script": script}
+    return [
+        Latency.model_validate(
+            {
+                **named,
+                "arm": arm,
+                "control": control,
+                "quantile": one.quantile,
+                "control_us": one.control_ns / 1000,
+                "arm_us": one.arm_ns / 1000,
+                **percent_ends(one.estimate),
+                "confidence": one.estimate.confidence,
+            }
+        )
+        for one in quantile_contrasts(quantiles, of_control, of_arm, min(counts))
+    ]

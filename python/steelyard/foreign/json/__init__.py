@@ -1,0 +1,1 @@
+"""Reads JSON: its values with their places, and numbers by arm."""

@@ -1,0 +1,191 @@
+"""Reads JSON as people write numbers into it: lists by arm, records, or one object after another.
+
+{"off": [101, 99, 104], "on": [103, 108, 102]}
+{"metric": "latency", "unit": "ms", "clients": 8, "arms": {"off": [...], "on": [...]}}
+[{"arm": "off", "tps": 1012.5, "block": 1}, {"arm": "on", "tps": 1003.1, "block": 1}, ...]
+{"arm": "off", "tps": 1012.5}        one object a line, and the next
+{"arm": "on", "tps": 1003.1}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.foreign.json.document import Document, Number, Path
+from steelyard.foreign.metric import Metric, metric_of
+from steelyard.foreign.number import floats_of
+from steelyard.foreign.series import Rows, Series, Sheet
+from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
+from steelyard.foreign.tables.table import MOST_COLUMNS, Table
+from steelyard.foreign.tables.unit_column import contradiction
+
+_SHAPES = (
+    'Accepted: {"off": [...], "on": [...]}, a list of records {"arm": ..., "value": ...}, '
+    "hyperfine's and Steelyard's own."
+)
+_RECORDS = ShapeNames("JSON records", "JSON records, a key an arm", "JSON records, one arm")
+_KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}
+
+
+def read_json(document: Document, columns: Mapping[str, str]) -> Sheet:
+    """The sheet of a document in one of the shapes above."""
+    source, values = document.source, document.values
+    if len(values) > 1:
+        return _records(document, list(values), [(i, ()) for i in range(len(values))], columns)
+    value = values[0]
+    if isinstance(value, list):
+        if value and all(isinstance(one, dict) for one in value):
+            return _records(document, value, [(0, (i,)) for i in range(len(value))], columns)
+        if value and all(isinstance(one, str) for one in value):
+            series, unit = _series(document, "", value, ())
+            metric = Metric("value").overridden(unit or None, None)
+            return Sheet(source.name, "JSON, one arm", ((metric, (series,)),))
+    if isinstance(value, dict) and value:
+        return _by_arm(document, value)
+    raise source.error("no numbers by arm in this JSON", document.place(0, ()), hint=_SHAPES)
+
+
+def _by_arm(document: Document, value: Mapping[str, Any]) -> Sheet:
+    arms: Mapping[str, Any] = value
+    path: tuple[str, ...] = ()
+    said: Mapping[str, Any] = {}
+    if isinstance(value.get("arms"), dict):
+        arms, path, said = value["arms"], ("arms",), value
+        unknown = set(value) - _KEYS
+        if unknown:
+            key = min(unknown)
+            raise document.source.error(
+                f"unrecognized key {quoted(key)}",
+                document.place(0, (key,)),
+                hint=f'Accepted beside "arms": {", ".join(sorted(_KEYS - {"arms"}))}.',
+            )
+    read = [_series(document, arm, found, (*path, arm)) for arm, found in arms.items()]
+    if not read:
+        raise document.source.error("no arm", document.place(0, path), hint=_SHAPES)
+    series = tuple(one for one, _ in read)
+    unit = read[0][1]
+    for one, other in read:
+        if other != unit:
+            raise document.source.error(
+                f"mixed units: {other or 'none'} after {unit or 'none'}",
+                document.place(0, (*path, one.arm)),
+                hint="Write all arms in one unit.",
+            )
+    lengths = {len(one.values) for one in series}
+    return Sheet(
+        source=document.source.name,
+        form="JSON by arm",
+        metrics=((_in_unit(document, _metric(document, said), unit, path), series),),
+        rows=Rows.BESIDE if len(lengths) == 1 else Rows.APART,
+        clients=_clients(document, said, [one.arm for one in series]),
+    )
+
+
+def _series(document: Document, arm: str, found: Any, path: Path) -> tuple[Series, str]:
+    """The series of an arm, and the unit behind its numbers ("" where there is none)."""
+    texts = found if isinstance(found, list) else [found]
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            inner = (*path, index) if isinstance(found, list) else path
+            raise document.source.error(
+                f"{_kind(text)} where a number is expected", document.place(0, inner), hint=_SHAPES
+            )
+    if not texts:
+        raise document.source.error(f"arm {quoted(arm)} is empty", document.place(0, path))
+
+    def spot(index: int) -> Place:
+        return document.place(0, (*path, index) if isinstance(found, list) else path)
+
+    values, unit = floats_of(texts, document.source, spot)
+    return Series(arm, values, spot=spot), unit
+
+
+def _kind(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, Number):
+        return "a number"
+    return "a list" if isinstance(value, list) else "a string"
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def _metric(document: Document, said: Mapping[str, Any]) -> Metric:
+    name, unit = said.get("metric", "value"), said.get("unit")
+    higher = said.get("higher_is_better")
+    for key, value, wanted in (
+        ("metric", name, _is_words(name)),
+        ("unit", unit, unit is None or _is_words(unit)),
+        ("higher_is_better", higher, higher is None or isinstance(higher, bool)),
+    ):
+        if not wanted:
+            raise document.source.error(
+                f'{_kind(value)} cannot be the value of "{key}"', document.place(0, (key,))
+            )
+    metric = (metric_of(name) or Metric(name)).overridden(None, higher)
+    return _in_unit(document, metric, unit or "", ("unit",))
+
+
+def _in_unit(document: Document, metric: Metric, unit: str, path: Path) -> Metric:
+    """The metric in a unit that the document says at `path`; refused where it says another too."""
+    if unit and not metric.accepts(unit):
+        raise contradiction(document.source, document.place(0, path), unit, metric)
+    # Which way is better may be known already, and a unit does not change it.
+    return metric.overridden(unit or None, metric.higher_is_better)
+
+
+def _clients(document: Document, said: Mapping[str, Any], arms: Sequence[str]) -> dict[str, float]:
+    clients = said.get("clients")
+    if clients is None:
+        return {}
+    if not isinstance(clients, Number):
+        place = document.place(0, ("clients",))
+        raise document.source.error(f"{_kind(clients)} is no number of clients", place)
+    values, _ = floats_of([clients], document.source, lambda _: document.place(0, ("clients",)))
+    return dict.fromkeys(arms, float(values[0]))
+
+
+def _records(
+    document: Document,
+    records: Sequence[Any],
+    places: Sequence[tuple[int, Path]],
+    columns: Mapping[str, str],
+) -> Sheet:
+    """Records as the rows of a table; a key that is missing somewhere is an empty cell."""
+    for (value, path), record in zip(places, records, strict=True):
+        if not isinstance(record, dict):
+            place = document.place(value, path)
+            raise document.source.error(f"{_kind(record)} between records", place, hint=_SHAPES)
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if len(names) > MOST_COLUMNS:
+        place = document.place(*places[0])
+        said = f"{len(names)} different keys: more than {MOST_COLUMNS}, the limit"
+        raise document.source.error(said, place)
+    flat = [
+        name for name in names if not any(isinstance(r.get(name), dict | list) for r in records)
+    ]
+    if not flat:
+        place = document.place(*places[0])
+        raise document.source.error("records without numbers", place, hint=_SHAPES)
+
+    def spot(row: int, column: int) -> Place:
+        value, path = places[row]
+        has = flat[column] in records[row]
+        return document.place(value, (*path, flat[column]) if has else path)
+
+    cells = tuple(tuple(_cell(record.get(name)) for record in records) for name in flat)
+    table = Table(document.source, tuple(flat), cells, spot)
+    return read_by_shape(table, columns, _RECORDS)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,1 @@
+"""Reads tables: CSV, and JSON records as rows."""

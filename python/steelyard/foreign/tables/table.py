@@ -1,0 +1,227 @@
+"""Cuts a text into a table of cells, every cell with its place; their meaning comes later.
+
+Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
+order. Between blanks a number and the unit behind it are one cell ("9.5 ms"). Quotes as in RFC
+4180, but not across lines. Lines that begin with # are comments, unless it is the heading of a
+first column.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from steelyard.foreign.metric import UNIT_WORDS
+from steelyard.foreign.number import has_decimal_comma, is_missing, is_number
+from steelyard.foreign.source import Place, Source, quoted
+
+SEPARATORS = ("\t", ";", ",", "|")
+MOST_COLUMNS = 1_000
+_SAMPLE = 1_000
+_SLIP = re.compile(r"[+-]?[0-9][0-9.,'’ ]*")
+"""Digits with too many separators: a number that will be refused, and no label."""
+_COMMENT = re.compile(r"\s*#(?![;,|\t])")
+_WORD = re.compile(r"\S+")
+_UNIT = "|".join(map(re.escape, UNIT_WORDS))
+_WITH_UNIT = re.compile(
+    rf"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?[ ]+(?:{_UNIT})(?!\S)|\S+", re.IGNORECASE
+)
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of texts; `header` is None where the first line already holds numbers."""
+
+    source: Source
+    header: tuple[str, ...] | None
+    columns: tuple[tuple[str, ...], ...]
+    spot: Callable[[int, int], Place]
+    """The place of the cell in a row and a column, both counted from 0."""
+    lines: tuple[int, ...] = ()
+    """The line of each row."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are below the header."""
+        return len(self.columns[0]) if self.columns else 0
+
+    def name(self, column: int) -> str:
+        """What a column is called, or its number where it has no name."""
+        if self.header and self.header[column].strip():
+            return self.header[column].strip()
+        return f"column {column + 1}"
+
+    def names(self) -> list[str]:
+        """What all columns are called."""
+        return [self.name(column) for column in range(len(self.columns))]
+
+    @cached_property
+    def decimal_comma(self) -> str:
+        """A cell whose comma can only be a decimal one; "" where there is none. It settles how the
+        commas of the whole table are meant."""
+        return next(filter(has_decimal_comma, itertools.chain.from_iterable(self.columns)), "")
+
+    def is_text(self, column: int) -> bool:
+        """Whether most cells of a column are words: labels, and not numbers with a slip."""
+        cells = [c for c in self.columns[column][:_SAMPLE] if not is_missing(c)]
+        words = sum(not is_number(cell) and not _SLIP.fullmatch(cell.strip()) for cell in cells)
+        return 2 * words > len(cells)
+
+
+def read_table(source: Source) -> Table:
+    """The table of a text; NumbersError for ragged rows, with line and column."""
+    numbers, lines = _lines(source)
+    separator = separator_of(lines[0]) or _blanks_of(lines)
+    columns = _columns(source, numbers, lines, separator)
+    if len(columns) > MOST_COLUMNS:
+        place = Place(numbers[0], 1)
+        raise source.error(f"{len(columns)} columns: more than {MOST_COLUMNS}, the limit", place)
+    first = [column[0] for column in columns]
+    header = None if _measured(columns) else tuple(first)
+    below = 0 if header is None else 1
+    if len(lines) == below:
+        raise source.error("there is a heading, but no row of numbers", Place(numbers[0], 1))
+
+    def spot(row: int, column: int) -> Place:
+        line = lines[below + row]
+        return Place(numbers[below + row], _starts(line, separator)[column] + 1)
+
+    _refuse_same_names(source, header, (numbers[0], lines[0]), separator)
+    body = tuple(tuple(column[below:]) for column in columns)
+    return Table(source, header, body, spot, tuple(numbers[below:]))
+
+
+def _columns(
+    source: Source, numbers: Sequence[int], lines: Sequence[str], separator: Separator
+) -> list[Sequence[str]]:
+    """Columns of cells, every row as wide as the first. Plain tables are cut all at once: a list
+    a row would take ten times as long."""
+    if isinstance(separator, str) and '"' not in source.text:
+        width = lines[0].count(separator) + 1
+        for number, line in zip(numbers, lines, strict=True):
+            if line.count(separator) != width - 1:
+                raise _ragged(source, number, line, separator, line.count(separator) + 1, width)
+        cells = separator.join(lines).split(separator)
+        return [cells[column::width] for column in range(width)]
+    cut = _cutter(separator, '"' in source.text, source)
+    rows = [cut(number, line) for number, line in zip(numbers, lines, strict=True)]
+    for number, line, row in zip(numbers, lines, rows, strict=True):
+        if len(row) != len(rows[0]):
+            raise _ragged(source, number, line, separator, len(row), len(rows[0]))
+    return list(zip(*rows, strict=True))
+
+
+def _measured(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line already holds numbers: nothing else, or beside words that come again
+    in their columns (of an arm), which no heading does."""
+    first = [column[0] for column in columns]
+    named = [i for i, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
+    held = any(map(is_number, first)) and all(first[i] in columns[i][1:] for i in named)
+    return held or not named
+
+
+def separator_of(line: str) -> str | None:
+    """The separator of a line; None for runs of blanks."""
+    bare = _QUOTED.sub("", line)
+    return next((one for one in SEPARATORS if one in bare), None)
+
+
+def _blanks_of(lines: Sequence[str]) -> re.Pattern[str]:
+    """What a cell is between blanks: a word; or a number with its unit too, where the first line
+    holds one, which no heading does, or where the second has as many cells as the heading so."""
+    if any(" " in cell for cell in _WITH_UNIT.findall(lines[0])):
+        return _WITH_UNIT
+    width = len(_WORD.findall(lines[0]))
+    second = lines[1] if len(lines) > 1 else ""
+    joined = len(_WORD.findall(second)) != width == len(_WITH_UNIT.findall(second))
+    return _WITH_UNIT if joined else _WORD
+
+
+def _lines(source: Source) -> tuple[Sequence[int], list[str]]:
+    """Numbers and texts of the lines that are neither blank nor comments."""
+    lines = source.text.rstrip("\n").split("\n")
+    if "#" not in source.text and all(lines) and not any(map(str.isspace, lines)):
+        return range(1, len(lines) + 1), lines
+    numbers = [
+        number
+        for number, line in enumerate(lines, start=1)
+        if line and not line.isspace() and not _COMMENT.match(line)
+    ]
+    if not numbers:
+        raise source.error("there are only comments in it")
+    return numbers, [lines[number - 1] for number in numbers]
+
+
+Separator = str | re.Pattern[str]
+"""What is between cells; or, between blanks, what a cell is."""
+Cut = Callable[[int, str], Sequence[str]]
+
+
+def _cutter(separator: Separator, has_quotes: bool, source: Source) -> Cut:
+    if not isinstance(separator, str):
+        return lambda number, line: separator.findall(line)
+    if not has_quotes:
+        return lambda number, line: line.split(separator)
+
+    def careful(number: int, line: str) -> Sequence[str]:
+        cells = []
+        for start, cell in _cells(line, separator):
+            match = _QUOTED.fullmatch(cell)
+            if match is None and cell.lstrip().startswith('"'):
+                raise source.error(
+                    "a quote that is not closed on its line", Place(number, start + 1)
+                )
+            cells.append(match[1].replace('""', '"') if match else cell)
+        return cells
+
+    return careful
+
+
+def _cells(line: str, separator: str) -> Iterator[tuple[int, str]]:
+    """(start, text) of every cell; separators between quotes do not count."""
+    start, quotes = 0, False
+    for position, letter in enumerate(line):
+        if letter == '"':
+            quotes = not quotes
+        elif letter == separator and not quotes:
+            yield start, line[start:position]
+            start = position + 1
+    yield start, line[start:]
+
+
+def _starts(line: str, separator: Separator) -> list[int]:
+    """Where the text of every cell begins, blanks skipped."""
+    if not isinstance(separator, str):
+        return [match.start() for match in separator.finditer(line)]
+    return [start + len(c) - len(c.lstrip()) for start, c in _cells(line, separator)]
+
+
+def _ragged(
+    source: Source, number: int, line: str, separator: Separator, found: int, width: int
+) -> Exception:
+    starts = _starts(line, separator)
+    column = starts[width] if found > width and width < len(starts) else len(line)
+    hint = "Every row needs as many cells as the first; leave cells of a shorter arm empty."
+    if found > width and separator == ",":
+        hint = "If the comma is a decimal comma, separate the cells by semicolons."
+    return source.error(
+        f"{found} cell{'s' if found != 1 else ''} where the first line has {width}",
+        Place(number, column + 1),
+        hint=hint,
+    )
+
+
+def _refuse_same_names(
+    source: Source, header: Sequence[str] | None, first: tuple[int, str], separator: Separator
+) -> None:
+    seen: set[str] = set()
+    for column, name in enumerate(header or ()):
+        bare = name.strip()
+        if bare and bare in seen:
+            place = Place(first[0], _starts(first[1], separator)[column] + 1)
+            raise source.error(f"two columns are called {quoted(bare)}", place)
+        seen.add(bare)

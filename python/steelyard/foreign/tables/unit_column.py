@@ -1,0 +1,51 @@
+"""Reads the column that names the unit of the numbers beside it; refuses contradictory units."""
+
+from __future__ import annotations
+
+from steelyard.foreign.metric import SECONDS, Metric, metric_of, unit_of
+from steelyard.foreign.source import Place, Source
+from steelyard.foreign.tables.table import Table
+
+HEADINGS = {"unit", "units", "uom", "time_unit"}
+
+
+def unit_named(table: Table, column: int | None) -> str:
+    """The one unit that a column names, "" where there is no such column; NumbersError with its
+    place where rows are in different units."""
+    if column is None:
+        return ""
+    cells = [cell.strip() for cell in table.columns[column]]
+    units = [unit_of(cell) or cell for cell in cells]
+    for row, unit in enumerate(units):
+        if unit != units[0]:
+            name = table.name(column)
+            raise table.source.error(
+                f"mixed units: {cells[row] or 'none'} after {cells[0] or 'none'}",
+                table.spot(row, column),
+                hint=f"Write all rows in one unit; if these are the arms: --column arm={name}.",
+            )
+    return units[0]
+
+
+def metric_in(table: Table, column: int, behind: str, named: str, *, alone: bool) -> Metric:
+    """The metric of a column by its heading, in the unit behind its numbers, or in the one that a
+    column of units names, where the metric can be in it: `alone`, it must be.
+
+    NumbersError with its place where units contradict each other.
+    """
+    metric = metric_of(table.name(column)) or Metric(table.name(column))
+    for unit, must in ((behind, True), (named, alone)):
+        if not unit:
+            continue
+        if metric.accepts(unit):
+            metric = metric.overridden(unit, None)
+        elif must or {unit, metric.unit} <= SECONDS.keys():
+            raise contradiction(table.source, table.spot(0, column), unit, metric)
+    return metric
+
+
+def contradiction(source: Source, place: Place, unit: str, metric: Metric) -> Exception:
+    """The error for numbers in another unit than their metric has."""
+    return source.error(
+        f"mixed units: {unit} for {metric.words}", place, hint="Write all numbers in one unit."
+    )

@@ -1,0 +1,1 @@
+"""Reads what other tools write: a tool's format a file."""

@@ -1,0 +1,235 @@
+"""Reads what pgbench prints: the summary at the end, and the lines of `--progress`.
+
+One summary is one repetition; several in one file (a loop that appends) are several. Lines of
+`--progress` are slices of the one measurement they belong to. Formats of pgbench 9.4 to 18.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.foreign.format import TextFormat
+from steelyard.foreign.metric import LATENCY, SECONDS, THROUGHPUT, Metric
+from steelyard.foreign.series import Floats, Grain, Outcome, Series, Sheet
+from steelyard.foreign.source import Place, Source, quoted
+
+RATE = Metric(THROUGHPUT, "transactions/s", True)
+LATENCY_MS = Metric(LATENCY, "ms", False)
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+_TPS = re.compile(rf"tps = {_NUMBER}(?: \(([a-z ]+)\))?\s*$")
+_LATENCY = re.compile(rf"latency average(?: =|:) {_NUMBER} (ms|us|s)\s*$")
+_CLIENTS = re.compile(r"number of clients: ([0-9]+)\s*$")
+_PROGRESS = re.compile(
+    rf"progress: {_NUMBER} s, {_NUMBER} tps, lat (?:{_NUMBER}|-?nan|NaN) ms stddev \S+?"
+    r"(?:,\s*(.*))?$"
+)
+_LAG = re.compile(r"\blag ")
+_RATED = re.compile(r"^rate limit schedule lag: ", re.MULTILINE)
+_ABORTED = re.compile(r".*(?:Run was aborted|client [0-9]+ (?:script [0-9]+ )?aborted)")
+_COUNTS = {
+    "processed": re.compile(r"number of transactions actually processed: ([0-9]{1,15})"),
+    "failed": re.compile(r"number of failed transactions: ([0-9]{1,15})"),
+    "retried": re.compile(r"number of transactions retried: ([0-9]{1,15})"),
+    "skipped": re.compile(r"number of transactions skipped: ([0-9]{1,15})"),
+}
+_SECOND_COUNTS = re.compile(r"\b([0-9]{1,15}) (failed|skipped|retried)\b")
+_CONNECTING = ("including connections establishing", "including reconnection times")
+_GIVEN = "the load had a fixed rate, so latency is judged: throughput was given"
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    tps: float
+    latency_ms: float | None
+    clients: int | None
+    outcome: Outcome | None
+    connecting: bool | None
+    """Whether the time to connect counts."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """A line of --progress."""
+
+    moment: float
+    tps: float
+    latency_ms: float
+    lagged: bool
+    troubled: int
+    """Transactions that failed, were retried or were skipped."""
+    line: int
+
+
+def is_pgbench(source: Source) -> bool:
+    """Whether a text is what pgbench printed."""
+    return (
+        re.search(r"^(tps = |progress: [0-9.]+ s, |latency average)", source.text, re.M) is not None
+    )
+
+
+def read_pgbench(source: Source) -> Sheet:
+    """The sheet of one arm: summaries where there are several, else progress where there is any."""
+    summaries, seconds = _parsed(source)
+    if len(summaries) <= 1 and len(seconds) > 1:
+        return _of_progress(source, summaries, seconds)
+    if not summaries:
+        raise source.error(
+            "no complete summary of pgbench, and fewer than two lines of progress",
+            Place(1, 1),
+            hint='Keep all that pgbench prints, to the last line, "tps = ...".',
+        )
+    metrics: list[tuple[Metric, tuple[Series, ...]]] = [
+        (RATE, (Series("", _positive([s.tps for s in summaries], summaries, source)),))
+    ]
+    latencies = [s.latency_ms for s in summaries if s.latency_ms]
+    if len(latencies) == len(summaries):
+        metrics.append((LATENCY_MS, (Series("", np.array(latencies)),)))
+    rated = _RATED.search(source.text) is not None and len(metrics) > 1
+    notes = [_GIVEN] if rated else []
+    if seconds:
+        notes.append("lines of --progress were left out: the summaries are the repetitions")
+    return Sheet(
+        source=source.name,
+        form="pgbench summaries" if len(summaries) > 1 else "a pgbench summary",
+        metrics=tuple(metrics[::-1] if rated else metrics),
+        clients={} if rated else _of_one({s.clients for s in summaries}),
+        outcomes=_outcomes(summaries),
+        connecting=_connecting(source, summaries),
+        lines=tuple(s.line for s in summaries),
+        notes=tuple(notes),
+    )
+
+
+def _parsed(source: Source) -> tuple[list[_Summary], list[_Second]]:
+    summaries: list[_Summary] = []
+    seconds: list[_Second] = []
+    latency: float | None = None
+    clients: int | None = None
+    counts: dict[str, int] = {}
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if match := _TPS.match(line):
+            # Old ones print two: with and without the time to connect; the second is the purer.
+            if match[2] and match[2].startswith("excluding") and summaries:
+                latency, clients = summaries[-1].latency_ms, summaries[-1].clients
+                outcome = summaries.pop().outcome
+            else:
+                outcome, counts = _outcome(counts), {}
+            connecting = match[2] in _CONNECTING if match[2] else None
+            summaries.append(
+                _Summary(float(match[1]), latency, clients, outcome, connecting, number)
+            )
+            latency = clients = None
+        elif match := _LATENCY.match(line):
+            latency = float(match[1]) * SECONDS[match[2].replace("us", "µs")] * 1e3
+        elif match := _CLIENTS.match(line):
+            clients = int(match[1][:9])
+        elif line.startswith("progress: ") and " tps," in line:
+            seconds.append(_second(source, number, line))
+        elif line.startswith("number of "):
+            counts |= {name: int(m[1]) for name, one in _COUNTS.items() if (m := one.match(line))}
+        elif _ABORTED.match(line):
+            raise source.error(
+                f"the run was aborted, its results are incomplete: {quoted(line)}",
+                Place(number, 1),
+                hint="Leave this run out, and ask why it was aborted: the arm may be the cause.",
+            )
+        elif line.startswith("tps ="):
+            shown = quoted(line[5:].strip())
+            raise source.error(f"{shown} is not a number of transactions", Place(number, 7))
+    return summaries, seconds
+
+
+def _second(source: Source, number: int, line: str) -> _Second:
+    match = _PROGRESS.match(line)
+    if match is None:
+        raise source.error(f"a line of progress that is torn: {quoted(line)}", Place(number, 1))
+    lagged = match[4] is not None and _LAG.search(match[4]) is not None
+    troubled = sum(int(count) for count, _ in _SECOND_COUNTS.findall(match[4] or ""))
+    return _Second(float(match[1]), float(match[2]), float(match[3] or 0), lagged, troubled, number)
+
+
+def _outcome(counts: Mapping[str, int]) -> Outcome | None:
+    if "processed" not in counts:
+        return None
+    failed, skipped = counts.get("failed", 0), counts.get("skipped", 0)
+    tried = counts["processed"] + failed + skipped
+    # Some that failed had been retried before.
+    return Outcome(tried, min(failed + skipped + counts.get("retried", 0), tried))
+
+
+def _outcomes(summaries: Sequence[_Summary]) -> dict[str, Outcome]:
+    """What became of the transactions of all summaries, where all say so."""
+    known = [one.outcome for one in summaries if one.outcome is not None]
+    return {"": sum(known, Outcome(0, 0))} if known and len(known) == len(summaries) else {}
+
+
+def _connecting(source: Source, summaries: Sequence[_Summary]) -> bool | None:
+    """Whether the time to connect counts; NumbersError where it does in some summaries only."""
+    first = summaries[0].connecting
+    for one in summaries:
+        if one.connecting != first:
+            raise source.error(
+                "the time to connect counts in some of the tps and not in others",
+                Place(one.line, 1),
+                hint="Run all alike: with pgbench -C, or without.",
+            )
+    return first
+
+
+def _of_progress(
+    source: Source, summaries: Sequence[_Summary], seconds: Sequence[_Second]
+) -> Sheet:
+    tps = np.array([one.tps for one in seconds])
+    # Seconds in which nothing was done count as such: time without work.
+    if not tps.any():
+        raise source.error("no transaction in any line of progress", Place(seconds[0].line, 1))
+    latency = np.array([one.latency_ms for one in seconds])
+    rate = RATE, (Series("", tps, Grain.SLICE),)
+    mean = LATENCY_MS, (Series("", latency, Grain.SLICE, weights=tps),)
+    known = [one.moment for one in seconds]
+    notes = []
+    if any(other <= one for one, other in itertools.pairwise(known)):
+        notes.append("the lines of progress are of several measurements, taken for one")
+    rated = any(one.lagged for one in seconds)
+    if rated:
+        notes.append(_GIVEN)
+    return Sheet(
+        source=source.name,
+        form="pgbench --progress",
+        metrics=(mean, rate) if rated else (rate, mean),
+        clients=_of_one({s.clients for s in summaries}) if not rated else {},
+        outcomes=_outcomes(summaries) or {"": _outcome_of_seconds(seconds)},
+        lines=tuple(one.line for one in seconds),
+        notes=tuple(notes),
+    )
+
+
+def _outcome_of_seconds(seconds: Sequence[_Second]) -> Outcome:
+    """What became of the transactions by lines of progress alone."""
+    timestamps = [one.moment for one in seconds]
+    length = float(np.median(np.diff(timestamps)))
+    troubled = sum(one.troubled for one in seconds)
+    done = sum(one.tps for one in seconds) * max(length, 0.0)
+    return Outcome(round(min(done, 1e15)) + troubled, troubled)
+
+
+def _positive(values: Sequence[float], summaries: Sequence[_Summary], source: Source) -> Floats:
+    for value, summary in zip(values, summaries, strict=True):
+        if not 0 < value < float("inf"):
+            raise source.error("tps is zero: nothing was done", Place(summary.line, 7))
+    return np.array(values)
+
+
+def _of_one(clients: set[int | None]) -> dict[str, float]:
+    """The number of clients, where all agree on one."""
+    one = next(iter(clients)) if len(clients) == 1 else None
+    return {"": float(one)} if one else {}
+
+
+FORMAT = TextFormat("pgbench", is_pgbench, read_pgbench, precedence=3)

@@ -1,0 +1,98 @@
+"""Reads a verdict of Steelyard, to be shown as its weighing's own plan judged it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.foreign.json.document import Document, Number, Path
+from steelyard.foreign.source import quoted
+
+Json = Mapping[str, Any]
+FORM = "a verdict of Steelyard"
+JUDGED = "by the plan of its weighing, with its looks, lost epochs and threats; not judged again"
+_VERDICTS = ("slower", "faster", "equivalent", "inconclusive", "invalid")
+_TEXTS = ("arm", "control", "metric")
+_THREAT = ("name", "seen", "cause", "advice")
+_FIGURES = ("estimate_percent", "low_percent", "high_percent")
+
+
+@dataclass(frozen=True, eq=False)
+class SavedVerdict:
+    """What a verdict.json, or `weigh --json`, says of the contrasts."""
+
+    source: str
+    study: str
+    contrasts: tuple[Json, ...]
+    """As the record has them."""
+
+    def to_json(self) -> Json:
+        """As `judge --json` prints it."""
+        return {
+            "sources": [self.source],
+            "format": FORM,
+            "judged": JUDGED,
+            "study": self.study,
+            "contrasts": list(self.contrasts),
+        }
+
+
+def is_verdict(value: Any) -> bool:
+    """Whether a JSON value is the verdict of a weighing."""
+    return isinstance(value, dict) and "study" in value and isinstance(value.get("contrasts"), list)
+
+
+def read_verdict(document: Document) -> SavedVerdict:
+    """The verdict of a document that holds one; NumbersError where a contrast is none."""
+    source, value = document.source, document.values[0]
+    if len(document.values) > 1:
+        place = document.place(1, ())
+        raise source.error("more than one verdict of Steelyard", place, hint="Name one file each.")
+    for number, contrast in enumerate(value["contrasts"]):
+        _check(document, contrast, ("contrasts", number))
+    if not value["contrasts"]:
+        raise source.error("a verdict without a contrast", document.place(0, ("contrasts",)))
+    plain = _plain(value)
+    first, *others = plain["contrasts"]
+    if "sentence" not in first and isinstance(plain.get("sentence"), str):
+        first = {**first, "sentence": plain["sentence"]}  # older records have it beside them
+    return SavedVerdict(source.name, str(plain["study"]), (first, *others))
+
+
+def _check(document: Document, contrast: Any, path: Path) -> None:
+    """Refuse what cannot be shown: another shape than the command line's contract has."""
+    known = isinstance(contrast, dict)
+    known = known and all(isinstance(contrast.get(key), str) for key in _TEXTS)
+    known = known and contrast.get("verdict") in _VERDICTS
+    known = known and all(isinstance(contrast.get(k), Number | None) for k in _FIGURES)
+    known = known and isinstance(contrast.get("details", {}), dict)
+    threats = contrast.get("threats", []) if known else None
+    known = isinstance(threats, list) and all(
+        isinstance(one, dict) and all(isinstance(one.get(key), str) for key in _THREAT)
+        for one in threats
+    )
+    if not known:
+        shown = quoted(str(contrast.get("arm"))) if isinstance(contrast, dict) else ""
+        raise document.source.error(
+            f"this contrast {shown + ' ' if shown else ''}is none of a verdict of Steelyard",
+            document.place(0, path),
+            hint="Name the verdict.json of a record, or what `steelyard weigh --json` printed.",
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as numbers (None where they are not finite), texts without what is not printable."""
+    if isinstance(value, Number):
+        number = float(value)
+        if not math.isfinite(number):
+            return None
+        return int(value) if value.lstrip("-").isdigit() else number
+    if isinstance(value, str):
+        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {_plain(key): _plain(one) for key, one in value.items()}
+    return value

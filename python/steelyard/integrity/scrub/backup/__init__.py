@@ -1,0 +1,1 @@
+"""Reads base backups: directories and tar archives, complete or broken."""

@@ -1,0 +1,229 @@
+"""Lists what the tar archives of a base backup hold: state, segments, and what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from steelyard._core import Segment
+from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GLOBAL_TABLESPACE
+from steelyard.integrity.scrub.backup.layout_guess import guess_layout
+from steelyard.integrity.scrub.backup.manifest import manifest_files
+from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
+from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
+from steelyard.integrity.scrub.layout import Layout, major_of, read_layout
+from steelyard.integrity.scrub.wal import named_end
+from steelyard.model.errors import UsageError
+
+_MAIN_FILE = re.compile(r"(global|base/(\d+))/([^/]+)")
+_TABLESPACE_FILE = re.compile(r"(PG_\d+_\d+)/(\d+)/([^/]+)")
+_LABEL = re.compile(r"(global|base/\d+|pg_tblspc/\d+/PG_\d+_\d+/\d+)/[^/]+")
+_WAL = re.compile(r"(?:pg_wal/)?([0-9A-F]{24})")
+_CONTROL = "global/pg_control"
+_FILES = ("PG_VERSION", "backup_label", "tablespace_map", _CONTROL)
+_INCREMENTAL_FILE = re.compile(r"INCREMENTAL\.\d+(_[a-z]+)?(\.\d+)?")
+_MAX_SMALL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What the archives of a base backup hold."""
+
+    state: ClusterState
+    segments: tuple[Segment, ...]
+    skipped: tuple[tuple[str, str], ...]
+    denied: tuple[tuple[str, str], ...]  # parts of the backup that are missing or incomplete
+    compressed: bool  # members can only be read sequentially
+
+
+@dataclass
+class _Listing:
+    """What was found in the archives so far."""
+
+    small: dict[str, bytes] = field(default_factory=dict)  # content of the files in _FILES
+    wal: list[str] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    denied: list[tuple[str, str]] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)  # files of databases, also of other names
+    broken: dict[Path, BrokenArchiveError] = field(default_factory=dict)
+    log_broken: bool = False
+
+
+def read_archives(paths: list[Path]) -> Archive:
+    """What the archives hold, as far as they can be read; the rest is listed as denied.
+
+    UsageError: not a base backup, or nothing gives the layout of its pages.
+    """
+    listing = _Listing()
+    for path in paths:
+        _list_archive(path, listing)
+    state = _state(paths, listing)
+    compressed = any(path.suffix != ".tar" for path in paths)
+    present = {path.name.partition(".")[0] for path in paths}
+    absent = {f"pg_tblspc/{oid}" for oid in state.tablespaces if str(oid) not in present}
+    denied = listing.denied + [
+        (name, f"tablespace_map names it, and there is no {name.rpartition('/')[2]}.tar here")
+        for name in sorted(absent)
+    ]
+    denied += [
+        (name, "backup_manifest names it, and no archive here holds it any more")
+        for name in sorted(manifest_files(paths[0].parent / "backup_manifest"))
+        if _has_pages(name)
+        and name not in listing.reached
+        and "/".join(name.split("/")[:2]) not in absent
+    ]
+    segments = tuple(
+        _cut_to_archive(segment, state.layout.page_bytes) for segment in listing.segments
+    )
+    return Archive(state, segments, tuple(listing.skipped), tuple(denied), compressed)
+
+
+def _list_archive(path: Path, listing: _Listing) -> None:
+    """Add what one archive holds; of a broken one, what lies before and behind the break."""
+    wal: list[str] = []
+    try:
+        for member in members(path):
+            if not member.is_file:
+                continue
+            if member.name in _FILES:
+                listing.small[member.name] = member.read(_MAX_SMALL_BYTES)
+            elif log := _WAL.fullmatch(member.name):
+                wal.append(log[1])
+            else:
+                _add_segment(path, member, listing)
+    except BrokenArchiveError as broken:
+        listing.broken[path] = broken
+        listing.denied.append((path.name, f"the archive is broken: {broken}"))
+        place = place_of(path, broken.within or "")
+        if place is not None:
+            listing.denied.append((place[0], "the archive ends within it"))
+        cut = _WAL.fullmatch(broken.within or "")
+        wal = [name for name in wal if cut is None or name != cut[1]]
+        listing.log_broken |= bool(wal) or path.name.startswith("pg_wal.")
+    listing.wal += wal
+
+
+def _cut_to_archive(segment: Segment, page_bytes: int) -> Segment:
+    """The segment, cut to the whole pages that its archive holds if that ends within it."""
+    if segment.path.suffix != ".tar":
+        return segment
+    present = segment.path.stat().st_size - segment.offset
+    if present >= segment.bytes:
+        return segment
+    return Segment(
+        segment.path,
+        segment.label,
+        segment.offset,
+        present - present % page_bytes,
+        segment.tablespace,
+        segment.database,
+    )
+
+
+def _has_pages(label: str) -> bool:
+    """Whether it is a file of a database that consists of pages."""
+    return _LABEL.fullmatch(label) is not None and not _WITHOUT_PAGES.fullmatch(
+        label.rpartition("/")[2]
+    )
+
+
+def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
+    """(label, tablespace, database) of a member; None: not a file of a database."""
+    if path.name.startswith("base."):
+        found = _MAIN_FILE.fullmatch(name)
+        if found is None:
+            return None
+        database = int(found[2] or 0)
+        label = f"{found[1]}/{found[3]}"
+        return label, DEFAULT_TABLESPACE if database else GLOBAL_TABLESPACE, database
+    found = _TABLESPACE_FILE.fullmatch(name)
+    oid = path.name.partition(".")[0]
+    if found is None or not oid.isdigit():
+        return None
+    return f"pg_tblspc/{oid}/{found[1]}/{found[2]}/{found[3]}", int(oid), int(found[2])
+
+
+_WITHOUT_PAGES = re.compile(
+    r"pg_control|pg_filenode\.map|PG_VERSION|pg_internal\.init.*|pgsql_tmp.*"
+)
+
+
+def _add_segment(path: Path, member: Member, listing: _Listing) -> None:
+    place = place_of(path, member.name)
+    if place is None:
+        return
+    label, tablespace, database = place
+    listing.reached.add(label)
+    if not _has_pages(label):
+        return
+    try:
+        listing.segments.append(
+            Segment(path, label, member.offset, member.size, tablespace, database)
+        )
+    except ValueError:
+        if _INCREMENTAL_FILE.fullmatch(label.rpartition("/")[2]):
+            listing.denied.append(
+                (label, "only what changed: pg_combinebackup makes the file whole")
+            )
+        else:
+            listing.skipped.append((label, "not the name of a relation file"))
+
+
+def _state(paths: list[Path], listing: _Listing) -> ClusterState:
+    path, small = paths[0], listing.small
+    missing = [name for name in ("PG_VERSION", _CONTROL) if name not in small]
+    if missing and path in listing.broken:
+        layout = _guessed_layout(paths, missing[0], listing)
+    elif missing:
+        raise UsageError(f'not a base backup: "{path}" has no file "{missing[0]}"')
+    else:
+        major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
+        layout = _layout_in(small[_CONTROL], major)
+
+    def log_end_from(start: int) -> int | None:
+        return named_end(listing.wal, start, layout.timeline, layout.wal_segment_bytes)
+
+    state = backup_state(
+        path.parent,
+        layout,
+        named=path,
+        label=small.get("backup_label", b"").decode(errors="replace"),
+        tablespace_map=small.get("tablespace_map", b"").decode(errors="replace"),
+        log_end_from=log_end_from,
+    )
+    if not state.replay_from:
+        return replace(state, replay_to=None)  # there is neither a label nor a control file
+    if listing.log_broken:
+        # The manifest gives the end that was needed; only the log in the archives can be replayed.
+        return replace(state, replay_to=log_end_from(state.replay_from))
+    return state
+
+
+def _guessed_layout(paths: list[Path], missing: str, listing: _Listing) -> Layout:
+    """The layout when base.tar ends before the control file, or before PG_VERSION."""
+    layout = guess_layout(paths)
+    if layout is None:
+        raise UsageError(
+            f'could not read archive "{paths[0]}": {listing.broken[paths[0]]}',
+            detail=f'Its file "{missing}" was not reached, nor any page of a table.',
+        )
+    kind = "with" if layout.checksums else "without"
+    listing.denied.append(
+        (
+            missing,
+            f"not reached: pages are read as what they seem to be, {layout.page_bytes} bytes "
+            f"{kind} checksums",
+        )
+    )
+    return layout
+
+
+def _layout_in(control: bytes, major: int) -> Layout:
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="steelyard-control-") as file:
+        file.write(control)
+        file.flush()
+        return read_layout(Path(file.name), major)

@@ -1,0 +1,184 @@
+"""Lists the members of a tar archive, continues behind broken parts, and reports those.
+
+The tarfile module stops silently at the first invalid header, so that one damaged header would hide
+all members behind it. The layout is POSIX ustar (port/tar.c of PostgreSQL).
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from steelyard.integrity.scrub.backup.archive_paths import GZIP_SUFFIXES
+
+_BLOCK = 512
+_MAGIC = b"ustar"
+_MAGIC_AT = 257
+_NO_CONTENT = (
+    tarfile.LNKTYPE,
+    tarfile.SYMTYPE,
+    tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+)
+
+
+class BrokenArchiveError(Exception):
+    """What is broken in an archive, raised after all readable members were yielded.
+
+    `within`: the name of the member in which the archive ends, if it does.
+    """
+
+    def __init__(self, reason: str, within: str | None = None) -> None:
+        super().__init__(reason)
+        self.within = within
+
+
+class _Stream:
+    """The uncompressed bytes of an archive, read forwards."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            # pg_basebackup may write several gzip members in a row, which GzipFile reads as one.
+            self._file: IO[bytes] | gzip.GzipFile = (
+                gzip.GzipFile(path) if path.suffix in GZIP_SUFFIXES else path.open("rb")
+            )
+        except OSError as error:
+            raise BrokenArchiveError(error.strerror or str(error)) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+    def read(self, at: int, max_bytes: int) -> bytes:
+        """Bytes from `at` on, fewer at the end.
+
+        BrokenArchiveError: reading or decompressing failed.
+        """
+        try:
+            if self._file.tell() != at:
+                self._file.seek(at)
+            return self._file.read(max_bytes)
+        except (OSError, EOFError, zlib.error) as error:
+            raise BrokenArchiveError(str(error)) from error
+
+    def end(self) -> int:
+        """Its length in bytes. BrokenArchiveError: reading or decompressing failed."""
+        try:
+            return self._file.seek(0, os.SEEK_END)
+        except (OSError, EOFError, zlib.error) as error:
+            raise BrokenArchiveError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an archive; its content is readable until the next member is yielded."""
+
+    name: str
+    offset: int  # of its content in the uncompressed archive
+    size: int  # of its content in bytes, from its header
+    is_file: bool
+    _stream: _Stream
+
+    @property
+    def end(self) -> int:
+        """Where the next header begins."""
+        return self.offset + -(-self.size // _BLOCK) * _BLOCK
+
+    def read(self, max_bytes: int) -> bytes:
+        """The first bytes of its content. BrokenArchiveError: some of them are missing."""
+        return self._part(0, min(max_bytes, self.size))
+
+    def pages(self, page_bytes: int) -> Iterator[bytes]:
+        """Its content page by page; the last one may be short.
+
+        BrokenArchiveError: it is incomplete.
+        """
+        for at in range(0, self.size, page_bytes):
+            yield self._part(at, min(page_bytes, self.size - at))
+
+    def _part(self, at: int, wanted: int) -> bytes:
+        part = self._stream.read(self.offset + at, wanted)
+        if len(part) < wanted:
+            raise BrokenArchiveError("it ends within a file", self.name)
+        return part
+
+
+def members(path: Path) -> Iterator[Member]:
+    """Every readable member.
+
+    BrokenArchiveError, behind the last one: the archive is not complete.
+    """
+    reasons: list[str] = []
+    within = None
+    with closing(_Stream(path)) as stream:
+        try:
+            yield from _walk(stream, reasons)
+        except BrokenArchiveError as broken:
+            reasons.append(str(broken))
+            within = broken.within
+    if reasons:
+        raise BrokenArchiveError("; ".join(reasons), within)
+
+
+def _walk(stream: _Stream, reasons: list[str]) -> Iterator[Member]:
+    """The members in their order; appends to `reasons` what is broken between and behind them."""
+    at, lost, empty = 0, -1, True
+    previous: Member | None = None
+    while block := _block_at(stream, at, previous if lost < 0 else None):
+        current = _member(block, at, stream, after_loss=lost >= 0)
+        if current is None:
+            lost = at if lost < 0 else lost
+            empty = empty and not block.strip(b"\0")
+            at += len(block)
+            continue
+        if lost >= 0:
+            reasons.append(f"bytes {lost} to {at - 1} belong to no member")
+        lost, empty, previous = -1, True, current
+        yield current
+        at = current.end
+    if lost < 0 or (empty and at - lost < 2 * _BLOCK):
+        reasons.append(f"it ends at byte {at} without the blocks that end an archive")
+    elif not empty:
+        reasons.append(f"what stands from byte {lost} on belongs to no member")
+
+
+def _block_at(stream: _Stream, at: int, before: Member | None) -> bytes:
+    """The block at offset `at`, b"" at the end.
+
+    BrokenArchiveError: the archive ends within the member before it.
+    """
+    name = before.name if before else None
+    try:
+        block = stream.read(at, _BLOCK)
+        if not block and before is not None and stream.end() < before.offset + before.size:
+            raise BrokenArchiveError("it ends within a file", name)
+    except BrokenArchiveError as broken:
+        raise BrokenArchiveError(str(broken), name) from broken
+    return block
+
+
+def _member(block: bytes, at: int, stream: _Stream, *, after_loss: bool) -> Member | None:
+    """The member of a header block; None: not a header.
+
+    `after_loss`: the block may be any page of a lost member, so only the magic makes it a header.
+    """
+    if len(block) < _BLOCK or (after_loss and block[_MAGIC_AT : _MAGIC_AT + 5] != _MAGIC):
+        return None
+    try:
+        header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return None
+    if header.size < 0:
+        return None
+    size = 0 if header.type in _NO_CONTENT else header.size
+    # The stored content of a sparse file is not the file.
+    is_file = header.isreg() and header.type != tarfile.GNUTYPE_SPARSE
+    return Member(header.name.removeprefix("./"), at + _BLOCK, size, is_file, stream)

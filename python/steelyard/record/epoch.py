@@ -1,0 +1,122 @@
+"""One epoch as a line of telemetry.jsonl, and the events between epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.model.readings import EpochTotals
+from steelyard.record.frozen import Frozen
+
+
+class ReadingLine(Frozen):
+    """A number with its unit, or why there is none (model/readings.py)."""
+
+    name: str
+    unit: str
+    value: float | None = None
+    missing: str = ""
+    per_transaction: bool = False
+    measured: bool = False
+
+
+class PartLine(Frozen):
+    """What was read of an arm in one part of an epoch's measured slices."""
+
+    first_block: int
+    values: Mapping[str, float]
+
+
+class ArmLine(Frozen):
+    """What an arm did in an epoch beside its slices, and what telemetry read of it."""
+
+    driver_cpu_ns: int = 0
+    """Of the driver, over the arm's measured slices."""
+    transactions: int = 0
+    """Of the measured slices, dropped ones included."""
+    all_transactions: int = 0
+    """With the warm-up."""
+    readings: tuple[ReadingLine, ...] = ()
+    parts: tuple[PartLine, ...] = ()
+    work_per_minute: Mapping[str, float] = {}
+    probes: Mapping[str, Mapping[str, float]] = {}
+
+
+class EpochLine(Frozen):
+    """One epoch: which arm stood in which slot, what happened, what telemetry read."""
+
+    type: Literal["epoch"] = "epoch"
+    epoch: int
+    attempt: int = 1
+    slots: Mapping[str, int]
+    start_order: tuple[str, ...]
+    outcome: str = "complete"
+    """Or what happened to which arm: `crashed: on`."""
+    error: tuple[str, ...] = ()
+    arms: Mapping[str, ArmLine] = {}
+    loads: Mapping[str, int] = {}
+    """Arm → which of the loads of its data it stood on."""
+    violations: Mapping[str, tuple[str, ...]] = {}
+    """Arm → what the workload's checks found wrong."""
+    machine: tuple[ReadingLine, ...] = ()
+    machine_seen: tuple[tuple[str, str], ...] = ()
+    """(threat, what was seen) of the machine: of records of format 1, which kept no numbers."""
+
+
+class EventLine(Frozen):
+    """Something that happened to the weighing, in the epoch that it struck or that comes next."""
+
+    type: Literal["event"] = "event"
+    epoch: int
+    event: str
+
+
+class LedgerStanding(Frozen):
+    """How the A/A ledger of a machine stands."""
+
+    e_value: float
+    weighings: int
+    largest_e_value: float
+    """After any weighing: reaching 100 once is what counts."""
+    off_balance: bool
+    ledgers: int
+    skipped_lines: int
+    path: str
+
+
+class EndLine(Frozen):
+    """How a weighing ended, and what it took: what the verdict says and no epoch does."""
+
+    type: Literal["end"] = "end"
+    epoch: int
+    """Epochs there are."""
+    began: int
+    """Epochs there were already when it went on; 0 for one that was not interrupted."""
+    seconds: float
+    """Of the epochs run in this sitting, with the restarts between them."""
+    whole_seconds: float
+    """With preparation and pilot."""
+    resumed: bool = False
+    interrupted: bool = False
+    lost: bool = False
+    """Too many epochs in a row were lost."""
+    ledger: LedgerStanding | None = None
+    """Of the A/A ledger, after this weighing."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One finished epoch: its line, and the totals over its slices."""
+
+    line: EpochLine
+    totals: EpochTotals
+
+    def violations(self, arm: str) -> tuple[str, ...]:
+        """What the workload's checks found wrong with an arm's work."""
+        return self.line.violations.get(arm, ())
+
+    @property
+    def driver_cpu_ns(self) -> int:
+        """Processor time of the driver over the measured slices of every arm."""
+        return sum(arm.driver_cpu_ns for arm in self.line.arms.values())

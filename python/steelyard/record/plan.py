@@ -1,0 +1,135 @@
+"""What is decided before the first slice, as plan.json keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from steelyard.record.frozen import Frozen
+
+Upkeep = Literal["restore", "exchange", "carry"]
+"""restore: slots' copies are put back to the template before every epoch;
+exchange: they stay as the last epoch left them, and any arm may get any of them;
+carry: each copy follows its arm from slot to slot."""
+
+
+class Stall(Frozen):
+    """Before a transaction, with this probability, its client sleeps in the server."""
+
+    probability: float
+    length_ns: int
+
+
+class SliceTrialFigures(Frozen):
+    """What the pilot saw of one slice length."""
+
+    length_ns: int
+    standard_error: float
+    visit_ns: int
+
+
+class PilotFigures(Frozen):
+    """The figures behind the pilot's choices."""
+
+    settled: bool = True
+    wal_flush_share: float = 0.0
+    latency_mean_ns: float = 0.0
+    control_ns: float = 0.0
+    """Time of a transaction of the control."""
+    transactions_per_second: float | None = None
+    trials: tuple[SliceTrialFigures, ...] = ()
+    driver_io: str = ""
+
+
+class Choices(Frozen):
+    """How the epochs of a weighing are run, and why: everything that the seed does not decide."""
+
+    cost: str
+    """"foreground" or "whole"."""
+    cost_why: str
+    slice_ns: int
+    slice_why: str
+    visit_ns: int
+    """A slice with what belongs to it: the way back of its clients, and its debt."""
+    placement: str
+    """"symmetric", "partition" or "free"."""
+    placement_why: str
+    warmup_ns: int
+    """Load before the first measured slice, all arms together."""
+    upkeep: Upkeep
+    upkeep_why: str
+    s0: float
+    """10-batch standard error of the log ratio in the pilot."""
+    stalls: Mapping[str, Stall] = {}
+    """Arm → what its weight makes of it."""
+    pilot: PilotFigures = PilotFigures()
+
+
+class LoadsOfArm(Frozen):
+    """How the data of an arm was loaded."""
+
+    by: str
+    """The arm whose build loaded it."""
+    count: int
+    seconds: float = 0.0
+
+
+class Loads(Frozen):
+    """How the data of all arms was loaded."""
+
+    shared: bool = True
+    arms: Mapping[str, LoadsOfArm] = {}
+
+    @property
+    def fewest(self) -> int:
+        """Separate loads of the arm that has the fewest."""
+        return min((arm.count for arm in self.arms.values()), default=1)
+
+
+Difference = tuple[str, str, str]
+"""(name, value of the control, value of the arm)."""
+
+
+class DefaultsFound(Frozen):
+    """Where the defaults of the builds differ, and what was set alike."""
+
+    rule: str
+    alike: Mapping[str, str] = {}
+    changed: Mapping[str, tuple[tuple[str, str, str], ...]] = {}
+    added: Mapping[str, tuple[str, ...]] = {}
+    removed: Mapping[str, tuple[str, ...]] = {}
+
+
+class Plan(Choices):
+    """Seed, order, rule, margins and choices: written before the first slice."""
+
+    format: int
+    weighing: str = ""
+    """What the A/A ledger knows it by."""
+    study: str
+    question: str = ""
+    seed: int
+    metric: str
+    margin: float
+    alpha: tuple[float, float]
+    epochs: int
+    look: int | None = None
+    open_ended: bool = False
+    first_verdict: bool = False
+    judged: str = "jointly"
+    layout: str = ""
+    """"slices"; empty: the record is older than the word."""
+    epoch_ns: int
+    blocks_per_epoch: int
+    threads: int
+    clients: int
+    processors: tuple[int, ...]
+    control: str
+    arms: tuple[str, ...]
+    assignment: tuple[tuple[int, ...], ...]
+    start_orders: tuple[tuple[int, ...], ...]
+    loads: Loads = Loads()
+    defaults: DefaultsFound | None = None
+    writes: bool
+    attempt: int = 1
+    command: str = ""

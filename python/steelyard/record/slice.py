@@ -1,0 +1,116 @@
+"""One slice as a line of slices.jsonl: what the driver answered, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from steelyard.record.frozen import Frozen
+
+
+class TimedStatement(Frozen):
+    """How often a statement was executed in a slice, and what that took."""
+
+    line: int
+    text: str
+    executions: int
+    failures: int = 0
+    retries: int = 0
+    sum_ns: int
+
+
+class ScriptInSlice(Frozen):
+    """What one script did in a slice."""
+
+    name: str
+    transactions: int = 0
+    latency: str = ""
+    """HdrHistogram V2 deflate, base64, ns."""
+    commands: tuple[TimedStatement, ...] = ()
+
+
+class SliceLine(Frozen):
+    """One arm under load for a short time. Times in ns on the driver's monotonic clock."""
+
+    epoch: int
+    """From 0; negative in the pilot."""
+    attempt: int = 1
+    """Which try of the epoch: a torn one is run again, and its slices are left unseen."""
+    run: int | None = None
+    """Of the pilot: number of its series of slices."""
+    slot: int | None = None
+    arm: str
+    kind: Literal["pilot", "warmup", "measured"]
+    block: int
+    """From 0 for measured ones."""
+    position: int
+    """0: first of its block."""
+    script: str | None = None
+    """The only one of the slice, where scripts are taken in turn."""
+    excluded: bool = False
+    """In no geometric mean: it came before or after the queries."""
+    tag: str | None = None
+    start_ns: int = 0
+    end_ns: int = 0
+    """When its last client was back."""
+    length_ns: int | None = None
+    """None: it had no bell."""
+    clients: int
+    transactions: int
+    """Begun in the slice, and succeeded."""
+    busy_ns: int
+    """Time under load, summed over clients."""
+    latency_sum_ns: int
+    latency_squares_ns2: float = 0.0
+    failed: int = 0
+    errors: Mapping[str, int] = {}
+    """By SQLSTATE."""
+    error_messages: Mapping[str, str] = {}
+    rows: int | None = None
+    """Returned by the transactions counted."""
+    wrong_rows: int = 0
+    """Transactions that returned another number of rows than they must."""
+    capped: int = 0
+    """Clients that were not back when the border's cap came."""
+    lost: int = 0
+    """Connections lost."""
+    reconnected: tuple[tuple[int, int], ...] = ()
+    """(client, process id of its new backend)."""
+    retried: int = 0
+    retries: int = 0
+    late_starts: int = 0
+    lag_sum_ns: int = 0
+    lag_max_ns: int = 0
+    skipped: int = 0
+    unstarted: int = 0
+    over_limit: int = 0
+    connections: int = 0
+    connect_ns: int = 0
+    debug: tuple[str, ...] = ()
+    driver_cpu_ns: int = 0
+    scripts: tuple[ScriptInSlice, ...] = ()
+    left_ns: int = 0
+    """Time of the work that the arm left to the background."""
+    debt_ns: int = 0
+    """Time to pay what was left to the background."""
+    dropped: str | None = None
+    """Why it is left out, for a cause that is blind to the arms."""
+
+    @property
+    def busy_with_debt_ns(self) -> int:
+        """Time under load summed over clients, with the debt that every client waits for."""
+        return self.busy_ns + self.clients * self.debt_ns
+
+    @property
+    def uncharged_ns(self) -> int:
+        """Time after the bell that was charged to no client; about 0 for an honest border.
+
+        After the bell nothing begins, and a client is charged until its last transaction ends. So
+        what the clients were charged with beyond the slice's length is at least the way back of the
+        last.
+        """
+        if not self.length_ns:
+            return 0
+        after_bell = self.end_ns - self.start_ns - self.length_ns
+        charged = self.busy_ns - self.clients * self.length_ns
+        return max(0, max(0, after_bell) - charged)

@@ -1,0 +1,147 @@
+"""The verdict of a weighing as verdict.json keeps it, and `weigh --json` prints it.
+
+Percents are (arm / control - 1) * 100 of the metric itself; None is unbounded or unknown.
+"""
+
+from __future__ import annotations
+
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.epoch import LedgerStanding
+from steelyard.record.frozen import Frozen
+from steelyard.record.plan import DefaultsFound, Difference, Loads
+
+
+class Compared(Frozen):
+    """An arm against the control on something that decides no verdict: joint intervals."""
+
+    arm: str
+    control: str
+    estimate_percent: float | None
+    low_percent: float | None
+    high_percent: float | None
+    confidence: float
+
+
+class Cause(Compared):
+    """What a transaction cost the server."""
+
+    metric: str
+    unit: str
+    control_value: float
+    arm_value: float
+    note: str = ""
+
+
+class Latency(Compared):
+    """A latency quantile, from histograms of whole epochs."""
+
+    script: str = ""
+    """Of which script; absent: of the mix that was driven."""
+    quantile: float
+    control_us: float
+    arm_us: float
+
+
+class Query(Compared):
+    """The time of a query where each is a slice of its own."""
+
+    query: str
+    excluded: bool
+    """In no geometric mean."""
+    control_ms: float
+    arm_ms: float
+    control_unfinished: int
+    arm_unfinished: int
+
+
+class Statement(Compared):
+    """Mean time of a statement."""
+
+    statement: str
+    control_us: float
+    arm_us: float
+
+
+class Work(Compared):
+    """What the workload counts of its own work."""
+
+    metric: str
+    unit: str
+    control_value: float
+    arm_value: float
+
+
+class Probe(Frozen):
+    """What a probe counted in an arm, over epochs."""
+
+    arm: str
+    probe: str
+    counter: str
+    median: float
+    least: float
+    most: float
+    epochs: int
+
+
+class Pages(Frozen):
+    """Pages verified, and the server's processor time that one costs."""
+
+    verified_per_transaction: float
+    nanoseconds_per_page: float
+    low: float
+    high: float
+    confidence: float
+    verifying: str
+    """The arm that verifies pages."""
+
+
+class Differences(Frozen):
+    """Settings that differ between the arms and the control."""
+
+    compared: int
+    declared: tuple[Difference, ...] = ()
+    derived: tuple[Difference, ...] = ()
+    undeclared: tuple[Difference, ...] = ()
+
+
+class TrustLine(Frozen):
+    """How long a weighing of two arms takes here to see a difference with 80 % power."""
+
+    percent: float
+    epochs: tuple[int, int, int]
+    """Fewest, likely, most."""
+    seconds: float | None
+    least_seconds: float | None
+    most_seconds: float | None
+
+
+class Verdict(Frozen):
+    """Everything that is said of a weighing."""
+
+    study: str
+    seed: int
+    record: str
+    seconds: float
+    whole_seconds: float
+    placement: str
+    layout: str = ""
+    sentence: str
+    contrasts: tuple[ContrastLine, ...]
+    causes: tuple[Cause, ...]
+    latency: tuple[Latency, ...]
+    latency_by_script: tuple[Latency, ...]
+    queries: tuple[Query, ...]
+    statements: tuple[Statement, ...]
+    work: tuple[Work, ...]
+    probes: tuple[Probe, ...]
+    pages: Pages | None
+    differences: Differences
+    defaults: DefaultsFound | None
+    loads: Loads | None
+    measured_seconds: float
+    slices: int
+    resumed: bool
+    interrupted: bool
+    command: str
+    trust: tuple[TrustLine, ...]
+    ledger: LedgerStanding | None

@@ -1,0 +1,182 @@
+"""Formats a calibration: readings beside true effects, detectable differences, the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.model.units import NS_PER_S, format_duration, format_percent
+from steelyard.report.contrast import Contrast, Json, finite
+from steelyard.report.contrast_text import digits_for, estimate_text, interval_text, ordinal
+from steelyard.study.study import Study, Weight
+
+_MATTERS = 0.05
+"""In percent: half the interval of a truth, from where on it is shown."""
+
+
+def weight_text(weight: Weight) -> str:
+    """`"3 % done twice"`, `"equal arms"`."""
+    parts = {
+        "done twice": weight.twice,
+        "in stalls": weight.stall_worth,
+        "left behind": weight.background,
+    }
+    said = [f"{100 * share:g} % {word}" for word, share in parts.items() if share]
+    said += [f"{100 * weight.stall:.3g} % stall"] if weight.stall else []
+    return ", ".join(said) or "equal arms"
+
+
+def truth_cells(
+    contrast: Contrast, names: Mapping[str, str], whole: bool
+) -> tuple[str, str, str, str]:
+    """Weight, truth, reading, held; a truth without its own uncertainty unless `whole`."""
+    truth = _truth(contrast)
+    read = _read(contrast)
+    held = {True: "yes", False: "NO", None: "–"}[contrast.covered]
+    short = f"{truth.partition(' ±')[0]} %" if "±" in truth else truth
+    return names[str(contrast.arm)], truth if whole else short, read, held
+
+
+def _read(contrast: Contrast) -> str:
+    interval = interval_text(contrast.interval).removesuffix(" %")
+    return f"{estimate_text(contrast.interval)} {interval}"
+
+
+def _truth(contrast: Contrast) -> str:
+    true = contrast.true
+    if true.estimate_percent is None:
+        return "unknown"
+    digits = digits_for(contrast.interval)
+    value = format_percent(true.estimate_percent, digits)
+    if true.low_percent is None or true.high_percent is None:
+        return value
+    half = (true.high_percent - true.low_percent) / 2
+    return f"{value.removesuffix(' %')} ± {half:.2g} %" if half >= _MATTERS else value
+
+
+def coverage_text(contrasts: Sequence[Contrast], names: Mapping[str, str]) -> str:
+    """Whether the intervals hold the true effects, and what to do about one that does not."""
+    known = [one for one in contrasts if one.covered is not None]
+    missed = [one for one in known if not one.covered]
+    if not known:
+        return "No interval could be computed, so nothing is known about this machine yet."
+    if not missed:
+        held = (
+            "The interval holds its truth"
+            if len(known) == 1
+            else f"All {len(known)} intervals hold their truths"
+        )
+        return f"{held}: in this weighing the readings are right."
+    said = [
+        f"{names[str(one.arm)]} must read {_truth(one)} and read {_read(one)}" for one in missed
+    ]
+    return (
+        f"Missed: {'; '.join(said)}. One 95 % interval in twenty misses by chance. Calibrate again "
+        "with another seed; if that misses again, it is not chance: do not trust this machine "
+        "until the cause is found."
+    )
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Which differences a machine can detect, and in which time."""
+
+    head: str
+    rows: list[tuple[str, str]]
+    """Difference and time: `("2 %", "in about 15 min 35 s (10 min to 30 min)")`."""
+    foot: str
+
+
+def trust_of(verdict: Json, contrasts: Sequence[Contrast], study: Study) -> Trust | None:
+    """None where nothing is known, and where the ledger shows that verdicts here are wrong."""
+    rows = list(verdict.get("trust") or [])
+    if not rows or (verdict.get("ledger") or {}).get("off_balance"):
+        return None
+    name = study.equals[0].name
+    sds = [one.details.epoch_sd_percent for one in contrasts if one.arm == name]
+    sd = (sds[0] if sds else None) or 0.0
+    missed = any(one.covered is False for one in contrasts)
+    return Trust(
+        head=f"{'If that was chance, what' if missed else 'What'} this machine can be trusted for, "
+        f"weighing two arms under {load_text(study)}, where epochs of equal arms scatter by "
+        f"{sd:.2g} %:",
+        rows=[(f"{row['percent']:g} %", detection_time_text(row)) for row in rows],
+        foot="A weighing this long detects that difference with 80 % power; loading and pilot come "
+        "on top.",
+    )
+
+
+def load_text(study: Study) -> str:
+    """`"pgbench select-only at scale 5 with 1 client"`."""
+    work, clients = study.workload, study.workload.clients
+    scripts = "+".join(name.rpartition("/")[2] for name in work.scripts)
+    count = "1 client" if clients == 1 else f"{clients} clients"
+    return f"{work.name.rpartition('/')[2]} {scripts} at scale {work.scale} with {count}"
+
+
+def detection_time_text(row: Json) -> str:
+    """`"in about 1 min 10 s (50 s to 2 min 30 s)"`."""
+    likely, least, most = (finite(row.get(k)) for k in ("seconds", "least_seconds", "most_seconds"))
+    if likely is None or least is None:
+        return "not in a practical time: epochs scatter too much"
+    if most == least:
+        return f"in about {_time(likely)}, the least that a verdict takes"
+    return (
+        f"in about {_time(likely)} ({_time(least)} to {'hours' if most is None else _time(most)})"
+    )
+
+
+def _time(seconds: float) -> str:
+    return format_duration(round(seconds) * NS_PER_S)
+
+
+def ledger_text(ledger: Json | None) -> str:
+    """The evidence of all weighings of equal arms on this machine."""
+    if not ledger:
+        return ""
+    n = int(ledger["weighings"])
+    times = "1 weighing" if n == 1 else f"{n} weighings"
+    begun = int(ledger["ledgers"])
+    which = f" (the {ordinal(begun)} ledger of this machine)" if begun > 1 else ""
+    text = f"ledger: {times} of equal arms{which}, e-value {_evidence(ledger['e_value'])}"
+    if ledger["off_balance"]:
+        text += (
+            f"; it reached {_evidence(ledger['largest_e_value'])}: this balance is off, and every "
+            "verdict on this machine is invalid until it is repaired and a new ledger begun "
+            "(--new-ledger)"
+        )
+    else:
+        text += " (at 100 this balance would be off)"
+    if skipped := int(ledger["skipped_lines"]):
+        lines = "1 damaged line" if skipped == 1 else f"{skipped} damaged lines"
+        text += f"; {lines} of {ledger['path']} left out"
+    return f"{text}."
+
+
+def _evidence(value: float) -> str:
+    return "over 1000" if value > 1000 else f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class ShownCalibration:
+    """What the page shows of a calibration."""
+
+    rows: list[dict[str, str]]
+    covered: str
+    trust: Trust | None
+    trusted: list[dict[str, str]]
+    ledger: str
+
+
+def calibration(verdict: Json, contrasts: Sequence[Contrast], study: Study) -> ShownCalibration:
+    """The section of a page; the verdict holds what was computed of trust and ledger."""
+    names = {arm.name: weight_text(arm.weight) for arm in study.arms}
+    heads = ("weight", "truth", "reading", "held")
+    trust = trust_of(verdict, contrasts, study)
+    return ShownCalibration(
+        rows=[dict(zip(heads, truth_cells(x, names, True), strict=True)) for x in contrasts],
+        covered=coverage_text(contrasts, names),
+        trust=trust,
+        trusted=[{"size": size, "time": time} for size, time in (trust.rows if trust else ())],
+        ledger=ledger_text(verdict.get("ledger")),
+    )

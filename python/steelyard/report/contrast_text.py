@@ -1,0 +1,159 @@
+"""Formats a contrast as text: its sentence, interval and method, and the sign of each verdict."""
+
+from __future__ import annotations
+
+from steelyard.model.units import format_percent
+from steelyard.report.contrast import Contrast, Details, Interval, Json
+
+MARKS = {"slower": "▼", "faster": "▲", "equivalent": "=", "inconclusive": "?", "invalid": "✕"}
+"""One sign a verdict, so that no verdict rests on colour."""
+
+QUANTITIES = {
+    "throughput": "throughput",
+    "latency_mean": "mean latency",
+    "geometric_mean": "geometric mean time",
+    "cpu_us": "server CPU",
+    "wal_bytes": "WAL",
+}
+
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+_DIGITS = ((100.0, 0), (10.0, 1), (0.05, 2), (0.0, 3))
+"""Widths of an interval in percent, and how many decimals are shown from there on."""
+
+
+def interval_text(interval: Interval) -> str:
+    """`"[−3.51, −2.60] %"`; an open end is infinite, no interval is `"no interval"`."""
+    low, high = interval.low_percent, interval.high_percent
+    if low is None and high is None:
+        return "no interval"
+    digits = digits_for(interval)
+    return f"[{_end(low, digits, '−∞')}, {_end(high, digits, '+∞')}] %"
+
+
+def estimate_text(interval: Interval) -> str:
+    """`"−3.06 %"`, or a dash where there is none."""
+    value = interval.estimate_percent
+    return "–" if value is None else format_percent(value, digits_for(interval))
+
+
+def reading_text(interval: Interval) -> str:
+    """Estimate and interval together: `"−3.06 % [−3.51, −2.60]"`."""
+    if interval.estimate_percent is None:
+        return "–"
+    return f"{estimate_text(interval)} {interval_text(interval).removesuffix(' %')}"
+
+
+def row_reading(row: Json) -> str:
+    """The same of a row of a verdict."""
+    return reading_text(Interval.read(row))
+
+
+def digits_for(interval: Interval) -> int:
+    """Decimals worth showing: two, fewer for wide intervals, three for very narrow ones."""
+    low, high = interval.low_percent, interval.high_percent
+    if low is None or high is None or high <= low:
+        return 2
+    width = high - low
+    return next(digits for limit, digits in _DIGITS if width >= limit)
+
+
+def sentence_text(contrast: Contrast) -> str:
+    """One contrast as a sentence, with its interval."""
+    arm, control = contrast.arm or "the arm", contrast.control or "the control"
+    quantity = QUANTITIES.get(contrast.metric, contrast.metric.replace("_", " "))
+    size = f"{reading_text(contrast.interval)} of {quantity}"
+    match contrast.verdict:
+        case "slower" | "faster" as word:
+            return f"{arm} is {word} than {control}: {size}."
+        case "equivalent":
+            small = ", though a small difference is there" if contrast.nonzero else ""
+            return f"{arm} and {control} are equivalent{small}: {size}."
+        case "invalid":
+            return f"The weighing of {arm} against {control} is invalid; it read {size}."
+        case _:
+            return f"Inconclusive: {arm} against {control} read {size}."
+
+
+def shown_sentence(contrast: Contrast) -> str:
+    """The sentence of the record without the verdict's word, which stands beside it."""
+    text = contrast.sentence or sentence_text(contrast)
+    return full_stop(text.removeprefix(f"{contrast.verdict}: "))
+
+
+def truth_text(contrast: Contrast) -> str:
+    """Of equal arms and known weights: `"must read −2.91 %: the interval holds it"`; else empty."""
+    true = contrast.true.estimate_percent
+    if true is None:
+        return ""
+    low, high = contrast.true.low_percent, contrast.true.high_percent
+    half = f" ± {(high - low) / 2:.2g}" if low is not None and high is not None else ""
+    must = f"must read {format_percent(true).removesuffix(' %')}{half} %"
+    if contrast.covered is None:
+        return must
+    return f"{must}: the interval {'holds' if contrast.covered else 'misses'} it"
+
+
+def full_stop(text: str) -> str:
+    """The text ending as a sentence does."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def method_text(details: Details) -> str:
+    """How the interval was made: the method, which of its bounds, and at which level."""
+    made = []
+    if "sign flips" in details.method:
+        balanced = "balanced " if "balanced" in details.method else ""
+        made.append(
+            "The interval is the set of effects that random changes of the epochs' signs cannot "
+            "reject (Hartigan 1969; Canay, Romano and Shaikh 2017): of the means of "
+            f"{_grouped(details.subsets)} {balanced}subsets of epochs "
+            f"the {ordinal(details.k)} smallest and the {ordinal(details.k)} largest."
+        )
+    if "e-process" in details.method:
+        made.append(
+            "After every epoch, effects that an e-process of symmetric epochs rejects were removed "
+            "(Vovk and Wang 2022), which stays valid under continuous monitoring."
+        )
+    if not made:
+        return (
+            "Too few epochs for a verdict: an interval shown is a t interval, for orientation only."
+        )
+    if details.level is not None:
+        made.append(f"Its own level is {details.level * 100:.3g} %.")
+    made.append(
+        "Looks were planned before the first slice; their error rates add up to 5 % at most."
+    )
+    return " ".join(made)
+
+
+def ordinal(number: int) -> str:
+    """`"1st"`, `"5th"`, `"22nd"`."""
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    return f"{number}{_ORDINALS.get(number % 10, 'th')}"
+
+
+def scope_text(contrast: Contrast) -> str:
+    """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`."""
+    parts = []
+    if contrast.confidence is not None:
+        confidence = contrast.confidence
+        percent = confidence * 100 if confidence <= 1 else confidence
+        parts.append(f"{percent:.3g} % confidence")
+    for name, count in (("epochs", contrast.epochs), ("blocks", contrast.blocks)):
+        if count is not None:
+            parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
+    return ", ".join(parts)
+
+
+def better_side(contrast: Contrast) -> tuple[str, str]:
+    """What lies left and right of zero: `("slower", "faster")`, turned for latencies."""
+    return ("slower", "faster") if contrast.higher_is_better else ("faster", "slower")
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def _end(value: float | None, digits: int, open_end: str) -> str:
+    return open_end if value is None else format_percent(value, digits).removesuffix(" %")

@@ -1,0 +1,62 @@
+"""Lists what was out of the ordinary in a weighing: lost epochs, dropped slices, events.
+
+Most weighings have no incident, and then there is no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from steelyard.report.contrast import Json
+from steelyard.report.source import Border, Epoch, Source
+
+
+def incident_rows(source: Source) -> list[dict[str, str]]:
+    """One row an incident, in the order of the epochs: `epoch`, `what`."""
+    events: dict[int, list[str]] = {}
+    for event in source.events:
+        events.setdefault(event.epoch, []).append(event.text)
+    of_epoch = {
+        epoch.number: list(_of_epoch(epoch, source.borders.get(epoch.number, {})))
+        for epoch in source.epochs
+    }
+    return [
+        {"epoch": str(number), "what": what}
+        for number in sorted({*events, *of_epoch})
+        for what in (*events.get(number, []), *of_epoch.get(number, []))
+    ]
+
+
+def epochs_with_incidents(source: Source) -> set[int]:
+    """The epochs (from 1) that are marked in the charts."""
+    return {int(row["epoch"]) for row in incident_rows(source)}
+
+
+def _of_epoch(epoch: Epoch, borders: Mapping[str, Border]) -> Iterator[str]:
+    if epoch.outcome != "complete":
+        error = " ".join(epoch.error)
+        yield f"{epoch.outcome}: {error}" if error else epoch.outcome
+    if epoch.attempt > 1:
+        yield f"begun {epoch.attempt} times; only the last attempt counts"
+    for kind, seen in epoch.machine:
+        yield f"{kind}: {seen}"
+    for arm, border in borders.items():
+        if border.dropped:
+            yield f"{border.dropped} slices of {arm} were dropped: {', '.join(border.causes)}"
+        if border.capped:
+            yield f"{border.capped} clients of {arm} did not finish in time and were cancelled"
+
+
+def interruption_text(verdict: Json, planned_epochs: int | None = None) -> str:
+    """Whether the weighing was resumed or stopped early; empty where it was neither."""
+    sentences = []
+    if verdict.get("resumed"):
+        sentences.append("It was interrupted and resumed: unfinished epochs were repeated.")
+    if verdict.get("interrupted"):
+        contrasts = verdict.get("contrasts") or [{}]
+        done = contrasts[0].get("epochs")
+        part = (
+            f" on {done} of {planned_epochs} epochs" if done is not None and planned_epochs else ""
+        )
+        sentences.append(f"It was stopped before its planned end and judged{part}.")
+    return " ".join(sentences)

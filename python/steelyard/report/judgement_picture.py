@@ -1,0 +1,135 @@
+"""Draws a judgement as one self-contained SVG file: the intervals, then every arm's rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from steelyard.analysis.two_samples.change_points import Segment
+from steelyard.foreign.judgement.judgement import Judgement
+from steelyard.foreign.judgement.level_steps import steps_of
+from steelyard.model.errors import RecordError
+from steelyard.report.charts.interval import draw_interval
+from steelyard.report.charts.rows import HEIGHT, Level, draw_rows
+from steelyard.report.contrast import Contrast
+
+WIDTH = 920
+INTERVAL_HEIGHT = 150
+MOST_ARMS = 6
+_MARGIN = 20
+_STYLE = """
+svg { --card: #fff; --ink: #1b1f24; --quiet: #5b6470; --grid: #ebe8e1; --paper: #fff;
+  --margin: #e9e6dd; --margin-edge: #8a8577; }
+.arm0 { --arm: #0b66ad } .arm1 { --arm: #c2500a } .arm2 { --arm: #0a7d5c }
+.arm3 { --arm: #8243b5 } .arm4 { --arm: #8a6d00 } .arm5 { --arm: #b0336f }
+text { font: 12px system-ui, "Segoe UI", Roboto, Arial, "Liberation Sans", sans-serif;
+  fill: var(--ink) }
+text.quiet, text.side { fill: var(--quiet) } text.strong { font-weight: 650 }
+text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
+.margin { fill: var(--margin) }
+.margin-edge { stroke: var(--margin-edge); stroke-dasharray: 4 3 }
+.beam { stroke: var(--ink); stroke-width: 2 } .fulcrum { fill: var(--ink) }
+.grid { stroke: var(--grid) } .interval { stroke: var(--arm); stroke-width: 6 }
+.cap { stroke: var(--arm); stroke-width: 2.5 }
+.estimate { fill: var(--arm); stroke: var(--card); stroke-width: 1.5 }
+.dot { fill: var(--card); stroke: var(--arm); stroke-width: 1.8 } .dot.solid { fill: var(--arm) }
+.whisker { stroke: var(--arm); opacity: .35 }
+.level { stroke: var(--arm); stroke-width: 2; opacity: .6 }
+.look { stroke: var(--quiet); stroke-dasharray: 2 3 }
+"""
+
+
+def write_picture(judgement: Judgement, path: Path) -> None:
+    """Write the picture; RecordError where the file cannot be written."""
+    try:
+        path.write_text(picture_of(judgement), encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
+
+
+def picture_of(judgement: Judgement) -> str:
+    """The SVG text: an interval a contrast, then rows on one scale, at most six arms."""
+    parts: list[tuple[Markup, float]] = []
+    for number, contrast in enumerate(judgement.contrasts[: MOST_ARMS - 1], start=1):
+        facts = Contrast.read(contrast.to_json())
+        if facts.interval.estimate_percent is not None:
+            margin = 100 * contrast.terms.margin
+            drawn = draw_interval(facts, margin, f"arm{number}", WIDTH)
+            title = Markup('<text x="14" y="14" class="strong">{}</text>').format(
+                f"{contrast.arm} against {contrast.control}: {contrast.verdict.kind.value}"
+            )
+            parts.append((title + _at(drawn, 18), INTERVAL_HEIGHT + 18))
+    parts += [(rows, HEIGHT + 10) for rows in _rows(judgement)]
+    key = "rows in their order; open diamonds lie far out, lines are levels between steps"
+    parts.append((Markup('<text x="62" y="10" class="quiet">{}</text>').format(key), 20))
+    return _document(parts, judgement)
+
+
+def _rows(judgement: Judgement) -> list[Markup]:
+    arms = judgement.comparison.arms[:MOST_ARMS]
+    positive = np.concatenate([arm.values[arm.values > 0] for arm in arms])
+    low, high = float(positive.min()), float(positive.max())
+    span = (low / 1.05, high * 1.05)
+    unit = judgement.comparison.metric.unit
+    drawn = []
+    for number, arm in enumerate(arms):
+        profile = judgement.overview.profiles[arm.arm]
+        title = f"{arm.arm}{f', {unit}' if unit else ''}"
+        levels = _levels(_segments(judgement, arm.arm), arm.arm, judgement)
+        drawn.append(
+            draw_rows(
+                title,
+                np.maximum(arm.values, low).tolist(),
+                span,
+                levels,
+                profile.outliers,
+                f"arm{number}",
+                WIDTH,
+            )
+        )
+    return drawn
+
+
+def _segments(judgement: Judgement, arm: str) -> Sequence[Segment]:
+    """The segments between level steps, of all arms together where their rows are paired; none
+    where no step is reported."""
+    overview = judgement.overview
+    if overview.common is not None and overview.common_logs is not None:
+        return overview.common.segments if steps_of(overview.common, overview.common_logs) else ()
+    profile = overview.profiles[arm]
+    return profile.segments if steps_of(profile, overview.logs[arm]) else ()
+
+
+def _levels(segments: Sequence[Segment], arm: str, judgement: Judgement) -> list[Level]:
+    """An arm's own level in each of the segments."""
+    logs = judgement.overview.logs[arm]
+    return [
+        (one.first, one.last, math.exp(float(logs[one.first : one.last + 1].mean())))
+        for one in segments
+    ]
+
+
+def _at(drawing: Markup, y: float) -> Markup:
+    return Markup('<g transform="translate(0 {})">{}</g>').format(f"{y:g}", drawing)
+
+
+def _document(parts: list[tuple[Markup, float]], judgement: Judgement) -> str:
+    y, placed = float(_MARGIN), []
+    for drawing, height in parts:
+        placed.append(_at(drawing, y))
+        y += height
+    title = escape(", ".join(judgement.comparison.sources))
+    width, height = WIDTH + 2 * _MARGIN, y + _MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}" '
+        f'viewBox="{-_MARGIN} 0 {width} {height:g}" role="img">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n"
+        f'<rect x="{-_MARGIN}" width="{width}" height="{height:g}" fill="#fff"/>\n'
+        + "\n".join(map(str, placed))
+        + "\n</svg>\n"
+    )

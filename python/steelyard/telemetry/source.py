@@ -1,0 +1,116 @@
+"""Says what a telemetry source is, and reads a list of them around an epoch.
+
+A source gives cumulative numbers or levels by name, with their units. Those of `closed` are read
+before the load connections open and after they have closed (statistics of a server lag until
+then); those of a `border` while they are open, at the borders of the measured slices. What cannot
+be read is a missing reading with its reason, never a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+from steelyard.engines.engine import Instance
+from steelyard.model.readings import Kind, Reading, Sample
+
+Moment = Literal["closed", "border"]
+RESET = "it went backwards: the statistics were reset or lost meanwhile"
+
+
+class Source(Protocol):
+    """Something that can be read of an arm beside the load."""
+
+    @property
+    def name(self) -> str:
+        """What it reads, in a word or two."""
+
+    @property
+    def moment(self) -> Moment:
+        """When it can be read."""
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """What it gives, in the order in which it is shown."""
+
+    def needs(self, instance: Instance) -> str:
+        """What is missing for it on this server; empty: it can be read."""
+
+    def read(self, instance: Instance) -> Sample:
+        """The numbers by the names of `kinds`."""
+
+
+class EpochTelemetry:
+    """The samples of one epoch: opened before the load connects, closed after it has gone."""
+
+    def __init__(self, sources: Sequence[Source], standing: Mapping[str, Instance]) -> None:
+        self._sources = sources
+        self._standing = standing
+        self._before = self._sample("closed")
+        self._borders: list[dict[tuple[str, str], Sample]] = []
+        self._after: dict[tuple[str, str], Sample] = {}
+
+    def border(self) -> None:
+        """Read what is read at the borders of the measured slices; first at their beginning."""
+        self._borders.append(self._sample("border"))
+
+    def close(self) -> None:
+        """Read what is read once the load connections have closed."""
+        self._after = self._sample("closed")
+
+    def readings(self, arm: str) -> list[Reading]:
+        """Everything that was read of an arm, in the order of the sources."""
+        found: list[Reading] = []
+        for source in self._sources:
+            key = source.name, arm
+            ends = self._before.get(key), self._after.get(key)
+            if source.moment == "border" and self._borders:
+                ends = self._borders[0].get(key), self._borders[-1].get(key)
+            found += [_reading(kind, source, *ends) for kind in source.kinds]
+        return found
+
+    def parts(self, arm: str) -> list[dict[str, float]]:
+        """By part between two borders: what sources read there, by name."""
+        found: list[dict[str, float]] = []
+        for first, last in zip(self._borders, self._borders[1:], strict=False):
+            values: dict[str, float] = {}
+            for source in self._sources:
+                ends = first.get((source.name, arm)), last.get((source.name, arm))
+                readings = [_reading(kind, source, *ends) for kind in source.kinds if kind.parts]
+                values |= {one.name: one.value for one in readings if one.value is not None}
+            found.append(values)
+        return found
+
+    def _sample(self, moment: Moment) -> dict[tuple[str, str], Sample]:
+        return {
+            (source.name, arm): _read(source, instance)
+            for source in self._sources
+            if source.moment == moment
+            for arm, instance in self._standing.items()
+        }
+
+
+def _read(source: Source, instance: Instance) -> Sample:
+    needed = source.needs(instance)
+    return Sample({}, needed) if needed else source.read(instance)
+
+
+def _reading(kind: Kind, source: Source, before: Sample | None, after: Sample | None) -> Reading:
+    """The difference of two samples, or the last level; missing where either is."""
+    measured = source.moment == "border"
+    value, missing = _value(kind, before, after)
+    return Reading(kind.name, kind.unit, value, missing, kind.per_transaction, measured)
+
+
+def _value(kind: Kind, before: Sample | None, after: Sample | None) -> tuple[float | None, str]:
+    if before is None or after is None:
+        return None, "it was not read"
+    reason = after.missing or before.missing
+    if reason or kind.name not in after.values:
+        return None, reason or "the server does not tell it"
+    if kind.level:
+        return after.values[kind.name], ""
+    if after.was_reset_after(before):
+        return None, RESET
+    change = after.values[kind.name] - before.values.get(kind.name, 0)
+    return (change, "") if change >= 0 else (None, RESET)

@@ -1,0 +1,128 @@
+"""The checks of every weighing alarm at their level on sound epochs and see broken balances."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, permutation_test, ttest_ind
+
+from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
+from steelyard.analysis.checks.drops import balance_p_value, unequal
+from steelyard.analysis.checks.littles_law import held_up, impossible
+from steelyard.analysis.checks.outliers import skewed_side
+from steelyard.analysis.checks.slots import UNKNOWN, carry_over_check, place_check, slot_effect
+
+PLACES = [(0, 1), (1, 0)] * 6
+
+
+def test_the_slot_check_agrees_with_scipys_exact_permutation_test() -> None:
+    d = np.random.default_rng(5).normal(0, 1, 12) + np.tile([0.9, -0.9], 6)
+    oracle = permutation_test(
+        (d[::2], d[1::2]),
+        lambda a, b, axis: abs(a.mean(axis) - b.mean(axis)),
+        vectorized=True,
+        alternative="greater",
+        n_resamples=np.inf,
+    )
+    assert place_check(d, PLACES).p_value == pytest.approx(oracle.pvalue, abs=1e-12)
+
+
+def test_a_slower_slot_is_seen_and_sized() -> None:
+    d = np.random.default_rng(5).normal(0, 0.005, 12) + np.tile([0.02, -0.02], 6)
+    assert place_check(d, PLACES).alarms
+    assert slot_effect(d, [True, False] * 6) == pytest.approx(0.02, abs=0.004)
+    theirs = ttest_ind(d[::2], d[1::2], equal_var=False).confidence_interval(0.99)
+    assert place_check(d, PLACES).interval.low == pytest.approx(theirs.low)
+    assert place_check(-d, PLACES).interval.high == pytest.approx(theirs.high)
+
+
+def test_more_than_two_places_have_no_interval_of_their_distance() -> None:
+    d = np.random.default_rng(5).normal(0, 0.005, 12) + np.tile([0.02, 0.0, -0.02], 4)
+    found = place_check(d, ["a", "b", "c"] * 4)
+    assert found.alarms
+    assert math.isinf(found.interval.width)
+
+
+def test_places_wholly_apart_are_seen_from_ten_epochs_on_and_not_before() -> None:
+    apart = np.tile([1.0, -1.0], 5) + np.arange(10) / 100
+    assert place_check(apart, PLACES[:10]).p_value == pytest.approx(2 / math.comb(10, 5))
+    assert place_check(apart[:8], PLACES[:8]).p_value == pytest.approx(2 / math.comb(8, 4))
+
+
+def test_equal_slots_alarm_in_about_one_percent() -> None:
+    rng = np.random.default_rng(6)
+    alarms = sum(place_check(rng.normal(0, 1, 12), PLACES).alarms for _ in range(300))
+    assert binomtest(alarms, 300).proportion_ci(0.999, "exact").low <= 0.01
+
+
+def test_places_that_never_changed_tell_nothing() -> None:
+    assert place_check(np.arange(12.0), [(0, 1)] * 12) == UNKNOWN
+    assert place_check(np.arange(6.0), PLACES[:6]) == UNKNOWN
+    assert math.isnan(slot_effect(np.arange(4.0), [True] * 4))
+
+
+def test_an_infinite_epoch_does_not_stop_the_slot_check() -> None:
+    d = np.random.default_rng(5).normal(0, 0.005, 12)
+    d[3] = -math.inf
+    assert 0 < place_check(d, PLACES).p_value <= 1
+
+
+def test_carry_over_is_seen_where_it_is_and_not_where_epochs_cannot_tell() -> None:
+    rng = np.random.default_rng(7)
+    found = carry_over_check(list(rng.normal(0.05, 0.01, 12)))
+    assert found.alarms
+    assert 0 < found.interval.low < found.effect < found.interval.high
+    assert not carry_over_check(list(rng.normal(0.0, 0.01, 12))).alarms
+    assert carry_over_check([math.nan] * 12) == UNKNOWN
+
+
+def test_drops_are_compared_by_the_exact_conditional_binomial_test() -> None:
+    assert balance_p_value(9, 0, 100, 100) == pytest.approx(2 * 0.5**9)
+    assert unequal(9, 0, 100, 100)
+    assert not unequal(5, 1, 100, 100)
+    assert not unequal(90, 10, 900, 100)  # the same rate
+    assert not unequal(0, 0, 100, 100)
+    with pytest.raises(ValueError, match="more than it had"):
+        balance_p_value(3, 0, 2, 2)
+
+
+def test_two_far_epochs_on_one_side_are_skew_and_one_is_an_accident() -> None:
+    base = [0.0, 0.1, -0.1, 0.05, -0.05, 0.02, -0.02, 0.08, -0.08, 0.01]
+    assert skewed_side(np.array([*base, -2.0, -1.5])) == -1
+    assert skewed_side(np.array([*base, 2.0, 1.5])) == +1
+    assert skewed_side(np.array([*base, -2.0])) == 0
+    assert skewed_side(np.array([*base, -2.0, -2.0, 2.0, 2.0])) == 0
+    assert skewed_side(np.zeros(12)) == 0
+
+
+def test_an_arm_with_slow_restarts_is_seen_more_often_the_more_epochs_there_are() -> None:
+    rng = np.random.default_rng(8)
+
+    def share(n: int) -> float:
+        worlds = rng.standard_normal((600, n)) - 4 * (rng.random((600, n)) < 0.15)
+        return float(np.mean([skewed_side(world) == -1 for world in worlds]))
+
+    assert share(8) < 0.2
+    assert share(30) > 0.55
+
+
+def test_latencies_must_fill_the_time_under_load_and_cannot_overfill_it() -> None:
+    assert not impossible(0.99)
+    assert not held_up(0.99)
+    assert held_up(0.5)
+    assert impossible(1.2)
+
+
+def test_autocorrelation_of_blocks_is_that_of_numpys_correlation() -> None:
+    rng = np.random.default_rng(9)
+    series = [0.0]
+    for step in rng.standard_normal(4_000):
+        series.append(0.5 * series[-1] + step)
+    values = np.array(series)
+    assert lag_one(series) == pytest.approx(np.corrcoef(values[1:], values[:-1])[0, 1], abs=0.001)
+    assert math.isnan(lag_one([1.0] * 20))
+    assert math.isnan(lag_one([1.0, 2.0]))
+    assert mean_lag_one([0.2, math.nan, 0.4]) == pytest.approx(0.3)
+    assert math.isnan(mean_lag_one([]))

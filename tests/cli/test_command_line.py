@@ -1,0 +1,23 @@
+"""The list of commands says what the commands say of themselves, and imports none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import steelyard.cli.commands
+from steelyard.cli.command_line import load_command
+from steelyard.cli.commands import COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_holds_the_help_of_each(name: str) -> None:
+    first, _, _ = load_command(name).help.partition("\n\n")
+    assert COMMANDS[name] == " ".join(first.split())
+
+
+def test_every_module_with_a_command_is_in_the_list() -> None:
+    modules = Path(steelyard.cli.commands.__path__[0]).glob("*.py")
+    registering = {m.stem for m in modules if "\ndef register(" in m.read_text(encoding="utf-8")}
+    assert registering == set(COMMANDS)

@@ -1,0 +1,50 @@
+"""The text of a drill says what was planted, caught, missed and seen without checksums."""
+
+from __future__ import annotations
+
+from steelyard.cli.views.drilled import answer, render, sentence
+from steelyard.integrity.drill.drill import DrillResult
+from steelyard.integrity.drill.matrix import (
+    PLANTED,
+    QUERY_ERROR,
+    Matrix,
+    Rate,
+)
+
+
+def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said() -> None:
+    matrix = Matrix()
+    matrix.add("lost write", "FSM", "on", PLANTED, Rate(3, 20))
+    matrix.add("lost write", "FSM", "on", QUERY_ERROR, Rate(0, 3))
+    matrix.add("stale file", "FSM", "on", PLANTED, Rate(0, 20))
+    pages = {
+        "one bit": {"page checksum": Rate(100, 100), "header sanity": Rate(1, 100)},
+        "pd_upper zeroed": {"page checksum": Rate(0, 100), "header sanity": Rate(100, 100)},
+        "zeroed sector": {
+            "page checksum": Rate(93, 100),
+            "header sanity": Rate(7, 100),
+            "scrub": Rate(100, 100),
+        },
+    }
+    facts = DrillResult("18", 1, 20, 1.0, True, pages, matrix, Matrix(), [], None).to_json()
+    words = render(facts)
+    assert "  lost write, FSM: 3 of 20" in words
+    assert "  stale file, FSM: 0 of 20" in words
+    said = sentence(facts)
+    assert "you catch one bit, zeroed sector; you still miss" in said, "by both rules together"
+    assert said.endswith("pd_upper zeroed the server sees without them.")
+    assert "miss pd_upper" not in said
+
+
+def test_the_answer_to_torn_bits_or_checksum_is_made_of_the_numbers() -> None:
+    def way(algorithm: str, identity: str, torn: float, bit: float) -> dict[str, object]:
+        return {
+            "algorithm": algorithm,
+            "identity": identity,
+            "faults": {"torn page": {"share": torn}, "one bit": {"share": bit}},
+            "speeds": {"": {"read cached": {"gigabytes_per_s": 20.0}}},
+        }
+
+    said = answer([way("torn-page bits", "none", 1.0, 0.0), way("PostgreSQL", "block", 1.0, 0.9)])
+    assert "sees torn page; misses one bit." in said
+    assert "sees torn page; misses one bit 10 %." in said

@@ -1,0 +1,137 @@
+"""Those who watch a weighing see it settle: as a chart on a terminal, as lines everywhere else."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from steelyard.cli.views.live_view import LiveView, PlainView, open_view
+from steelyard.running.progress import Progress, Silent
+
+PLAN = {
+    "epochs": 12,
+    "epoch_ns": 6_500_000_000,
+    "slice_ns": 50_000_000,
+    "placement": "symmetric",
+    "look": 8,
+    "seed": 7,
+    "margin": 0.01,
+}
+THREAT = {"name": "steal or throttling", "seen": "2.3 % in epoch 1", "invalidates": False}
+VERDICT = {"sentence": "off is faster than on by 3.1 % [2.6, 3.5] of throughput"}
+
+
+def contrast(d: float | None, low: float | None, high: float | None) -> dict[str, Any]:
+    return {
+        "arm": "off",
+        "control": "on",
+        "d": d,
+        "estimate_percent": 3.06,
+        "low_percent": low,
+        "high_percent": high,
+        "higher_is_better": True,
+    }
+
+
+def tell(view: Progress) -> None:
+    view.stage("load pgbench at scale 50")
+    view.plan(PLAN)
+    view.stage("epoch 1")
+    view.epoch(1, 12, [contrast(0.0301, None, None)], 102.3)
+    view.threat(THREAT)
+    view.epoch(2, 12, [contrast(None, None, None)], 93.0)
+    view.note("the server of arm off was restarted")
+    view.epoch(8, 12, [contrast(0.0282, 2.6, 3.51)], 37.2)
+    view.done(VERDICT)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def drawn(width: int = 80, height: int = 30, **environment: str) -> str:
+    stream = Terminal()
+    console = Console(
+        file=stream, width=width, height=height, force_terminal=True, _environ=environment
+    )
+    with LiveView(console) as view:
+        tell(view)
+    return stream.getvalue()
+
+
+def test_without_a_terminal_every_epoch_is_one_plain_line() -> None:
+    stream = io.StringIO()
+    tell(PlainView(stream))
+    assert stream.getvalue().splitlines() == [
+        "load pgbench at scale 50",
+        "plan: 12 epochs of 6.5 s, slices of 50 ms, placement symmetric, "
+        "looks after epoch 8 and 12, seed 7",
+        "epoch  1/12  off against on +3.06 %, so far +3.06 % no interval, 1 min 42 s left",
+        "doubt: steal or throttling: 2.3 % in epoch 1",
+        "epoch  2/12  off against on lost, so far +3.06 % no interval, 1 min 33 s left",
+        "note: the server of arm off was restarted",
+        "epoch  8/12  off against on +2.86 %, so far +3.06 % [+2.60, +3.51], 37 s left",
+        "verdict: off is faster than on by 3.1 % [2.6, 3.5] of throughput.",
+    ]
+
+
+def test_what_the_record_held_already_is_said_when_a_weighing_is_gone_on_with() -> None:
+    stream = io.StringIO()
+    PlainView(stream).recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
+    said = "record: 3 of 12 epochs; off against on, so far +3.06 % [+2.60, +3.51]\n"
+    assert stream.getvalue() == said
+
+
+def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> None:
+    stream = Terminal()
+    with LiveView(Console(file=stream, width=80, height=30, force_terminal=True)) as view:
+        view.plan(PLAN)
+        view.recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    assert "epoch 3 of 12 · no verdict before epoch 8" in shown
+    picture = shown.split("epoch 3 of 12")[-2]  # it is drawn once more at the end
+    assert picture.count("•") == 2
+    assert "+3.05 %" in picture
+    assert "lost" in picture
+
+
+def test_on_a_terminal_the_chart_the_dots_and_the_time_left_are_drawn() -> None:
+    shown = drawn()
+    for part in ("○", "├", "●", "•", "margin ±1 %", "37 s left", "lost", "faster ▸"):
+        assert part in shown
+    assert "no verdict before epoch 8" in shown
+    assert "doubt: steal or throttling" in shown
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_drawn_line_is_wider_than_the_terminal(width: int) -> None:
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn(width))
+    assert max(map(len, re.split(r"[\r\n]", plain))) <= width
+
+
+def test_no_color_is_honoured() -> None:
+    colours = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
+    assert colours.search(drawn(TERM="xterm-256color"))
+    assert not colours.search(drawn(TERM="xterm-256color", NO_COLOR="1"))
+
+
+def test_the_view_fits_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with open_view(io.StringIO()) as view:
+        assert isinstance(view, PlainView)
+    with open_view(Terminal()) as view:
+        assert isinstance(view, LiveView)
+    monkeypatch.setenv("TERM", "dumb")
+    with open_view(Terminal()) as view:
+        assert isinstance(view, PlainView)
+
+
+def test_nobody_watching_is_fine() -> None:
+    tell(Silent())

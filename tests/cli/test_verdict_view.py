@@ -1,0 +1,133 @@
+"""The summary reads as it always did: held against golden files that a person can read.
+
+After a deliberate change: `STEELYARD_GOLDEN=write pytest tests/cli/test_summary.py`, then read
+the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.cli.views.verdict_view import render_verdict
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+THREAT = {
+    "name": "steal or throttling",
+    "seen": "the hypervisor took 2.3 % of processor time in epochs 4 and 9",
+    "cause": "other guests of this host were busy",
+    "advice": "weigh again at a quieter hour if the interval is too wide for your purpose",
+    "invalidates": False,
+}
+
+
+def contrast(verdict: str, low: float | None, middle: float, high: float | None) -> dict[str, Any]:
+    return {
+        "arm": "off",
+        "control": "on",
+        "metric": "throughput",
+        "unit": "transactions/s",
+        "higher_is_better": True,
+        "estimate_percent": middle,
+        "low_percent": low,
+        "high_percent": high,
+        "confidence": 0.95,
+        "verdict": verdict,
+        "threats": [],
+        "details": {"margin_percent": 1.0},
+    }
+
+
+def cause(metric: str, unit: str, values: tuple[float, float], *ends: float | None) -> Any:
+    low, middle, high = ends
+    return {
+        "metric": metric,
+        "unit": unit,
+        "control_value": values[0],
+        "arm_value": values[1],
+        "estimate_percent": middle,
+        "low_percent": low,
+        "high_percent": high,
+    }
+
+
+FASTER = {
+    "study": "checksums",
+    "seed": 7,
+    "record": "records/checksums/2026-03-05T142233Z",
+    "seconds": 101.2,
+    "whole_seconds": 131.4,
+    "measured_seconds": 78.0,
+    "contrasts": [
+        {
+            **contrast("faster", 2.6, 3.06, 3.51),
+            "sentence": "off is faster than on by 3.1 % [2.6, 3.5] of throughput "
+            "(95 % interval, 12 epochs), beyond ±1 %",
+            "threats": [THREAT],
+        }
+    ],
+    "causes": [
+        cause("server_cpu_us_per_transaction", "µs", (49.82, 48.31), -3.4, -3.03, -2.61),
+        cause("wal_bytes_per_transaction", "bytes", (0.31, 0.3), -8.1, -1.2, 6.2),
+        cause("blocks_written_per_transaction", "blocks", (0.002, 0.002), None, 0.0, None),
+    ],
+    "pages": {
+        "verified_per_transaction": 1.94,
+        "nanoseconds_per_page": 412.0,
+        "low": 330.0,
+        "high": 495.0,
+    },
+}
+
+WORDS = (
+    "inconclusive: off against on reads −0.32 % [−1.42, +0.79] of throughput; "
+    "if the effect is as large as it reads, about 6 min more would settle ±1 %"
+)
+INCONCLUSIVE = {
+    "study": "aa",
+    "seed": 1,
+    "record": "records/aa/2026-03-05T150000Z",
+    "seconds": 40.0,
+    "contrasts": [{**contrast("inconclusive", -1.42, -0.32, 0.79), "sentence": WORDS}],
+    "causes": [],
+    "pages": None,
+}
+
+TOO_FEW = {
+    **INCONCLUSIVE,
+    "contrasts": [{**contrast("inconclusive", None, -0.32, None), "sentence": WORDS}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "width"),
+    [
+        ("summary_faster_100", FASTER, 100),
+        ("summary_faster_60", FASTER, 60),
+        ("summary_inconclusive_80", INCONCLUSIVE, 80),
+        ("summary_too_few_80", TOO_FEW, 80),
+    ],
+)
+def test_a_verdict_prints_as_the_golden_file_shows(
+    name: str, verdict: dict[str, Any], width: int
+) -> None:
+    shown = render_verdict(verdict, width) + "\n"
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("STEELYARD_GOLDEN") == "write":
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [10, 50, 72, 200])
+def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(width: int) -> None:
+    for line in render_verdict(FASTER, width).splitlines():
+        if not line.startswith(("record", "report", "repeat")):
+            assert len(line) <= max(width, 50)
+
+
+def test_a_summary_holds_no_terminal_codes() -> None:
+    assert "\x1b" not in render_verdict(FASTER, 100)

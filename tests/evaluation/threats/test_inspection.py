@@ -1,0 +1,16 @@
+"""What an inspection tells of statements fits on a screen."""
+
+from __future__ import annotations
+
+from steelyard.evaluation.threats.inspection import shown_statements
+
+
+def test_few_statements_are_shown_whole() -> None:
+    assert shown_statements(["q: SELECT 1;", "q: SELECT 2;"]) == "q: SELECT 1;; q: SELECT 2;"
+
+
+def test_of_many_long_statements_the_first_are_shown_and_the_rest_counted() -> None:
+    shown = shown_statements([f"delivery: SELECT {n} " + "x " * 400 for n in range(10)])
+    assert shown.startswith("delivery: SELECT 0 x")
+    assert shown.endswith("…; and 7 more")
+    assert len(shown) < 600

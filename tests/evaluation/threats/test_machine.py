@@ -1,0 +1,71 @@
+"""Every doubt has a cause that raises it, and a quiet machine raises none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from steelyard.evaluation.threats.machine import seen_on
+from steelyard.telemetry.host import HostSample, host_readings
+
+SECOND = 1_000_000_000
+QUIET = HostSample(
+    monotonic_ns=0,
+    boot_id="a",
+    busy_ns={0: 0, 1: 0},
+    steal_ns=0,
+    throttled_ns=0,
+    throttled_periods=0,
+    pressure_ns={"memory full": 0},
+    memory_available_bytes=8 << 30,
+    memory_total_bytes=16 << 30,
+    swap_used_bytes=0,
+    disk_free_bytes=100 << 30,
+    disk_total_bytes=200 << 30,
+    load_1=2.0,
+    suspended_ns=0,
+)
+
+
+def later(**changes: object) -> HostSample:
+    return replace(QUIET, monotonic_ns=100 * SECOND, **changes)  # type: ignore[arg-type]
+
+
+def doubts(
+    before: HostSample, after: HostSample, *, processors: list[int]
+) -> list[tuple[str, str]]:
+    readings = {one.name: one.value or 0.0 for one in host_readings(before, after)}
+    return [(kind.value, seen) for kind, seen in seen_on(readings, processors)]
+
+
+def test_a_quiet_machine_leaves_no_doubt() -> None:
+    quiet = later(busy_ns={0: 90 * SECOND, 1: 90 * SECOND}, steal_ns=SECOND)
+    assert doubts(QUIET, quiet, processors=[0, 1]) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "seen"),
+    [
+        ({"steal_ns": 10 * SECOND}, "steal or throttling", "5.0% of processor time was stolen"),
+        ({"throttled_ns": 2 * SECOND}, "steal or throttling", "throttled for 2 s of 1 min 40 s"),
+        ({"memory_available_bytes": 1 << 29}, "memory or disk nearly full", "of memory available"),
+        ({"swap_used_bytes": 1 << 28}, "memory or disk nearly full", "256 MB were swapped out"),
+        ({"pressure_ns": {"memory full": 3 * SECOND}}, "memory or disk nearly full", "for 3 s"),
+        ({"disk_free_bytes": 1 << 30}, "memory or disk nearly full", "of disk free"),
+        ({"boot_id": "b"}, "machine changed", "started anew"),
+        ({"suspended_ns": 30 * SECOND}, "machine changed", "suspended for 30 s"),
+        ({"busy_ns": {0: 0}}, "machine changed", "2 processors were online, then 1"),
+        ({"memory_total_bytes": 8 << 30}, "machine changed", "memory was 16 GB, then 8192 MB"),
+    ],
+)
+def test_each_cause_raises_its_own_doubt(changes: dict[str, object], kind: str, seen: str) -> None:
+    (doubt,) = doubts(QUIET, later(**changes), processors=[0, 1])
+    assert doubt[0] == kind
+    assert seen in doubt[1]
+
+
+def test_one_processor_is_a_doubt_of_its_own() -> None:
+    assert doubts(QUIET, later(), processors=[3]) == [
+        ("one processor", "driver and servers share processor 3")
+    ]

@@ -1,0 +1,67 @@
+"""Reads that fall within the measured part of an epoch are seen, and what they explain."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.made import MakeEpoch
+from steelyard.evaluation.threats.pool_warmth import part_reads, pool_not_warm
+from steelyard.model.threat import Threat
+from steelyard.record.epoch import Epoch
+
+PAGE = 8192
+LEVEL = [400, 400, 400, 400]
+FILLING = [800, 560, 440, 380]
+"""Blocks read in the four parts of an epoch, of 1,000 transactions each."""
+
+
+def weighed(
+    make_epoch: MakeEpoch, *, slower: int, on: list[int] = LEVEL, off: list[int] = LEVEL
+) -> list[Threat]:
+    """Ten epochs of four slices; a block read takes away `slower` of 1,000 transactions."""
+
+    def epoch(n: int) -> Epoch:
+        read = {
+            arm: [b + (7 * n) % 5 for b in blocks] for arm, blocks in (("on", on), ("off", off))
+        }
+        rates = {arm: [1000 - slower * b // 1000 for b in blocks] for arm, blocks in read.items()}
+        asked = {
+            arm: [PAGE * b * rate // 1000 for b, rate in zip(blocks, rates[arm], strict=True)]
+            for arm, blocks in read.items()
+        }
+        return make_epoch(n, rates=rates, reads=asked)
+
+    epochs = [epoch(n).totals for n in range(10)]
+    return list(pool_not_warm(epochs, "on", "off", 0.01))
+
+
+def test_level_reads_raise_nothing(make_epoch: MakeEpoch) -> None:
+    assert weighed(make_epoch, slower=500) == []
+
+
+def test_a_pool_that_fills_in_one_arm_makes_the_verdict_invalid(make_epoch: MakeEpoch) -> None:
+    [threat] = weighed(make_epoch, slower=500, off=FILLING)
+    assert threat.name == "pool not warm"
+    assert threat.invalidates
+    assert "of off fell from 0.8 to 0.38" in threat.seen
+    assert "towards 0.32" in threat.seen  # each step half of the one before it
+
+
+def test_pools_that_fill_alike_are_a_doubt_and_no_more(make_epoch: MakeEpoch) -> None:
+    [threat] = weighed(make_epoch, slower=500, on=FILLING, off=FILLING)
+    assert not threat.invalidates
+
+
+def test_reads_that_take_no_time_do_not_invalidate(make_epoch: MakeEpoch) -> None:
+    [threat] = weighed(make_epoch, slower=0, off=FILLING)
+    assert not threat.invalidates
+
+
+@pytest.mark.parametrize("parts", [{}, {"on": [PAGE] * 3, "off": [PAGE] * 3}])
+def test_a_record_without_four_parts_says_nothing(
+    make_epoch: MakeEpoch, parts: dict[str, list[int]]
+) -> None:
+    rates = {"on": [1000] * 4, "off": [1000] * 4}
+    epochs = [make_epoch(n, rates=rates, reads=parts).totals for n in range(10)]
+    assert part_reads(epochs, "on") is None
+    assert list(pool_not_warm(epochs, "on", "off", 0.01)) == []

@@ -1,0 +1,141 @@
+"""Each threat that a weighing itself can see is raised by what it is about, and by nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.made import MakeEpoch, make_plan
+from steelyard.evaluation.threats.run import run_threats
+from steelyard.study.study import Study
+
+
+def study(**workload: Any) -> Study:
+    return Study.model_validate(
+        {
+            "name": "s", "title": "t", "question": "q",
+            "control": {"name": "on"}, "arms": [{"name": "off", "checksums": False}],
+            "workload": workload,
+        }
+    )  # fmt: skip
+
+
+def names(epochs: list, asked: Study | None = None, **plan: Any) -> list[str]:
+    found = run_threats(epochs, make_plan(**plan), asked or study(), "off")
+    return [threat.name for threat in found]
+
+
+def test_a_clean_weighing_raises_nothing(make_epoch: MakeEpoch) -> None:
+    alike = {"on": 30_000_000, "off": 30_000_000}
+    assert names([make_epoch(n, cpu_ns=alike) for n in range(10)]) == []
+
+
+def test_wrong_rows_and_violations_are_wrong_answers(make_epoch: MakeEpoch) -> None:
+    rows = make_epoch(0, wrong_rows={"off": 3})
+    sums = make_epoch(1, violations={"on": ["sum(abalance) is 1 but 0"]})
+    assert names([rows, sums]) == ["wrong answer from the workload"] * 2
+
+
+def test_a_checkpoint_in_one_arm_only_is_said(make_epoch: MakeEpoch) -> None:
+    one = {"on": {"checkpoints_timed": 1.0}, "off": {"checkpoints_timed": 0.0}}
+    both = {"on": {"checkpoints_timed": 1.0}, "off": {"checkpoints_timed": 2.0}}
+    expected = ["checkpoint or autovacuum in one arm's slices only"]
+    assert names([make_epoch(0, counters=one)]) == expected
+    assert names([make_epoch(0, counters=both)]) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "read", "raised"),
+    [("exceeds", 0.0, 1), ("exceeds", 4000.0, 0), ("fits", 4000.0, 1), ("any", 0.0, 0)],
+)
+def test_the_working_set_must_be_what_the_study_says(
+    make_epoch: MakeEpoch, wanted: str, read: float, raised: int
+) -> None:
+    counters = {"on": {"blocks_read": read}, "off": {"blocks_read": read}}
+    found = names([make_epoch(0, counters=counters)], asked=study(working_set=wanted))
+    assert found == ["working set not what the study says"] * raised
+
+
+def test_a_driver_that_uses_most_of_the_time_is_the_bottleneck(make_epoch: MakeEpoch) -> None:
+    arms = {"on": {"driver_cpu_ns": 40_000_000}, "off": {"driver_cpu_ns": 40_000_000}}
+    assert names([make_epoch(0, arms=arms)]) == ["driver is the bottleneck"]
+
+
+def test_processor_time_that_contradicts_throughput_is_said(make_epoch: MakeEpoch) -> None:
+    def epoch(n: int, faster: int, cpu: int) -> Any:
+        done = {"off": faster + n % 3}
+        return make_epoch(n, transactions=done, cpu_ns={"on": 30_000_000, "off": cpu * done["off"]})
+
+    agreeing = [epoch(n, 1100, 27_000) for n in range(10)]
+    contradicting = [epoch(n, 1100, 33_000 + 10 * n) for n in range(10)]
+    assert names(agreeing) == []
+    assert names(contradicting) == ["foreground and CPU disagree"]
+
+
+@pytest.mark.parametrize(
+    ("transactions", "cpu_ns", "doubted"),
+    [
+        (1000, 31_000, True),  # work left to the background: nothing of it shows
+        (1000, 29_000, True),  # the control left some
+        (970, 31_000, False),  # bound by the processor: nearly all shows
+        (980, 31_000, False),  # the driver's part of the time does not grow
+        (1000, 30_100, False),  # within the margin
+    ],
+)
+def test_processor_time_of_which_throughput_shows_less_than_half_is_said(
+    make_epoch: MakeEpoch, transactions: int, cpu_ns: int, doubted: bool
+) -> None:
+    def epoch(n: int) -> Any:
+        done = transactions + n % 3 - 1
+        return make_epoch(
+            n, transactions={"off": done}, cpu_ns={"on": 30_000_000, "off": (cpu_ns + 5 * n) * done}
+        )
+
+    expected = ["foreground and CPU disagree"] if doubted else []
+    assert names([epoch(n) for n in range(10)]) == expected
+
+
+def test_a_pilot_that_did_not_settle_is_said(make_epoch: MakeEpoch) -> None:
+    assert names([make_epoch(0)], pilot={"settled": False}) == ["no steady state"]
+
+
+def test_epochs_that_still_drift_are_said(make_epoch: MakeEpoch) -> None:
+    drifting = {
+        "on": [1000 + 20 * k + k % 3 for k in range(30)],
+        "off": [1000 + k % 3 for k in range(30)],
+    }
+    assert names([make_epoch(n, rates=drifting) for n in range(6)]) == ["no steady state"]
+
+
+def test_what_the_machine_did_is_said_once_with_how_often(make_epoch: MakeEpoch) -> None:
+    seen = [("steal or throttling", "9 % was stolen")]
+    epochs = [make_epoch(0, machine_seen=seen), make_epoch(1), make_epoch(2, machine_seen=seen)]
+    [threat] = run_threats(epochs, make_plan(), study(), "off")
+    assert threat.seen == "9 % was stolen (epoch 1; seen in 2 epochs)"
+
+
+def test_the_plan_itself_can_be_doubted(make_epoch: MakeEpoch) -> None:
+    plan = {
+        "upkeep": "carry", "upkeep_why": "slow", "placement": "free",
+        "placement_why": "60 % waited",
+    }  # fmt: skip
+    assert names([make_epoch(0)], **plan) == ["data directory tied to the arm", "placement free"]
+
+
+@pytest.mark.parametrize(
+    ("upkeep", "shared", "count", "raised"),
+    [
+        ("restore", True, 1, 0),
+        ("restore", False, 3, 0),
+        ("restore", False, 2, 1),
+        ("carry", True, 1, 1),
+        ("carry", False, 3, 0),
+    ],
+)
+def test_files_are_tied_to_an_arm_unless_it_has_three_loads(
+    make_epoch: MakeEpoch, upkeep: str, shared: bool, count: int, raised: int
+) -> None:
+    loads = {"shared": shared, "arms": {arm: {"by": arm, "count": count} for arm in ("on", "off")}}
+    plan = {"upkeep": upkeep, "upkeep_why": "slow", "loads": loads}
+    assert names([make_epoch(0)], **plan) == ["data directory tied to the arm"] * raised

@@ -1,0 +1,68 @@
+"""Work that was not done, or not alike, is seen in the rows that came back or were changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.made import MakeEpoch
+from steelyard.evaluation.threats.work_done import work_threats
+from steelyard.record.inspection import Inspection
+
+READS = Inspection(compared=0, statements=1, writes=False, arms={})
+WRITES = Inspection(compared=0, statements=2, writes=True, arms={})
+
+
+def seen(make_epoch: MakeEpoch, inspection: Inspection, count: int = 10, **facts: Any) -> list[str]:
+    epochs = [make_epoch(n, **facts).totals for n in range(count)]
+    found = list(work_threats(epochs, "on", "off", inspection))
+    assert all(threat.name == "wrong answer from the workload" for threat in found)
+    assert all(threat.invalidates for threat in found)
+    return [threat.seen for threat in found]
+
+
+def test_rows_alike_are_no_doubt(make_epoch: MakeEpoch) -> None:
+    assert seen(make_epoch, READS, rows={"on": 1000, "off": 1000}) == []
+    assert seen(make_epoch, READS, rows={"on": 1000, "off": 996}) == []
+
+
+def test_a_record_that_does_not_tell_rows_raises_nothing(make_epoch: MakeEpoch) -> None:
+    assert seen(make_epoch, READS) == []
+    assert seen(make_epoch, READS, rows={"on": 1000}) == []
+
+
+@pytest.mark.parametrize("count", [1, 10])
+def test_an_arm_that_finds_nothing_is_a_wrong_answer(make_epoch: MakeEpoch, count: int) -> None:
+    [words] = seen(make_epoch, READS, count, rows={"on": 1000, "off": 0})
+    assert words == "off returned and changed no row, the other arm 1 rows a transaction"
+
+
+def test_two_arms_that_find_nothing_are_a_wrong_answer_too(make_epoch: MakeEpoch) -> None:
+    [words] = seen(make_epoch, READS, 2, rows={"on": 0, "off": 0})
+    assert words == "not one row was returned or changed in 4000 transactions of on and off"
+
+
+def test_scripts_without_a_plan_are_not_asked_for_rows(make_epoch: MakeEpoch) -> None:
+    nothing = {"on": 0, "off": 0}
+    unplanned = WRITES.model_copy(update={"statements": 0})
+    assert seen(make_epoch, unplanned, rows=nothing) == []
+
+
+def test_updates_return_no_row_and_do_their_work_all_the_same(make_epoch: MakeEpoch) -> None:
+    changed = {arm: {"rows_changed": 2000.0} for arm in ("on", "off")}
+    nothing = {"on": 0, "off": 0}
+    assert seen(make_epoch, WRITES, rows=nothing, counters=changed) == []
+    idle = {**changed, "off": {"rows_changed": 1.0}}
+    [words] = seen(make_epoch, WRITES, rows=nothing, counters=idle)
+    assert words.startswith("off returned and changed no row")
+
+
+def test_arms_that_read_must_find_as_many_rows_and_arms_that_write_need_not(
+    make_epoch: MakeEpoch,
+) -> None:
+    fewer = {"on": 1000, "off": 980}
+    [words] = seen(make_epoch, READS, rows=fewer)
+    assert words == "a transaction of off returned −2.00 % rows against on, and both only read"
+    assert seen(make_epoch, READS, 7, rows=fewer) == []
+    assert seen(make_epoch, WRITES, rows=fewer) == []

@@ -1,0 +1,142 @@
+"""Tables are told apart by what stands in them: an arm a column, an arm a row, or one arm."""
+
+from __future__ import annotations
+
+import pytest
+
+from foreign.reading import arms_of, only, refusal, sheet_of
+from steelyard.foreign.series import Order, Rows
+from steelyard.foreign.tables.long_table import order_of
+from steelyard.model.errors import UsageError
+
+
+def test_a_column_an_arm() -> None:
+    sheet = sheet_of("NONE,TORN\n991,1068\n1010,979\n")
+    assert arms_of(sheet) == {"NONE": [991, 1010], "TORN": [1068, 979]}
+    assert (sheet.rows, sheet.order, sheet.lines) == (Rows.BESIDE, Order.UNKNOWN, (2, 3))
+
+
+def test_a_table_without_headings_numbers_its_arms() -> None:
+    assert list(arms_of(sheet_of("1,2\n3,4\n"))) == ["column 1", "column 2"]
+
+
+@pytest.mark.parametrize("name", ["rep", "run", "#", ""])
+def test_a_column_that_counts_the_rows_is_no_arm(name: str) -> None:
+    sheet = sheet_of(f"{name},off,on\n1,5,6\n2,7,8\n3,5,5\n")
+    assert list(arms_of(sheet)) == ["off", "on"]
+    assert "counts the rows" in sheet.notes[0]
+
+
+def test_empty_cells_at_the_end_make_a_shorter_arm() -> None:
+    sheet = sheet_of("off,on\n1,2\n3,4\n5,\n")
+    assert arms_of(sheet) == {"off": [1, 3, 5], "on": [2, 4]}
+    assert sheet.rows is Rows.APART
+
+
+def test_names_of_rows_pair_them_and_are_no_times() -> None:
+    sheet = sheet_of("query,off,on\nQ1,10,11\nQ2,200,190\nQ3,3,4\n")
+    assert (sheet.rows, sheet.ordered) == (Rows.BLOCKS, False)
+    assert sheet.row_names == ("Q1", "Q2", "Q3")
+
+
+def test_headings_may_hold_the_unit_and_the_metric() -> None:
+    assert sheet_of("off (ms),on (ms)\n1,2\n").metrics[0][0].unit == "ms"
+    assert list(arms_of(sheet_of("off (ms),on (ms)\n1,2\n"))) == ["off", "on"]
+    assert sheet_of("tps_off,tps_on\n1,2\n").metrics[0][0].higher_is_better is True
+    said = refusal("off (ms),on (s)\n1,2\n")
+    assert said == '"f.txt" line 2, column 3: mixed units: s after ms'
+
+
+def test_the_long_form_names_the_arm_in_every_row() -> None:
+    sheet = sheet_of("arm,tps\noff,10\non,11\noff,12\non,13\n")
+    assert arms_of(sheet) == {"off": [10, 12], "on": [11, 13]}
+    assert (sheet.rows, sheet.order) == (Rows.APART, Order.UNKNOWN)
+    assert sheet.metrics[0][0].unit == "transactions/s"
+
+
+def test_a_column_of_words_that_come_again_is_the_arm_whatever_it_is_called() -> None:
+    sheet = sheet_of("what,number\na,1\nb,2\na,3\nb,4\n")
+    assert arms_of(sheet) == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_blocks_pair_rows_in_whatever_order_they_stand() -> None:
+    sheet = sheet_of("arm,value,block\noff,1,x\non,20,y\noff,2,y\non,10,x\n")
+    assert arms_of(sheet) == {"off": [1, 2], "on": [10, 20]}
+    assert (sheet.rows, sheet.row_names) == (Rows.BLOCKS, ("x", "y"))
+
+
+def test_several_rows_of_an_arm_in_a_block_count_as_their_geometric_mean() -> None:
+    sheet = sheet_of("arm,value,block\noff,2,1\noff,8,1\non,5,1\noff,3,2\non,6,2\n")
+    assert arms_of(sheet) == {"off": [pytest.approx(4), 3], "on": [5, 6]}
+
+
+def test_blocks_with_an_arm_missing_pair_nothing_and_say_so() -> None:
+    sheet = sheet_of("arm,value,block\noff,1,1\non,2,1\noff,3,2\n")
+    assert sheet.rows is Rows.APART
+    assert "does not hold every arm" in sheet.notes[0]
+
+
+def test_rows_are_put_into_the_order_of_their_times() -> None:
+    sheet = sheet_of("time,arm,s\n3,off,30\n1,off,10\n4,on,40\n2,on,20\n")
+    assert arms_of(sheet) == {"off": [10, 30], "on": [20, 40]}
+    assert sheet.order is Order.ALTERNATING
+    dated = sheet_of("date,arm,s\n2026-01-02,off,2\n2026-01-01T10:00,off,1\n2026-01-03,on,3\n")
+    assert arms_of(dated)["off"] == [1, 2]
+    assert dated.order is Order.SEQUENTIAL
+
+
+def test_orders_are_told_by_how_often_the_arm_changes() -> None:
+    assert order_of(["a"] * 10 + ["b"] * 10) is Order.SEQUENTIAL
+    assert order_of((["a"] * 10 + ["b"] * 10) * 2) is Order.SEQUENTIAL
+    assert order_of(["a", "b"] * 10) is Order.ALTERNATING
+    assert order_of(["a", "b", "b", "a", "a", "b", "a", "b"]) is Order.ALTERNATING
+
+
+def test_one_value_an_arm_with_its_clients() -> None:
+    sheet = sheet_of("arm,clients,tps,latency_ms\noff,256,879.99,267.49\non,256,853.61,271.27\n")
+    assert [metric.name for metric, _ in sheet.metrics] == ["throughput", "latency_mean"]
+    assert sheet.clients == {"off": 256, "on": 256}
+
+
+def test_one_arm_with_a_column_a_metric() -> None:
+    sheet = sheet_of("run,tps,latency_ms\n1,100,10\n2,110,9\n")
+    assert only(sheet).values.tolist() == [100, 110]
+    assert [metric.name for metric, _ in sheet.metrics] == ["throughput", "latency_mean"]
+
+
+def test_roles_can_be_named() -> None:
+    text = "host,mode,a,b\nx,off,1,5\nx,on,2,6\ny,off,3,7\ny,on,4,8\n"
+    assert arms_of(sheet_of(text, arm="mode", value="b")) == {"off": [5, 7], "on": [6, 8]}
+    assert sheet_of(text, arm="mode", value="b", block="host").rows is Rows.BLOCKS
+    with pytest.raises(UsageError, match='unrecognized role of a column: "colour"'):
+        sheet_of(text, colour="mode")
+    with pytest.raises(UsageError, match='no column "speed"'):
+        sheet_of(text, value="speed")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("off,off\n1,2\n", 'line 1, column 5: two columns are called "off"'),
+        ("arm,s\noff,1\n,2\non,3\n", "line 3, column 1: an arm without a name"),
+        ('off,on\n"1,2\n', "line 2, column 1: a quote that is not closed on its line"),
+        ("when,arm,s\nsoon,off,1\nlater,on,2\nsoon,on,2\n", 'line 2, column 1: "soon" is neither'),
+        ("a,b\nx,y\nz,w\n", "line 1, column 1: "),
+    ],
+)
+def test_tables_that_say_nothing_are_refused_with_their_place(text: str, said: str) -> None:
+    assert refusal(text).startswith(f'"f.txt" {said}')
+
+
+def test_quotes_hold_separators() -> None:
+    sheet = sheet_of('"off, old","on ""new"""\n"1",2\n3,"4"\n')
+    assert arms_of(sheet) == {"off, old": [1, 3], 'on "new"': [2, 4]}
+
+
+def test_too_many_columns_and_arms_are_refused() -> None:
+    wide = ",".join(f"a{n}" for n in range(1_001))
+    assert "1001 columns: more than 1000, the limit" in refusal(
+        f"{wide}\n{','.join(['1'] * 1_001)}\n"
+    )
+    arms = "".join(f"a{n},1\n" for n in range(101))
+    assert "names 101 arms: more than 100, the limit" in refusal(f"arm,s\n{arms}")

@@ -1,0 +1,125 @@
+"""Real output of pgbench 18.4 is read as what it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from foreign.reading import assert_values, golden_sheet, only, refusal, sheet_of
+from steelyard.foreign.metric import LATENCY
+from steelyard.foreign.series import Grain, Outcome
+
+
+def test_a_summary_is_one_repetition() -> None:
+    sheet = golden_sheet("pgbench_summary.txt")
+    assert_values(only(sheet), [21472.274793])
+    assert_values(only(sheet, 1), [0.186])
+    assert only(sheet).grain is Grain.REPETITION
+    assert sheet.clients == {"": 4}
+    assert (sheet.metrics[0][0].unit, sheet.metrics[1][0].unit) == ("transactions/s", "ms")
+
+
+def test_summaries_one_after_the_other_are_several() -> None:
+    sheet = golden_sheet("pgbench_three_summaries.txt")
+    assert_values(only(sheet), [20482.476402, 20460.974181, 23676.230992])
+    assert sheet.lines == (13, 26, 39)
+
+
+def test_progress_is_of_one_run_and_has_slices() -> None:
+    sheet = golden_sheet("pgbench_progress.txt")
+    assert_values(only(sheet), [24011.0, 25750.8, 24779.6, 27615.0])
+    assert only(sheet).grain is Grain.SLICE
+    latency = only(sheet, 1)
+    assert latency.weights is not None
+    assert latency.weights.tolist() == only(sheet).values.tolist()
+
+
+def test_seconds_without_work_count_as_such() -> None:
+    line = "progress: {}.0 s, {} tps, lat {} ms stddev 0.1, 0 failed\n"
+    text = "".join(line.format(n, tps, "0.000") for n, tps in ((1, 10.5), (2, 0.0), (3, 9.0)))
+    assert_values(only(sheet_of(text)), [10.5, 0, 9])
+    nothing = "".join(line.format(n, 0.0, "nan") for n in (1, 2))
+    assert refusal(nothing) == '"f.txt" line 1, column 1: no transaction in any line of progress'
+
+
+@pytest.mark.parametrize(
+    "name", ["pgbench_progress_rate.txt", "pgbench_summary_rate.txt", "pgbench_aggregate_rate.txt"]
+)
+def test_at_a_fixed_rate_latency_is_judged_and_no_closed_loop_assumed(name: str) -> None:
+    sheet = golden_sheet(name)
+    assert sheet.metrics[0][0].name == LATENCY
+    assert sheet.clients == {}
+    assert any("fixed rate" in note for note in sheet.notes)
+
+
+def test_old_summaries_print_two_rates_and_the_purer_counts() -> None:
+    text = """number of clients: 8
+latency average: 2.500 ms
+tps = 3100.5 (including connections establishing)
+tps = 3200.25 (excluding connections establishing)
+"""
+    sheet = sheet_of(text * 2)
+    assert_values(only(sheet), [3200.25, 3200.25])
+    assert_values(only(sheet, 1), [2.5, 2.5])
+    assert sheet.clients == {"": 8}
+
+
+def summary(failed: int = 0, retried: int = 0, counts: str = "without initial connection") -> str:
+    """What pgbench 18 prints of 1,000 transactions that succeeded."""
+    return f"""number of clients: 8
+number of transactions actually processed: 1000
+number of failed transactions: {failed} (1.000%)
+number of transactions retried: {retried} (1.000%)
+latency average = 8.000 ms
+tps = 1000.0 ({counts} time{"s" if "reconnection" in counts else ""})
+"""
+
+
+def test_what_became_of_the_transactions_is_read() -> None:
+    sheet = sheet_of(summary(20, 5) + summary(0, 3))
+    assert sheet.outcomes == {"": Outcome(tried=2020, troubled=28)}
+    assert sheet_of(summary(20, 1020)).outcomes[""].troubled == 1020
+    assert golden_sheet("pgbench_summary.txt").outcomes == {"": Outcome(21239, 0)}
+    assert sheet_of("tps = 5.5\n").outcomes == {}
+    line = "progress: {}.0 s, 10.0 tps, lat 1.0 ms stddev 0.1, {} failed, lag 0.1 ms, 1 skipped\n"
+    seconds = "".join(line.format(n, 4) for n in (1, 2, 3))
+    assert sheet_of(seconds).outcomes == {"": Outcome(45, 15)}
+    log = "0 1 500 0 1700000000 1\n0 2 failed 0 1700000000 2\n"
+    assert sheet_of(log).outcomes == {"": Outcome(2, 1)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pgbench: error: Run was aborted; the above results are incomplete.",
+        "Run was aborted; the above results are incomplete.",
+        "pgbench: error: client 3 aborted in command 5 (SQL) of script 0; ERROR:  deadlock",
+        "pgbench: error: client 3 script 0 aborted in command 5 query 0: ERROR:  deadlock",
+    ],
+)
+def test_an_aborted_run_is_refused_with_its_line(line: str) -> None:
+    assert "line 7, column 1: the run was aborted, its results" in refusal(summary() + line + "\n")
+    progress = "progress: 1.0 s, 9.0 tps, lat 1.0 ms stddev 0.1\n" * 2
+    assert "line 3, column 1: the run was aborted" in refusal(progress + line)
+
+
+def test_rates_with_and_without_the_time_to_connect_are_told_apart() -> None:
+    old = "tps = 5.5 (excluding connections establishing)\n"
+    with_it = summary(counts="including reconnection")
+    assert sheet_of(with_it).connecting is True
+    assert sheet_of(summary() + old).connecting is False
+    assert sheet_of("tps = 5.5\n").connecting is None
+    said = "line 12, column 1: the time to connect counts in some of the tps and not in others"
+    assert said in refusal(summary() + with_it)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("latency average = 1.5 ms\n", "line 1, column 1: no complete summary of pgbench"),
+        ("tps = fast\n", 'line 1, column 7: "fast" is not a number of transactions'),
+        ("\ntps = 0.000 (without initial connection time)\n", "line 2, column 7: tps is zero"),
+        ("progress: 1.0 s, 5 tps, la", "line 1, column 1: a line of progress that is torn"),
+    ],
+)
+def test_torn_output_is_refused_with_its_place(text: str, said: str) -> None:
+    assert said in refusal(text)

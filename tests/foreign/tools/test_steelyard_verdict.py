@@ -1,0 +1,136 @@
+"""A verdict of Steelyard is read as it stands, and is no list of numbers to be judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foreign.reading import refusal
+from steelyard.cli.views.judgement_view import render_saved_verdict
+from steelyard.foreign.formats import saved_verdict_of
+from steelyard.foreign.source import source_of
+from steelyard.model.errors import NumbersError
+
+THREAT = {
+    "name": "an arm crashed",
+    "seen": "off did not complete 1 of 12 epochs: 5 (crashed)",
+    "cause": "a server could not start",
+    "advice": "read the log",
+    "invalidates": False,
+}
+CONTRAST: dict[str, Any] = {
+    "arm": "off",
+    "control": "on",
+    "metric": "throughput",
+    "verdict": "inconclusive",
+    "higher_is_better": True,
+    "estimate_percent": -3.0,
+    "low_percent": None,
+    "high_percent": 4.25,
+    "epochs": 12,
+    "threats": [THREAT],
+    "sentence": "inconclusive: off against on reads −3.0 % [unbounded, +4.2]",
+    "details": {"margin_percent": 1.0, "epochs": [{"d": None, "throughput": {"on": 1.0}}]},
+}
+
+
+def verdict(*contrasts: Any, **more: Any) -> str:
+    return json.dumps({"study": "checksums", "contrasts": list(contrasts), **more})
+
+
+def recorded(text: str) -> Any:
+    return saved_verdict_of(source_of(text.encode(), "verdict.json"))
+
+
+def test_contrasts_and_threats_stand_as_the_record_has_them() -> None:
+    found = recorded(verdict(CONTRAST, {**CONTRAST, "arm": "new", "threats": []}))
+    facts = found.to_json()
+    assert facts["contrasts"] == [CONTRAST, {**CONTRAST, "arm": "new", "threats": []}]
+    assert facts["format"] == "a verdict of Steelyard"
+    assert "not judged again" in facts["judged"]
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+
+
+def test_what_is_shown_is_the_records_own_sentence_interval_and_threats() -> None:
+    said = render_saved_verdict(recorded(verdict(CONTRAST)), 100)
+    assert said.startswith("? INCONCLUSIVE\noff against on reads −3.0 % [unbounded, +4.2].\n")
+    assert "◂──" in said  # the open end of the interval
+    assert "- an arm crashed: off did not complete 1 of 12 epochs: 5 (crashed)" in said
+    assert 'A weighing of the study "checksums", judged by the plan' in said
+    assert all(
+        len(line) <= 60
+        for line in render_saved_verdict(recorded(verdict(CONTRAST)), 60).split("\n")
+    )
+
+
+def test_an_older_record_has_its_sentence_beside_its_contrast() -> None:
+    bare = {key: value for key, value in CONTRAST.items() if key != "sentence"}
+    found = recorded(verdict(bare, sentence="off is what it is"))
+    assert found.contrasts[0]["sentence"] == "off is what it is"
+    assert "off is what it is." in render_saved_verdict(found, 80)
+
+
+def test_what_is_no_verdict_is_left_to_the_other_formats() -> None:
+    assert recorded('{"off": [1, 2], "on": [3, 4]}') is None
+    assert recorded("off,on\n1,2\n") is None
+    assert recorded('{"contrasts": [1, 2], "on": [3, 4]}') is None
+    text = verdict(CONTRAST)
+    assert saved_verdict_of(source_of(text.encode(), "v"), "hyperfine") is None
+
+
+def test_among_numbers_a_verdict_is_refused() -> None:
+    said = refusal(verdict(CONTRAST))
+    assert "a verdict of Steelyard is no list of numbers: its weighing's own plan judged it" in said
+    assert "a verdict of Steelyard is no list" in refusal(verdict(CONTRAST), "steelyard")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        3,
+        {"arm": "off"},
+        {**CONTRAST, "verdict": "better"},
+        {**CONTRAST, "low_percent": "low"},
+        {**CONTRAST, "threats": [{"name": "steal"}]},
+        {**CONTRAST, "threats": 4},
+        {**CONTRAST, "details": []},
+    ],
+)
+def test_a_contrast_of_another_shape_is_refused_with_its_place(broken: Any) -> None:
+    text = verdict(CONTRAST, broken)
+    with pytest.raises(
+        NumbersError, match=r"line 1, column \d+: this contrast .*is none of"
+    ) as said:
+        recorded(text)
+    assert "verdict.json of a record" in str(said.value.hint)
+
+
+def test_none_and_several_verdicts_are_refused() -> None:
+    with pytest.raises(NumbersError, match="a verdict without a contrast"):
+        recorded(verdict())
+    with pytest.raises(NumbersError, match="more than one verdict of Steelyard"):
+        recorded(verdict(CONTRAST) + "\n" + verdict(CONTRAST))
+
+
+def test_nothing_of_a_record_reaches_the_terminal_but_what_can_be_printed() -> None:
+    found = recorded(
+        verdict({**CONTRAST, "sentence": "off \x1b[2J on", "low_percent": float("nan")})
+    )
+    assert "\x1b" not in render_saved_verdict(found, 80)
+    assert found.contrasts[0]["low_percent"] is None
+
+
+SCALARS = st.none() | st.booleans() | st.floats(-1e300, 1e300) | st.text(max_size=5)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(CONTRAST)), SCALARS, max_size=3))
+def test_any_change_of_a_contrast_is_shown_or_refused(changes: dict[str, Any]) -> None:
+    try:
+        found = recorded(verdict({**CONTRAST, **changes}))
+    except NumbersError:
+        return
+    assert render_saved_verdict(found, 80)

@@ -1,0 +1,65 @@
+"""The state of a cluster follows from its control file and from what postmaster.pid names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard._core import read_control
+from steelyard.integrity.scrub.cluster_state import RunState, inspect_cluster
+
+MB = 1 << 20
+
+
+def crc32c(content: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def cluster(directory: Path, state: int, backup_start: int = 0) -> Path:
+    """A directory with no more than what inspect_cluster() reads."""
+    (directory / "global").mkdir(parents=True)
+    (directory / "PG_VERSION").write_text("16\n")
+    content = bytearray(8192)
+    content[8:12] = (1300).to_bytes(4, "little")
+    content[16:20] = state.to_bytes(4, "little")
+    content[152:160] = backup_start.to_bytes(8, "little")
+    content[216:220] = (8192).to_bytes(4, "little")
+    content[220:224] = (131072).to_bytes(4, "little")
+    content[228:232] = MB.to_bytes(4, "little")
+    content[288:292] = crc32c(bytes(content[:288])).to_bytes(4, "little")
+    (directory / "global" / "pg_control").write_bytes(content)
+    assert read_control(directory / "global" / "pg_control")["crc_ok"]
+    return directory
+
+
+def test_a_standby_that_was_stopped_within_its_backup_is_not_at_rest(tmp_path: Path) -> None:
+    consistent = inspect_cluster(cluster(tmp_path / "a", 2))
+    assert (consistent.run_state, consistent.replay_from) == (RunState.STOPPED, None)
+    before = inspect_cluster(cluster(tmp_path / "b", 2, backup_start=5))
+    assert (before.run_state, before.replay_from) == (RunState.CRASHED, 0)
+    assert before.heals_torn, "whole pages are logged while a backup is taken"
+    after_crash = inspect_cluster(cluster(tmp_path / "c", 6))
+    assert (after_crash.run_state, after_crash.heals_torn) == (RunState.CRASHED, False)
+
+
+def test_a_process_that_may_not_be_looked_into_runs_unless_the_user_knows_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = cluster(tmp_path / "a", 6)
+    (directory / "postmaster.pid").write_text(f"77\n{directory}\n4000000000\n")
+
+    def forbidden(*_: object) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr("os.path.samefile", forbidden)
+    assert (inspect_cluster(directory).run_state, inspect_cluster(directory).pid) == (
+        RunState.RUNNING,
+        77,
+    )
+    assert inspect_cluster(directory, crashed=True).run_state is RunState.CRASHED

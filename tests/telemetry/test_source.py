@@ -1,0 +1,116 @@
+"""A telemetry source that only this test has gets into record, causes and verdict by data alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.cli.views.verdict_view import render_verdict
+from steelyard.engines.engine import Instance
+from steelyard.model.readings import Kind, Sample
+from steelyard.report.page import render_page
+from steelyard.report.source import core_counts, read_source
+from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source
+from story.asked import study_of
+from story.scripted import ScriptedWorld
+
+
+@dataclass
+class Electricity:
+    """A meter that grows by a step with every reading."""
+
+    name: str = "electricity"
+    moment: Moment = "border"
+    kinds: Sequence[Kind] = (
+        Kind("energy_mj", "mJ", per_transaction=True, parts=True),
+        Kind("temperature_c", "°C", level=True),
+    )
+    step: float = 50.0
+    missing: str = ""
+    lacking: str = ""
+    total: float = field(default=0.0)
+
+    def needs(self, instance: Instance) -> str:
+        return self.lacking
+
+    def read(self, instance: Instance) -> Sample:
+        self.total += self.step
+        return Sample({"energy_mj": self.total, "temperature_c": 40.0}, self.missing)
+
+
+class Metered(ScriptedWorld):
+    """The scripted world with one source more."""
+
+    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
+        return (*super().sources(arms), Electricity())
+
+
+def test_a_source_of_a_tests_own_is_in_record_causes_summary_and_report(
+    tmp_path: Path, weigh_in: Callable[..., dict[str, Any]]
+) -> None:
+    verdict = weigh_in(Metered(tmp_path / "world"), study_of())
+    rows = {row["metric"]: row for row in verdict["causes"]}
+    assert rows["energy_mj_per_transaction"]["unit"] == "mJ"
+    lines = (tmp_path / "record" / "telemetry.jsonl").read_text().splitlines()
+    readings = {one["name"]: one for one in json.loads(lines[0])["arms"]["on"]["readings"]}
+    assert readings["energy_mj"]["unit"] == "mJ"
+    assert readings["energy_mj"]["value"] > 0
+    assert readings["temperature_c"]["value"] == 40.0
+    assert "energy_mj" in render_verdict(verdict, 100).replace(" ", "_")
+    page = render_page(read_source(tmp_path / "record", core_counts))
+    assert "energy" in page
+
+
+def telemetry_of(source: Electricity) -> EpochTelemetry:
+    return EpochTelemetry([source], {"on": object()})  # type: ignore[dict-item]
+
+
+def test_readings_are_differences_between_the_first_and_the_last_border() -> None:
+    telemetry = telemetry_of(Electricity(step=5.0))
+    for _ in range(5):
+        telemetry.border()
+    telemetry.close()
+    energy, temperature = telemetry.readings("on")
+    assert (energy.value, energy.measured, energy.per_transaction) == (20.0, True, True)
+    assert (temperature.value, temperature.unit) == (40.0, "°C")
+    assert telemetry.parts("on") == [{"energy_mj": 5.0}] * 4
+
+
+def test_statistics_that_were_reset_are_a_missing_reading_and_no_figure() -> None:
+    source = Electricity(moment="closed", step=5.0)
+    telemetry = telemetry_of(source)
+    source.total = -100.0
+    telemetry.close()
+    energy, _ = telemetry.readings("on")
+    assert (energy.value, energy.missing) == (None, RESET)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (Electricity(moment="closed", missing="not flushed in time"), "not flushed in time"),
+        (Electricity(moment="closed", lacking="no meter"), "no meter"),
+    ],
+)
+def test_what_cannot_be_read_is_missing_with_its_reason(source: Electricity, reason: str) -> None:
+    telemetry = telemetry_of(source)
+    telemetry.close()
+    assert [(one.value, one.missing) for one in telemetry.readings("on")] == [(None, reason)] * 2
+
+
+def test_counters_that_were_not_flushed_make_no_cause(
+    tmp_path: Path, weigh_in: Callable[..., dict[str, Any]]
+) -> None:
+    world = ScriptedWorld(tmp_path / "world", uncounted="statistics were not flushed within 10 s")
+    verdict = weigh_in(world, study_of())
+    assert [row["metric"] for row in verdict["causes"]] == ["server_cpu_us_per_transaction"]
+    line = json.loads((tmp_path / "record" / "telemetry.jsonl").read_text().splitlines()[0])
+    [wal] = [one for one in line["arms"]["on"]["readings"] if one["name"] == "wal_bytes"]
+    assert "value" in wal
+    assert wal["value"] is None
+    assert wal["missing"] == "statistics were not flushed within 10 s"

@@ -1,0 +1,1 @@
+"""Cases of `make validate`: what is simulated or replayed, a suite a file."""
