@@ -22,10 +22,10 @@ from engines.real_npm import fetch
 from own_cache import open_directory
 from steelyard import _core
 from steelyard.driver.client import Driver
-from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.libpq.target import arm_of, read_target
+from steelyard.engines.postgres.libpq.target import read_target
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import DriverError
 
@@ -77,7 +77,7 @@ class Secured:
     def ask(self, user: str, words: str, sql: str = WHO, **where: str) -> list[str | None]:
         """The first row of an answer."""
         target = read_target(self.conninfo(user, words, **where))
-        return _core.ask(json.dumps(asdict(arm_of(target, 1))), sql)[0]
+        return _core.ask(json.dumps(asdict(DriveArm.at(target, "target", 1))), sql)[0]
 
     def verified(self, mode: str, **where: str) -> list[str | None]:
         """Who we are to it, once its certificate is found in order."""
@@ -304,7 +304,7 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
 
     long = "SELECT repeat('x', 100000), length('" + "y" * 300_000 + "');"
     scripts = (DriveScript("short", "SELECT 1;", rows=1), DriveScript("long", long, rows=1))
-    arm = arm_of(read_target(secured.conninfo("tls_user", "sslmode=require")), 4)
+    arm = DriveArm.at(read_target(secured.conninfo("tls_user", "sslmode=require")), "target", 4)
     with Driver.start(Plan(arms=(arm,), scripts=scripts, threads=2)) as driver:
         assert (driver.encryption["target"] or "").startswith("TLSv1.3 TLS_")
         slices = list(driver.run([SliceRequest(arm=0, each=20)] * 2))
@@ -313,7 +313,7 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
 
 
 def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secured) -> None:
-    arm = arm_of(read_target(secured.conninfo("tls_user", "sslmode=require")), 1)
+    arm = DriveArm.at(read_target(secured.conninfo("tls_user", "sslmode=require")), "target", 1)
     script = DriveScript("stuck", "SELECT pg_sleep(3600) AS stuck;")
     plan = DrivePlan(arms=(arm,), scripts=(script,), drain_cap_ns=50_000_000)
     with Driver.start(plan) as driver:
@@ -335,7 +335,7 @@ def test_a_server_without_encryption_is_used_plain_or_refused(server: Server) ->
     where = f"host=127.0.0.1 port={address.port} user={address.user} dbname={address.database}"
 
     def ask(mode: str) -> list[str | None]:
-        arm = arm_of(read_target(f"{where} sslmode={mode}"), 1)
+        arm = DriveArm.at(read_target(f"{where} sslmode={mode}"), "target", 1)
         return _core.ask(json.dumps(asdict(arm)), WHO)[0]
 
     assert ask("prefer")[0] == ask("allow")[0] == "f"

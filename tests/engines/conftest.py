@@ -24,7 +24,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.pidfile import read_pid_file
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes.cleanup import segments_of
-from steelyard.engines.postgres.processes.processes import tree
+from steelyard.engines.postgres.processes.process_tree import tree
 from steelyard.engines.registry import Run
 
 VERSIONS = ("18", "16")

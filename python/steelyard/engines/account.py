@@ -1,4 +1,4 @@
-"""The operating system account that servers run under, and how to act as it.
+"""Chooses the operating system account of servers, and acts as it in child processes.
 
 PostgreSQL refuses to run as root, and initdb looks its account up in passwd: root therefore hands
 servers to an unprivileged account that exists. Root in a container has neither CAP_SYS_NICE nor

@@ -1,4 +1,4 @@
-"""The cache root: templates, copied binaries, added engines, and weighings under way.
+"""Locates the cache: templates, copied binaries, added engines, and weighings under way.
 
 `STEELYARD_CACHE` if set, else /var/cache/steelyard as root, else XDG_CACHE_HOME/steelyard. Data
 directories of weighings stand here too, so that they can share blocks with their templates

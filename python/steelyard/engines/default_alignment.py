@@ -1,7 +1,7 @@
-"""Compares the defaults of several builds, and says what would set them alike.
+"""Compares the defaults of several builds, and derives the settings that make them equal.
 
 Between versions defaults change: 18 reads ahead further than 16 and checks pages unasked. Where
-nobody set them, they would be part of what is weighed. Aligned, a setting that every arm knows
+they are not set, they would be part of what is weighed. Aligned, a setting that every arm knows
 gets the control's default in all of them: what an upgrade changes that keeps its configuration.
 """
 

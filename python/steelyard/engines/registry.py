@@ -1,4 +1,4 @@
-"""The places of weighings under way, and the cleaning of what a killed owner left behind.
+"""Registers weighings under way, and removes what a killed one left behind.
 
 Every weighing has a directory `run/ID/` in the cache with its slots inside. The owner holds a lock
 on `owner.json` as long as it lives: the kernel drops it even after kill -9, and no process id that
@@ -172,7 +172,7 @@ def _owner_of(directory: Path) -> Account:
 def _remove(leftover: Leftover) -> None:
     remove_servers(leftover.directory, leftover.account)
     sockets = leftover.sockets
-    # Only what `open_run` made: the file could have been written by somebody else.
+    # Only what `open_run` made: the file could have been written by another program.
     if sockets is not None and sockets.parent == _SOCKET_ROOT and sockets.name.startswith("sy"):
         shutil.rmtree(sockets, ignore_errors=True)
     try:

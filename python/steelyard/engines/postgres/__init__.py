@@ -1,1 +1,1 @@
-"""PostgreSQL: one noun a file."""
+"""The PostgreSQL adapter."""

@@ -1,4 +1,4 @@
-"""Knows the engines that were added by name: builds from npm, and directories of other people.
+"""Reads and removes the engines that were added by name: builds from npm, and directories.
 
 An added engine is a directory `engines/NAME` of the cache: `engine.json` says what it is, and for
 a build from npm the package is unpacked beside it. `adding.py` makes them.

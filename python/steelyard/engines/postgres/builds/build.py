@@ -1,4 +1,4 @@
-"""A build of PostgreSQL on disk: where its programs are, and its identity in its own words."""
+"""Identifies a PostgreSQL build on disk: version, compiler, flags, assertions."""
 
 from __future__ import annotations
 

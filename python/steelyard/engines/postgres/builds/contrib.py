@@ -1,4 +1,4 @@
-"""Brings contrib's modules to a build that was made without them, from npm's build of its version.
+"""Adds contrib's modules to a build that lacks them, from npm's build of its version.
 
 The bundle has no contrib; npm's build of the same version has all of it. Since 18 a server looks
 for extensions and modules along two settings. Older ones look only beside their own programs: for

@@ -1,4 +1,4 @@
-"""Finds the engines a study asks for among the builds of this machine, by one builder if it can."""
+"""Finds the builds that a study names on this machine, from one builder where possible."""
 
 from __future__ import annotations
 

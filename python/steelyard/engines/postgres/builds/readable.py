@@ -1,4 +1,4 @@
-"""Makes sure that the server's account can read a build, by a copy in the cache where it cannot.
+"""Copies a build into the cache where the server's account cannot read it.
 
 A virtual environment under a directory only root can enter (/root, a private checkout) is the
 common case: root installs the bundle there, and the server's account may not look at it.

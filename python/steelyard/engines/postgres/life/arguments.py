@@ -1,4 +1,4 @@
-"""What a server is started with: its slot's place first, then the settings of the arm.
+"""Builds a server's command line: what belongs to its slot, and the settings of its arm.
 
 Settings go on the command line, not into a file: the data directory stays byte-identical, and the
 server refuses a bad one in words that name it.

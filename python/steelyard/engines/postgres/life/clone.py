@@ -1,7 +1,7 @@
 """Clones a data directory, and puts a used clone back to what its template is.
 
-A manifest (size, inode, mtime and ctime of every file) is taken when the clone is made. Nobody
-can change a file without its ctime moving, so what still agrees with the manifest needs no copy:
+A manifest (size, inode, mtime and ctime of every file) is taken when the clone is made. A file
+cannot change without its ctime moving, so what still agrees with the manifest needs no copy:
 a read-only epoch costs one write-ahead log segment and a handful of small files to undo.
 """
 

@@ -1,4 +1,4 @@
-"""Reads what every version's control file and log begin with, also of a version not known yet.
+"""Reads the fields that the control file and the log of every version begin with.
 
 The Rust reader knows the whole control file of 12 to 18. Identifier, versions and state stand at
 its beginning in every version: enough to tell whether two builds share a layout, and whether a

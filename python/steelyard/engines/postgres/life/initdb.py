@@ -1,4 +1,4 @@
-"""Makes a new cluster; nothing that initdb would take from its environment is left to it."""
+"""Makes a new cluster by initdb, which takes nothing from its environment."""
 
 from __future__ import annotations
 

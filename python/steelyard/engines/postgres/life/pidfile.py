@@ -1,4 +1,4 @@
-"""Reads postmaster.pid: who serves a data directory, and whether it accepts connections.
+"""Reads postmaster.pid: process id, state and shared memory of a data directory's server.
 
 Layout: src/include/utils/pidfile.h of PostgreSQL.
 """
@@ -47,7 +47,7 @@ def read_pid_file(directory: Path) -> PidFile | None:
 
 def read_regular(file: Path) -> str:
     """The text of a file. OSError: it cannot be read, or is a directory, a device or a pipe."""
-    # Without O_NONBLOCK opening a pipe waits for somebody who writes into it.
+    # Without O_NONBLOCK opening a pipe waits for a writer.
     opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(opened, encoding="utf-8", errors="replace") as stream:
         require_regular(file, os.fstat(opened).st_mode)

@@ -1,4 +1,4 @@
-"""A running server: started as our own child, so that its process id is known and it is waited for.
+"""Runs a server as our own child, so that its process id is known and it is waited for.
 
 `pg_ctl` is not used: not every build brings it, and it hides which process is the server's.
 """
@@ -25,7 +25,7 @@ from steelyard.engines.postgres.processes.cleanup import (
     remove_segments,
     wait_for_orphans,
 )
-from steelyard.engines.postgres.processes.processes import Sample, tree
+from steelyard.engines.postgres.processes.process_tree import Sample, tree
 from steelyard.engines.programs import launch
 from steelyard.model.errors import ServerError
 
@@ -94,7 +94,7 @@ class Server:
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Fast shutdown with its checkpoint; ServerError when it had to be forced or failed.
 
-        Interrupted, it becomes a kill: who does not want to wait must not leave a server behind.
+        Interrupted, it becomes a kill: no server is left behind.
         """
         try:
             self._stop(timeout_s)

@@ -1,4 +1,4 @@
-"""The server's own words: what its log says about why it would not start or why it died."""
+"""Reads from a server's log why it did not start, or why it died."""
 
 from __future__ import annotations
 

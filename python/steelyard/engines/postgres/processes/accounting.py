@@ -1,4 +1,4 @@
-"""Processor time and I/O of a server's whole process tree, from outside the server."""
+"""Measures processor time and I/O of a server's whole process tree, from outside the server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Process, TreeUse
-from steelyard.engines.postgres.processes.processes import (
+from steelyard.engines.postgres.processes.process_tree import (
     NS_PER_TICK,
     POSTMASTER,
     UNKNOWN,

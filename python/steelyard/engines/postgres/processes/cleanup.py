@@ -25,7 +25,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.postgres.life.pidfile import read_pid_file
-from steelyard.engines.postgres.processes.processes import every_pid, sample
+from steelyard.engines.postgres.processes.process_tree import every_pid, sample
 
 _PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb")
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -176,7 +176,7 @@ def _system_v_header(segment: int) -> bytes:
 
 
 def _abandoned(segment: int, uid: int) -> bool:
-    """Whether a System V segment exists, belongs to the account, and nobody is attached."""
+    """Whether a System V segment exists, belongs to the account, and no process is attached."""
     try:
         lines = Path("/proc/sysvipc/shm").read_text().splitlines()
     except FileNotFoundError:

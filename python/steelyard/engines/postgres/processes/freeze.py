@@ -1,4 +1,4 @@
-"""Holds the background processes of an idle arm still, so that its debt is not paid meanwhile."""
+"""Stops the background processes of an idle arm, so that its debt is not paid meanwhile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import time
 
 from steelyard.engines.postgres.processes.cleanup import kill
-from steelyard.engines.postgres.processes.processes import CLIENT, UNKNOWN, kind_of, sample, tree
+from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of, sample, tree
 from steelyard.model.errors import ServerError
 
 # Who works for a client that waits for it: holding it would hold the client, too.

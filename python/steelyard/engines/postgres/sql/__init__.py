@@ -1,1 +1,1 @@
-"""What a running PostgreSQL server says about itself."""
+"""Control connections to a running PostgreSQL server, and what is read over them."""

@@ -1,4 +1,4 @@
-"""Asks a server how it would execute every statement of a script, to compare arms by plan."""
+"""Reads the plan of every statement of a script, to compare arms by plan."""
 
 from __future__ import annotations
 

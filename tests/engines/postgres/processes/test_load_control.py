@@ -10,7 +10,13 @@ import pytest
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.processes.processes import CLIENT, POSTMASTER, kind_of, sample, tree
+from steelyard.engines.postgres.processes.process_tree import (
+    CLIENT,
+    POSTMASTER,
+    kind_of,
+    sample,
+    tree,
+)
 from steelyard.model.errors import EngineError
 
 pytestmark = pytest.mark.postgres

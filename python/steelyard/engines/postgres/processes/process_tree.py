@@ -1,4 +1,4 @@
-"""The process tree of a server as /proc shows it: who is who, and what each has used.
+"""Reads the process tree of a server from /proc: kind and processor time of each process.
 
 Parents are found by scanning /proc/PID/stat: /proc/PID/task/TID/children is missing from many
 kernels, and skips entries while children end.

@@ -19,7 +19,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes.cleanup import programs_inside
-from steelyard.engines.postgres.processes.processes import sample, tree
+from steelyard.engines.postgres.processes.process_tree import sample, tree
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, ServerError
 

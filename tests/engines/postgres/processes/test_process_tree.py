@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from steelyard.engines.postgres.processes.processes import (
+from steelyard.engines.postgres.processes.process_tree import (
     CLIENT,
     UNKNOWN,
     kind_of_title,
