@@ -15,9 +15,9 @@ from steelyard.engines.cache import (
     entries,
     free_bytes,
     tree_bytes,
-    write_back,
 )
 from steelyard.engines.cache import open_cache as open_it
+from steelyard.engines.copying import write_back
 
 
 def test_root_has_its_cache_where_other_accounts_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 from driven import drive, plan_of
-from steelyard.evaluation.achievements import query_rows
 
 from steelyard._core import script_statements
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
@@ -28,6 +27,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
