@@ -72,7 +72,7 @@ class ScriptedDriver:
         """Transactions per second: those of the script, slowed by the weight the arm carries."""
         free, weight = self.world.speed(arm.name, self.life), arm.weight
         stalled = weight.stall * weight.stall_ns * free / (1e9 * arm.clients)
-        return free / (1 + weight.twice + stalled)
+        return free / (1 + weight.double_work + stalled)
 
     def _slice(self, driven: DriveArm, length_ns: int) -> dict[str, Any]:
         world, arm, clients = self.world, driven.name, driven.clients
