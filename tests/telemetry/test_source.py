@@ -33,6 +33,7 @@ class Electricity:
     step: float = 50.0
     missing: str = ""
     lacking: str = ""
+    resets: tuple[str | None, ...] = ()
     total: float = field(default=0.0)
 
     def needs(self, instance: Instance) -> str:
@@ -40,7 +41,7 @@ class Electricity:
 
     def read(self, instance: Instance) -> Sample:
         self.total += self.step
-        return Sample({"energy_mj": self.total, "temperature_c": 40.0}, self.missing)
+        return Sample({"energy_mj": self.total, "temperature_c": 40.0}, self.missing, self.resets)
 
 
 class Metered(ScriptedWorld):
@@ -85,6 +86,18 @@ def test_statistics_that_were_reset_are_a_missing_reading_and_no_figure() -> Non
     source = Electricity(moment="closed", step=5.0)
     telemetry = telemetry_of(source)
     source.total = -100.0
+    telemetry.close()
+    energy, _ = telemetry.readings("on")
+    assert (energy.value, energy.missing) == (None, RESET)
+
+
+@pytest.mark.parametrize("later", [("today", None), ("yesterday", "today")])
+def test_statistics_that_grew_past_what_they_were_after_a_reset_are_missing_too(
+    later: tuple[str | None, ...],
+) -> None:
+    source = Electricity(moment="closed", step=5.0, resets=("yesterday", None))
+    telemetry = telemetry_of(source)
+    source.resets = later
     telemetry.close()
     energy, _ = telemetry.readings("on")
     assert (energy.value, energy.missing) == (None, RESET)

@@ -148,9 +148,8 @@ class Sample:
     values: Mapping[str, float]
     missing: str = ""
     resets: tuple[str | None, ...] = ()
-    """When each group of cumulative values began to be counted; None: not known."""
+    """When each group of cumulative values was last reset; None: never."""
 
     def was_reset_after(self, earlier: Sample) -> bool:
-        """Whether a group of values began anew between an earlier sample and this one."""
-        pairs = zip(earlier.resets, self.resets, strict=False)
-        return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+        """Whether a group of values was reset between an earlier sample and this one."""
+        return earlier.resets != self.resets

@@ -15,7 +15,7 @@ from steelyard.engines.engine import Instance
 from steelyard.model.readings import Kind, Reading, Sample
 
 Moment = Literal["closed", "border"]
-RESET = "it went backwards: the statistics were reset or lost meanwhile"
+RESET = "the statistics were reset or lost meanwhile"
 
 
 class Source(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engines.sql.conftest import Server
+from engines.postgres.sql.conftest import Server
 
 from steelyard.engines.postgres.sql.relation_files import (
     GLOBAL_TABLESPACE,
