@@ -30,9 +30,9 @@ from typing import Any
 import driver_cpu
 
 from steelyard import _core
-from steelyard.driver.answer import summarize
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.driver.summary import summarize
 from steelyard.model.endpoint import Endpoint
 
 STALL_S = 0.2

@@ -64,7 +64,7 @@ def measure_ours(version: str, scale: int) -> float:
     from steelyard.engines.cache import open_cache
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import template
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     engine, workload = find_postgres(version), find_workload("pgbench")
     room = open_cache().runs

@@ -69,7 +69,7 @@ def cluster(scale: int) -> tuple[Path, str, Any]:
     """A loaded, stopped cluster, kept in the cache; pg_checksums; the servers' account."""
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import template
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     engine = find_postgres("18")
     directory = template(engine, find_workload("pgbench"), scale)

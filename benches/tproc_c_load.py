@@ -46,7 +46,7 @@ def load_in_new_cache(version: str, warehouses: int) -> tuple[float, int]:
     """Seconds and rows of one load, as `workloads load` tells them, in a cache of its own."""
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import description, template
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)
@@ -55,7 +55,8 @@ def load_in_new_cache(version: str, warehouses: int) -> tuple[float, int]:
         engine, workload = find_postgres(version), find_workload("tproc-c")
         made = template(engine, workload, warehouses, _say, copies=0)
         described = description(made)
-        return float(described["load_seconds"]), int(described["rows"])
+        assert described is not None
+        return described.load_seconds, described.rows
     finally:
         shutil.rmtree(root)
         os.sync()

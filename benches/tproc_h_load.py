@@ -59,8 +59,8 @@ def main() -> int:
 
 def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
     """A file of rows for each table."""
-    from steelyard.workloads.loading.filling import rows_of
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.loading.tables import rows_of
+    from steelyard.workloads.reading.folder import find_workload
 
     workload = find_workload("tproc-h")
     ready = {}
@@ -80,7 +80,7 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     import steelyard.workloads.loading.load as loading
     from steelyard.engines.postgres.builds.find import find_postgres
     from steelyard.workloads.loading.template import description, template
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)
@@ -90,7 +90,9 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
         if ready is not None:
             loading.rows_of = lambda workload, table, scale: ready[table.name]  # type: ignore
         made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
-        return float(description(made)["load_seconds"])
+        described = description(made)
+        assert described is not None
+        return described.load_seconds
     finally:
         loading.rows_of = own
         shutil.rmtree(root)

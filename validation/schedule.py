@@ -90,7 +90,7 @@ def _case(kind: str, number: int) -> Case:
         )
         return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
     percent = int(kind.split()[1])
-    return Case(kind, number, (f"arm.weight.twice={percent}%",), twice=percent / 100)
+    return Case(kind, number, (f"arm.weight.double_work={percent}%",), twice=percent / 100)
 
 
 def cases() -> Iterator[Case]:

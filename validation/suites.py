@@ -20,7 +20,7 @@ from steelyard.analysis.two_samples import change_points, replicates, trend, unp
 from steelyard.evaluation import rule
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
-from steelyard.study.plan import balanced_orders, first_look
+from steelyard.study.design import balanced_orders, first_look
 from validation import traces
 from validation.cases import (
     alarms,

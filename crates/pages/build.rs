@@ -1,4 +1,4 @@
-//! Says whether the compiler has AVX-512 intrinsics: they are stable since Rust 1.89.
+//! Detects whether the compiler has AVX-512 intrinsics: they are stable since Rust 1.89.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ fn main() {
 /// 95 of "rustc 1.95.0 (…)".
 fn minor_version() -> Option<u32> {
     let compiler = std::env::var("RUSTC").ok()?;
-    let said = Command::new(compiler).arg("--version").output().ok()?;
-    let text = String::from_utf8(said.stdout).ok()?;
+    let output = Command::new(compiler).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
     text.split('.').nth(1)?.parse().ok()
 }

@@ -1,5 +1,5 @@
-//! Any bytes from a server before the first query: a session or an error, never a panic; and what
-//! is required of the channel and of authentication is never given up.
+//! Fuzzes the handshake: any bytes end in a session or an error, and never in less security than
+//! required.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
     for chunk in bytes.chunks(usize::from(*size).max(1)) {
         match startup.feed(chunk, &mut out) {
             Ok(None) => {}
-            // Nobody proves by chance that he knows the password.
+            // Random bytes do not prove knowledge of the password.
             Ok(Some(_)) => return assert!(binding != Binding::Require && !scram_only),
             Err(_) => return,
         }

@@ -1,11 +1,11 @@
-//! Any bytes from a server under load: no panic, and the same reply however the stream is cut.
+//! Fuzzes replies: any bytes end without a panic, and read the same however the stream is cut.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use steelyard_wire::{row_values, Kept, Scanner};
+use steelyard_wire::{row_values, CapturedResult, Scanner};
 
 /// What a caller can see of a reply.
-type Seen = (u64, bool, u8, Option<String>, Vec<Kept>);
+type Seen = (u64, bool, u8, Option<String>, Vec<CapturedResult>);
 
 fuzz_target!(|input: &[u8]| {
     let [flags, size, bytes @ ..] = input else {
@@ -24,17 +24,17 @@ fn scan(flags: u8, bytes: &[u8], size: usize) -> Result<Seen, ()> {
     let mut scanner = Scanner::new();
     scanner.expect_reply();
     if flags & 1 != 0 {
-        scanner.keep_answers();
+        scanner.capture_results();
     }
     scanner.expect_syncs(u32::from(flags >> 1 & 3));
     for chunk in bytes.chunks(size) {
         scanner.scan(chunk).map_err(drop)?;
     }
-    let kept = scanner.take_kept();
-    for answer in &kept {
-        let _ = row_values(&answer.last);
+    let captured = scanner.take_captured();
+    for result in &captured {
+        let _ = row_values(&result.last);
     }
     let error = scanner.take_error().map(|error| error.sqlstate);
     let reply = scanner.reply();
-    Ok((reply.rows, reply.parsed, reply.status, error, kept))
+    Ok((reply.rows, reply.parsed, reply.status, error, captured))
 }

@@ -1,5 +1,4 @@
-//! Any text as a script: parsed or refused with its place, and what is accepted evaluates without a
-//! panic.
+//! Fuzzes scripts: any text is compiled or refused with its place, and evaluates without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -38,7 +38,7 @@ def test_a_throttled_slot_is_doubted_costs_no_truth_and_a_slower_arm_fails_the_b
 ) -> None:
     """Eight busy loops on the processor of slot 0. The arm does nine transactions of ten twice: the
     truth is 1/1.9, −47 %, and --fail-if slower:2% holds."""
-    options = ("--set", "placement=free", "--set", "arm.weight.twice=90%")
+    options = ("--set", "placement=free", "--set", "arm.weight.double_work=90%")
     weighing = start("record", "aa", *QUICK, *options, "--seed", "3", "--fail-if", "slower:2%")
     weighing.wait_for("plan: ")
     with throttled_slot(weighing, loops=8):

@@ -35,7 +35,7 @@ def test_the_overrides_of_a_case_are_a_study(kind: str) -> None:
     weight = study.arms[0].weight
     assert weight.is_none == (kind == "alike")
     assert weight.background == case_of(kind).background
-    assert weight.twice == pytest.approx(case_of(kind).twice)
+    assert weight.double_work == pytest.approx(case_of(kind).twice)
 
 
 @pytest.mark.parametrize("kind", KINDS)

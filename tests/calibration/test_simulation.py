@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from steelyard.analysis.decision import e_process, looks, sets, sign_flip
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.analysis.decision.sets import judging_sets
-from steelyard.study.plan import first_look
+from steelyard.study.design import first_look
 from validation.cases.simulation import (
     FEW,
     QUESTIONS,

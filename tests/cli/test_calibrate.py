@@ -19,7 +19,7 @@ from steelyard.study.read import read_study, write_study
         (["--weight", "3"], ['invalid weight: "3"']),
         (["--set", "workload.clints=1"], ['unrecognized key: "workload.clints"', '"clients"']),
         (["--set", "arm.equal.settings.jit=off"], ['arm "equal" differs from the control']),
-        (["--set", "arm.weight.twice=3%"], ["does not say which arm"]),
+        (["--set", "arm.weight.double_work=3%"], ["does not say which arm"]),
         (["--budget", "5s"], ['invalid value for "budget.measuring"']),
         (["-f", "nothing.sql"], ["nothing.sql"]),
         (["checksums"], ["unexpected extra argument"]),

@@ -148,10 +148,10 @@ def test_the_truth_stands_where_it_is_on_the_scale_of_its_reading() -> None:
     ("weight", "words"),
     [
         (Weight(), "equal arms"),
-        (Weight(twice=0.005), "0.5 % done twice"),
-        (Weight(stall_worth=0.5), "50 % in stalls"),
+        (Weight(double_work=0.005), "0.5 % done twice"),
+        (Weight(stall_share=0.5), "50 % in stalls"),
         (Weight(background=0.03), "3 % left behind"),
-        (Weight(twice=0.03, background=0.1), "3 % done twice, 10 % left behind"),
+        (Weight(double_work=0.03, background=0.1), "3 % done twice, 10 % left behind"),
     ],
 )
 def test_a_weight_is_named_in_words(weight: Weight, words: str) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from records.conftest import unpack
 from typer.testing import CliRunner
 
+from records.conftest import unpack
 from steelyard.cli.commands import report
 from steelyard.model.errors import RecordError, UsageError
 

@@ -13,12 +13,13 @@ from steelyard.cli.command_line import app
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.sql import database
+from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.workloads.loading import room
-from steelyard.workloads.loading.database import connected
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.loading import disk_space
+from steelyard.workloads.reading.folder import find_workload
 
 CALL = CliRunner()
 
@@ -72,7 +73,7 @@ def test_what_is_asked_wrongly_is_refused(arguments: tuple[str, ...], words: str
 def test_a_scale_that_does_not_fit_is_refused_with_one_that_would(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(room, "free_bytes", lambda _: 1_500_000_000)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda _: 1_500_000_000)
     with own_cache():
         said = refusal("load", "tproc-c", "--set", "warehouses=4321")
     assert "are needed, 1431 MB are free" in said
@@ -126,7 +127,7 @@ def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
     with connected(server) as connection:
         before = connection.execute(databases.encode()).fetchone()
     target, scale = server.conninfo(), "warehouses=20"
-    monkeypatch.setattr(room, "free_bytes", lambda _: 1_500_000_000)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda _: 1_500_000_000)
     said = refusal("load", "tproc-c", target, "--set", scale, "--replace")
     assert "are needed, 14" in said  # 1431 MB, and what would be replaced
     assert "for the database and its log" in said
@@ -139,9 +140,10 @@ def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
 def test_where_the_disk_of_a_server_is_not_seen_its_need_is_told(
     server: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "_seen", lambda *_: False)
-    monkeypatch.setattr(room, "free_bytes", lambda _: 0)
+    monkeypatch.setattr(database, "_seen", lambda *_: False)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda _: 0)
     told: list[str] = []
-    room.require_room_at(server, find_workload("pgbench"), 100, told.append)
+    taken = database.PostgresDatabase(server)
+    disk_space.require_space_at(taken, find_workload("pgbench"), 100, told.append)
     [line] = told
     assert line.startswith("about 2531 MB are needed")  # 1,580,000,000 and 1 GiB of log

@@ -169,9 +169,9 @@ def test_equal_seeds_give_equal_keys_in_every_arm_and_mode(server: Server) -> No
             connection.execute("DROP TABLE keys")
 
 
-def test_a_weight_of_twice_does_the_work_twice_and_counts_it_once(server: Server) -> None:
+def test_double_work_is_done_twice_and_counted_once(server: Server) -> None:
     before = server.one("SELECT count(*) FROM pgbench_history")
-    arm = server.arm(clients=1, weight=DriveWeight(twice=0.5))
+    arm = server.arm(clients=1, weight=DriveWeight(double_work=0.5))
     plan = _plan(arm, scripts=(_builtin("simple-update"),), seed=3)
     (driven,) = _drive(plan, SliceRequest(arm=0, count=200))
     done = server.one("SELECT count(*) FROM pgbench_history") - before

@@ -13,7 +13,7 @@ def test_a_plan_is_plain_json() -> None:
     plan = DrivePlan(arms=(ARM,), scripts=(DriveScript("s", "SELECT 1;"),), processors=(0, 1))
     read = json.loads(json.dumps(plan.to_json()))
     assert read["processors"] == [0, 1]
-    assert read["arms"][0]["weight"] == {"twice": 0.0, "stall": 0.0, "stall_ns": 0}
+    assert read["arms"][0]["weight"] == {"double_work": 0.0, "stall": 0.0, "stall_ns": 0}
     assert read["scripts"][0] == {"name": "s", "text": "SELECT 1;", "weight": 1, "rows": None}
 
 

@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.cache import Cache, cache_root, clear, entries, free_bytes, tree_bytes
+from steelyard.engines.cache import (
+    Cache,
+    cache_root,
+    clear,
+    entries,
+    free_bytes,
+    tree_bytes,
+)
 from steelyard.engines.cache import open_cache as open_it
+from steelyard.engines.copying import write_back
 
 
 def test_root_has_its_cache_where_other_accounts_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +67,9 @@ def test_clearing_removes_what_is_kept_and_leaves_the_locks(tmp_path: Path) -> N
     assert occupied >= 100_000
     assert clear(tmp_path) == occupied
     assert [entry.name for entry in tmp_path.iterdir()] == [".lock"]
+
+
+def test_writing_back_is_asked_of_a_file_system_that_exists(tmp_path: Path) -> None:
+    write_back(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        write_back(tmp_path / "none")

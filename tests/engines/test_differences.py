@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from steelyard.engines import differences
-from steelyard.engines.differences import ABSENT, Differences, builds_differ, told
+from steelyard.engines.differences import ABSENT, Differences, apart, builds_differ
 from steelyard.engines.postgres.settings import SETTING_RULES
+from steelyard.evaluation.threats.inspection import differences_in_words
 from steelyard.model.errors import WeighingError
 from steelyard.model.identity import Identity
-from steelyard.study.declared import declared_names
-from steelyard.study.study import Arm, Study
 
 CONTROL = {
     "data_checksums": "on",
@@ -121,29 +120,6 @@ def test_place_version_and_warnings_do_not_make_another_builder() -> None:
     assert builds_differ(BUILD, other) == []
 
 
-def _study(control: Arm, arm: Arm) -> Study:
-    return Study(
-        name="s", title="t", question="q", control=control, arms=(arm,), settings={"jit": "off"}
-    )
-
-
-def test_a_study_declares_what_its_arms_say_themselves() -> None:
-    control = Arm(name="a", settings={"work_mem": "4MB", "fsync": "on"})
-    arm = Arm(name="b", checksums=False, settings={"work_mem": "8MB", "fsync": "on", "jit": "on"})
-    assert declared_names(_study(control, arm), control, arm) == {
-        "work_mem",
-        "jit",
-        "data_checksums",
-    }
-
-
-def test_arms_of_two_versions_declare_the_version() -> None:
-    control, arm = Arm(name="a"), Arm(name="b", version="16")
-    study = _study(control, arm)
-    assert declared_names(study, control, arm) == {"version"}
-    assert declared_names(study, control, control) == set()
-
-
 def test_what_was_compiled_in_and_where_files_are_follows_from_a_declared_version_only() -> None:
     arm = {**CONTROL, "ssl_library": "OpenSSL", "krb_server_keyfile": "FILE:/elsewhere"}
     control = {**CONTROL, "ssl_library": "", "krb_server_keyfile": "FILE:/here"}
@@ -174,10 +150,10 @@ def test_differing_builds_are_told_by_the_options_that_one_alone_has() -> None:
         assertions=True,
     )
     ours = replace(BUILD, cflags="-Wall -fwrapv -O2")
-    assert told(builds_differ(ours, other)) == (
+    assert differences_in_words(apart(builds_differ(ours, other))) == (
         "builder: gcc 14.2.1 and gcc 7.5; configure: nothing more and '--with-openssl'; "
         "cflags: -O2 and -Os; assertions: False and True"
     )
-    assert "configure: '--without-icu' and unknown" in told(
-        builds_differ(BUILD, replace(BUILD, configure=""))
+    assert "configure: '--without-icu' and unknown" in differences_in_words(
+        apart(builds_differ(BUILD, replace(BUILD, configure="")))
     )

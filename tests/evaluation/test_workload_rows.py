@@ -60,7 +60,7 @@ def test_what_is_excluded_from_the_mean_comes_last_and_says_so_on_page_and_termi
     for made in (queries(number, 60_000_000, 0) for number in range(10)):
         arms = {
             name: replace(
-                arm, slices=tuple(replace(s, aside=s.script == "q01") for s in arm.slices)
+                arm, slices=tuple(replace(s, excluded=s.script == "q01") for s in arm.slices)
             )
             for name, arm in made.arms.items()
         }

@@ -22,7 +22,7 @@ cost = "foreground"
 name = "free"
 [[arm]]
 name = "double"
-weight = { twice = "40%" }
+weight = { double_work = "40%" }
 [[arm]]
 name = "stalled"
 weight = { stall = "5%", stall_time = "20ms" }

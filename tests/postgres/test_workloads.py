@@ -10,7 +10,7 @@ import pytest
 from underway import QUICK, Underway
 
 from steelyard.record.record import Record
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
 
 pytestmark = pytest.mark.postgres
 
@@ -151,7 +151,7 @@ def test_queries_are_weighed_once_each_within_seconds(start: Start) -> None:
     [contrast] = verdict["contrasts"]
     assert (contrast["metric"], contrast["higher_is_better"]) == ("geometric_mean", False)
     assert contrast["verdict"] != "invalid", contrast["threats"]
-    told = [(row["query"], row["aside"]) for row in verdict["queries"]]
+    told = [(row["query"], row["excluded"]) for row in verdict["queries"]]
     refreshed = [("rf1", True), ("rf2", True)]
     assert told == [*((f"q{n:02}", False) for n in range(1, 23)), *refreshed]
     assert all(row["control_ms"] > 0 and row["arm_ms"] > 0 for row in verdict["queries"])

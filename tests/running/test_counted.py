@@ -8,10 +8,10 @@ import pytest
 
 from steelyard.model.errors import StudyError
 from steelyard.running.counted import counted_visits, require_whole_passes
-from steelyard.study.plan import draw_design
+from steelyard.study.design import draw_design
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.workloads.reading.choice import completed
+from steelyard.workloads.reading.resolved import completed
 
 
 def queries(*changes: str) -> Study:
@@ -19,25 +19,25 @@ def queries(*changes: str) -> Study:
 
 
 def done(study: Study) -> tuple[Counter[str | None], Counter[str | None]]:
-    """How often each script is driven in an epoch: in the mean, and aside of it."""
+    """How often each script is driven in an epoch: in the mean, and excluded from it."""
     _, measured = counted_visits(draw_design(study, 1, "foreground"), 0, study)
-    inside = Counter(visit.script for visit in measured if not visit.aside)
-    return inside, Counter(visit.script for visit in measured if visit.aside)
+    inside = Counter(visit.script for visit in measured if not visit.excluded)
+    return inside, Counter(visit.script for visit in measured if visit.excluded)
 
 
 def test_every_query_is_measured_twice_on_either_arm() -> None:
     study = queries()
     require_whole_passes(study)
-    inside, aside = done(study)
-    assert (len(inside), set(inside.values()), len(aside)) == (22, {4}, 0)
+    inside, excluded = done(study)
+    assert (len(inside), set(inside.values()), len(excluded)) == (22, {4}, 0)
 
 
 def test_refresh_functions_come_beside_the_queries_in_every_pass() -> None:
     study = queries("workload.options.refresh=true")
     require_whole_passes(study)
-    inside, aside = done(study)
+    inside, excluded = done(study)
     assert (len(inside), set(inside.values())) == (22, {4})
-    assert aside == {"rf1": 4, "rf2": 4}
+    assert excluded == {"rf1": 4, "rf2": 4}
     warm_up, measured = counted_visits(draw_design(study, 1, "foreground"), 0, study)
     assert (warm_up[0].script, warm_up[-1].script) == ("rf1", "rf2")
     assert (measured[0].script, measured[-1].script) == ("rf1", "rf2")

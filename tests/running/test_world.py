@@ -10,7 +10,7 @@ import pytest
 from steelyard.engines.noop import NoopEngine
 from steelyard.model.errors import UsageError
 from steelyard.running.world import World
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
 from story.asked import study_of
 
 

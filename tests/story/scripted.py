@@ -15,12 +15,11 @@ from typing import Any
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, SessionWaits, Slot
 from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
-from steelyard.model.readings import Kind, Sample
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
-from steelyard.telemetry.arm_sources import arm_sources
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
+from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
 
 Speed = Callable[[str, int], float]
@@ -28,10 +27,6 @@ Speed = Callable[[str, int], float]
 Distort = Callable[[dict[str, Any]], None]
 """Changes the driver's answer to a slice."""
 
-KINDS = (
-    Kind("wal_bytes", "bytes", per_transaction=True),
-    Kind("blocks_read", "blocks", per_transaction=True),
-)
 EMPTY_HISTOGRAM = ""
 """An empty text is an empty histogram."""
 
@@ -77,7 +72,7 @@ class ScriptedDriver:
         """Transactions per second: those of the script, slowed by the weight the arm carries."""
         free, weight = self.world.speed(arm.name, self.life), arm.weight
         stalled = weight.stall * weight.stall_ns * free / (1e9 * arm.clients)
-        return free / (1 + weight.twice + stalled)
+        return free / (1 + weight.double_work + stalled)
 
     def _slice(self, driven: DriveArm, length_ns: int) -> dict[str, Any]:
         world, arm, clients = self.world, driven.name, driven.clients
@@ -155,11 +150,11 @@ class ScriptedWorld:
         self.template_directory = self.directory / "template"
         self.noop.create(self.template_directory, protection="checksums")
         self.noop.journal.answers = Answers(
-            counter_kinds=KINDS,
-            counters=self.count,
+            counters=lambda: {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices},
             waits=lambda: SessionWaits(1000, round(1000 * self.waiting_share)),
             plan=lambda instance: self.plans_by_port.get(instance.address.port, "Result"),
             checkpoint_ns=self._checkpoint,
+            uncounted=self.uncounted,
         )
 
     @property
@@ -171,33 +166,11 @@ class ScriptedWorld:
             drivers=ScriptedDrivers(self),
             host=ScriptedHost(self),
             clock=ScriptedClock(self),
+            sources=self.sources(),
         )
 
-    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
-        return arm_sources(arms, "scripted")
-
-    def count(self) -> Sample:
-        counted = {"wal_bytes": 100.0 * self.slices, "blocks_read": 10.0 * self.slices}
-        return Sample(counted, self.uncounted)
-
-    def host(self) -> HostSample:
-        """Of each second a share is stolen."""
-        return HostSample(
-            monotonic_ns=self.clock.now,
-            boot_id="scripted",
-            busy_ns={0: 0, 1: 0},
-            steal_ns=round(2 * self.stolen_share * self.clock.now),
-            throttled_ns=0,
-            throttled_periods=0,
-            pressure_ns={},
-            memory_available_bytes=8 << 30,
-            memory_total_bytes=16 << 30,
-            swap_used_bytes=0,
-            disk_free_bytes=8 << 30,
-            disk_total_bytes=16 << 30,
-            load_1=0.0,
-            suspended_ns=0,
-        )
+    def sources(self) -> tuple[Source, ...]:
+        return built_in_sources()
 
     def debt_of(self, instance: NoopInstance) -> int:
         """How long an arm's checkpoint takes."""
@@ -338,10 +311,23 @@ class ScriptedHost:
         return [0, 1]
 
     def sample(self) -> HostSample:
-        return self.world.host()
-
-    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
-        return self.world.sources(arms)
+        """Of each second a share is stolen."""
+        return HostSample(
+            monotonic_ns=self.world.clock.now,
+            boot_id="scripted",
+            busy_ns={0: 0, 1: 0},
+            steal_ns=round(2 * self.world.stolen_share * self.world.clock.now),
+            throttled_ns=0,
+            throttled_periods=0,
+            pressure_ns={},
+            memory_available_bytes=8 << 30,
+            memory_total_bytes=16 << 30,
+            swap_used_bytes=0,
+            disk_free_bytes=8 << 30,
+            disk_total_bytes=16 << 30,
+            load_1=0.0,
+            suspended_ns=0,
+        )
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

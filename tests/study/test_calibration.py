@@ -54,8 +54,8 @@ def test_the_weights_that_are_asked_for_replace_the_studys_own_and_get_time_of_t
     study = lay_out(asked, [0.005, 0.1, 0.1], whole=False).study
     names = ["control", "equal", "doubled-0.5", "stalled-0.5", "doubled-10", "stalled-10"]
     assert arms_of(study) == names
-    assert [arm.weight.twice for arm in study.arms] == [0, 0.005, 0, 0.1, 0]
-    assert [arm.weight.stall_worth for arm in study.arms] == [0, 0, 0.005, 0, 0.1]
+    assert [arm.weight.double_work for arm in study.arms] == [0, 0.005, 0, 0.1, 0]
+    assert [arm.weight.stall_share for arm in study.arms] == [0, 0, 0.005, 0, 0.1]
     assert study.budget.measuring == asked.budget.measuring * 6 / 4
     lengths = [arm.weight.stall_time for arm in study.arms if arm.weight.stalls]
     assert lengths == [10_000_000, 33_333_333], "heavier weights stall longer, not more often"
@@ -81,7 +81,7 @@ def test_stalls_of_several_clients_are_left_out_and_that_is_said() -> None:
     [
         ("arm.equal.settings.jit=off", 'arm "equal" differs from the control in more than weight'),
         ("arm.doubled-3.checksums=false", 'arm "doubled-3" differs from the control'),
-        ("control.weight.twice=1%", "the control carries a weight"),
+        ("control.weight.double_work=1%", "the control carries a weight"),
     ],
 )
 def test_an_arm_whose_truth_nobody_knows_is_refused(override: str, words: str) -> None:

@@ -87,6 +87,15 @@ def test_a_record_directory_can_be_named_in_place_of_its_study(minimal: Path) ->
     ("overrides", "expected"),
     [
         (["workload.scal=3"], ['mine.toml: unrecognized key: "workload.scal"', '"scale"']),
+        (
+            ["arm.weight.twice=3%"],
+            [
+                'mine.toml: unrecognized key: "arm.weight.twice": "twice" is now "double_work"',
+                'HINT:  Write "arm.weight.double_work".',
+            ],
+        ),
+        (["control.weight.stall_worth=3%"], ['"stall_worth" is now "stall_share"']),
+        (["workload.aside=['rf1']"], ['"aside" is now "excluded"', '"workload.excluded"']),
         (["arm.setings.jit=off"], ['unrecognized key: "arm.setings"', '"settings"']),
         (["workload.scale=0"], ['invalid value for "workload.scale"']),
         (["budget.measuring=soon"], ['invalid value for "budget.measuring"', "accepted: 50ms"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from steelyard.engines.engine import Instance
 from steelyard.model.readings import Kind, Sample
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
-from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source
+from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source, reading
 from story.asked import study_of
 from story.scripted import ScriptedWorld
 
@@ -26,15 +26,17 @@ class Electricity:
 
     name: str = "electricity"
     moment: Moment = "border"
-    kinds: Sequence[Kind] = (
-        Kind("energy_mj", "mJ", per_transaction=True, parts=True),
-        Kind("temperature_c", "°C", level=True),
-    )
     step: float = 50.0
     missing: str = ""
     lacking: str = ""
     resets: tuple[str | None, ...] = ()
     total: float = field(default=0.0)
+
+    def kinds(self, instance: Instance) -> Sequence[Kind]:
+        return (
+            Kind("energy_mj", "mJ", per_transaction=True, parts=True),
+            Kind("temperature_c", "°C", level=True),
+        )
 
     def needs(self, instance: Instance) -> str:
         return self.lacking
@@ -47,8 +49,8 @@ class Electricity:
 class Metered(ScriptedWorld):
     """The scripted world with one source more."""
 
-    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
-        return (*super().sources(arms), Electricity())
+    def sources(self) -> tuple[Source, ...]:
+        return (*super().sources(), Electricity())
 
 
 def test_a_source_of_a_tests_own_is_in_record_causes_summary_and_report(
@@ -127,3 +129,24 @@ def test_counters_that_were_not_flushed_make_no_cause(
     assert "value" in wal
     assert wal["value"] is None
     assert wal["missing"] == "statistics were not flushed within 10 s"
+
+
+WAL = Kind("wal_bytes", "bytes")
+
+
+def test_after_a_reset_a_counter_is_missing_even_one_that_grew_past_it() -> None:
+    after = Sample({"wal_bytes": 10}, resets=("b",))
+    found = reading(WAL, Sample({"wal_bytes": 4}, resets=("a",)), after)
+    assert (found.value, found.missing) == (None, RESET)
+
+
+def test_the_first_reset_of_statistics_is_one_too() -> None:
+    after = Sample({"wal_bytes": 10}, resets=("a",))
+    found = reading(WAL, Sample({"wal_bytes": 4}, resets=(None,)), after)
+    assert (found.value, found.missing) == (None, RESET)
+    assert reading(WAL, Sample({"wal_bytes": 4}, resets=("a",)), after).value == 6
+
+
+def test_a_counter_that_is_not_told_is_missing_and_no_zero() -> None:
+    found = reading(WAL, Sample({}), Sample({}))
+    assert (found.value, found.missing) == (None, "the server does not tell it")

@@ -22,7 +22,8 @@ from steelyard.engines.programs import run
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Call = Callable[..., str]

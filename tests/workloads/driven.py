@@ -6,9 +6,10 @@ from typing import Any
 
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.engines.loading import DATABASE
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
-from steelyard.workloads.reading.workload import DATABASE, Workload
+from steelyard.workloads.reading.workload import Workload
 
 
 def plan_of(

@@ -20,6 +20,7 @@ writes = false
 def write_folder(folder: Path, **files: str) -> Path:
     """Write it; a keyword is a file of SQL, which replaces that one or is added; `toml` goes on."""
     (folder / "scripts").mkdir(exist_ok=True)
+    (folder / "checks").mkdir(exist_ok=True)
     texts = {
         "schema": "CREATE TABLE things (n int);\n",
         "load": "INSERT INTO things SELECT generate_series(1, :scale);\n",

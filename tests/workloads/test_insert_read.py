@@ -10,15 +10,18 @@ from pathlib import Path
 import pytest
 from driven import drive
 
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.control_connection import connected
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.probes import explain_probes
-from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Probes = dict[str, dict[str, int]]
@@ -55,8 +58,8 @@ def explained(
         if setting:
             with connected(address) as connection:
                 connection.execute(f"ALTER DATABASE {DATABASE} SET {setting}".encode())
-        before_clients(workload, address, SCALE)
-        return dict(explain_probes(workload, address, SCALE))
+        before_clients(workload, PostgresDatabase(address), SCALE)
+        return dict(explain_probes(workload, PostgresDatabase(address), SCALE))
 
 
 def images(probes: Probes) -> list[int]:
@@ -104,7 +107,7 @@ def test_what_an_epoch_begins_with_is_done_once_and_fills_the_pages_alike(
     with serve(clone_of(workload, engine18, place)) as address:
         assert ask(address, "SELECT count(*) FROM measurements") == OLD
         for _ in range(2):
-            before_clients(workload, address, SCALE)
+            before_clients(workload, PostgresDatabase(address), SCALE)
         assert ask(address, "SELECT count(*) FROM measurements") == OLD + NEW
         wrong = "SELECT count(*) FROM measurements WHERE (ctid::text::point)[0] <> (id - 1) / 61"
         assert ask(address, wrong) == 0

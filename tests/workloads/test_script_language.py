@@ -11,9 +11,9 @@ import pytest
 from steelyard._core import builtin_script, script_statements
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.programs import run
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.loading.database import connected
 
 Call = Callable[..., str]
 

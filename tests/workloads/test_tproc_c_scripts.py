@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from steelyard._core import script_statements
+from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import script_variables
-from steelyard.workloads.reading.workload import find_workload
 
 TYPES = ("new-order", "payment", "delivery", "order-status", "stock-level")
 PROFILES = {"spec": "", "hammerdb": "hammerdb-"}

@@ -22,17 +22,20 @@ from steelyard._core import script_statements
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.control_connection import connected
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
 from steelyard.workloads.checking.checks import check
-from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.choice import completed
-from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.resolved import completed
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -97,7 +100,7 @@ def answers(
     found = {}
     with connected(replace(address, database=DATABASE)) as connection:
         for name, values in VALUES.items():
-            text = workload.source(f"scripts/{name}.sql").read_text()
+            text = workload.script(name).text()
             text = "".join(line for line in text.splitlines(True) if not line.startswith("\\set"))
             text = re.sub(r"drawing\.different\([^)]*\)", DRAWN.get(name, ""), text)
             given = {"scale": scale, **values}
@@ -161,7 +164,7 @@ def test_drawn_values_find_rows_and_refreshed_orders_keep_their_lines_until_the_
         assert {s["name"]: s["transactions"] for s in line["scripts"]} == dict.fromkeys(
             workload.scripts, 2
         ), "two rounds of 22 queries and the refresh functions around them"
-        assert check(workload, address, 1, scripts) == []
+        assert check(workload, PostgresDatabase(address), 1, scripts) == []
         assert refreshed(address) == (2, 2, 30, 30)
         assert strangers(address) == 30
         with connected(replace(address, database=DATABASE)) as connection:
@@ -173,10 +176,12 @@ def test_drawn_values_find_rows_and_refreshed_orders_keep_their_lines_until_the_
             connection.execute(
                 "DELETE FROM lineitem WHERE l_orderkey = (SELECT max(l_orderkey) FROM lineitem)"
             )
-        assert any("has no line" in text for text in check(workload, address, 1, scripts))
+        assert any(
+            "has no line" in text for text in check(workload, PostgresDatabase(address), 1, scripts)
+        )
     clone.restore(loaded)  # as every slot is before an epoch
     with serve(clone) as address:
-        assert check(workload, address, 1, scripts) == []
+        assert check(workload, PostgresDatabase(address), 1, scripts) == []
         assert (refreshed(address), strangers(address)) == ((0, 0, 0, 0), 0)
 
 
@@ -255,7 +260,9 @@ def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dr
         lines = blocks(replace(plan, arms=(replace(one, name="free"), limited)), 22)
         with connected(replace(address, database="postgres")) as connection:
             connection.execute(f"ALTER DATABASE {DATABASE} SET statement_timeout = '1ms'".encode())
-        assert check(workload, address, 1) == [], "the limit is not for the checks"
+        assert check(workload, PostgresDatabase(address), 1) == [], (
+            "the limit is not for the checks"
+        )
     stream = workload.streams[0]
     placed = [
         {**line, "kind": "measured", "block": block, "position": arm, "script": stream[block]}

@@ -12,10 +12,11 @@ from driven import drive
 
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import find_workload
+from steelyard.workloads.reading.folder import find_workload
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "own-workload.md"
 FILES = ("workload.toml", "schema.sql", "load.sql", "keys.sql", "scripts/turn.sql", "checks.sql")
@@ -35,5 +36,5 @@ def test_a_workload_of_ones_own_is_loaded_driven_and_checked(
     workload = find_workload(str(tmp_path))
     with serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address:
         _, scripts = drive(workload, address, 1, 10)
-        assert count_work(workload, address) == {"taken": 40}
-        assert check(workload, address, 1, scripts) == []
+        assert count_work(workload, PostgresDatabase(address)) == {"taken": 40}
+        assert check(workload, PostgresDatabase(address), 1, scripts) == []

@@ -10,13 +10,15 @@ from driven import drive
 
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.sql.control_connection import connected
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check
-from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.workload import DATABASE, find_workload
+from steelyard.workloads.reading.folder import find_workload
 
 pytestmark = pytest.mark.postgres
 
@@ -83,7 +85,7 @@ def worked(request: pytest.FixtureRequest) -> Iterator[Worked]:
             for name in ["tproc-c"] + ["tproc-c-client"] * (profile == "spec"):
                 everywhere = find_workload(name, {**options, "all_warehouses": True})
                 drive(everywhere, address, warehouses, 60)
-            assert check(home, address, warehouses, scripts) == []
+            assert check(home, PostgresDatabase(address), warehouses, scripts) == []
             rest = [a - b for a, b in zip(entered(address), at_home, strict=True)]
             yield Worked(profile, warehouses, partitions, address, at_home, paid_at_home, rest)
         finally:

@@ -14,15 +14,18 @@ import pytest
 from driven import drive
 
 from steelyard._core import histogram_quantiles
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.postgres.sql.counters import wait_until_flushed
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check
-from steelyard.workloads.loading.database import connected
 from steelyard.workloads.loading.template import description, template
+from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import DATABASE, Workload, find_workload
+from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -92,7 +95,7 @@ def do(
         before = ask(address, workload.counts[count])
         line, scripts = drive(workload, address, 1, each)
         done = ask(address, workload.counts[count]) - before
-        assert check(workload, address, 1, scripts) == []
+        assert check(workload, PostgresDatabase(address), 1, scripts) == []
         by_name = {script["name"]: script["transactions"] for script in line["scripts"]}
         turns = int(str(options.get("turns", 1)))
         assert 0 < done <= line["transactions"] * turns
@@ -143,9 +146,9 @@ def test_checks_find_what_is_wrong(
     workload = find_workload(name)
     loaded = template(engine18, workload, 1)
     with serve(engine18.open(loaded).clone(place / "clone")) as address:
-        assert check(workload, address, 1) == []
+        assert check(workload, PostgresDatabase(address), 1) == []
         change(address, statement)
-        violations = check(workload, address, 1)
+        violations = check(workload, PostgresDatabase(address), 1)
     assert any(words in text for text in violations), violations
 
 
@@ -157,7 +160,7 @@ def test_payments_that_delete_nothing_are_found_out(
     with serve(engine18.open(template(engine18, corrected, 1)).clone(place / "clone")) as address:
         drive(original, address, 1, 700)
         deleting = resolve_scripts(corrected, corrected.mix(), 1)
-        violations = check(corrected, address, 1, deleting)
+        violations = check(corrected, PostgresDatabase(address), 1, deleting)
     assert any("none was deleted" in text for text in violations), violations
 
 
@@ -168,8 +171,9 @@ def tproc_c() -> Workload:
 
 def test_both_versions_hold_the_same_rows(tproc_c: Workload, engine: Postgres) -> None:
     described = description(template(engine, tproc_c, 1))
-    assert described["tables"]["order_line"] == 299_725
-    assert described["digests"]["order_line"] == "0c66232070c49dd6"
+    assert described is not None
+    assert described.tables["order_line"] == 299_725
+    assert described.digests["order_line"] == "0c66232070c49dd6"
 
 
 def test_hammerdbs_delivery_in_sets_does_what_the_specs_loop_does(

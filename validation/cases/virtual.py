@@ -15,7 +15,7 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.sets import JudgingSets, judging_sets
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
 from steelyard.model.estimate import Interval
-from steelyard.study.plan import first_look
+from steelyard.study.design import first_look
 from validation.worlds.world import Floats
 
 

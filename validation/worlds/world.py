@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.study.plan import balanced_orders
+from steelyard.study.design import balanced_orders
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

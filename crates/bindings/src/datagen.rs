@@ -1,4 +1,4 @@
-//! `crates/datagen` for Python: the rows of a table, as tuples of COPY's binary format.
+//! Exposes `crates/datagen`: the rows of a table, as tuples of COPY's binary format.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

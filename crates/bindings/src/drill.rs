@@ -1,4 +1,4 @@
-//! The drill of `crates/pages` for Python: faults in memory, and what each way to verify costs.
+//! Exposes the drill of `crates/pages`: faults in memory, and the cost of each way to verify.
 
 use std::sync::atomic::AtomicBool;
 
@@ -105,7 +105,7 @@ fn scheme(algorithm: &str, identity: &str, kernel: Option<&str>) -> PyResult<Sch
     })
 }
 
-/// Does the work in threads of its own, and stops it when a signal asks for that.
+/// Does the work in threads of its own, and stops it on a signal.
 fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send,

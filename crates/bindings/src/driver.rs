@@ -1,4 +1,4 @@
-//! `crates/driver` for Python: the driver itself, a question to a server, latency histograms.
+//! Exposes `crates/driver`: the driver itself, single queries, latency histograms.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -7,9 +7,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use steelyard_driver::ask::ask as ask_server;
-use steelyard_driver::latency::Latencies;
-use steelyard_driver::DriveError;
+use steelyard_driver::{DriveError, Latencies};
 
 /// `steelyard.errors.DriverError` with its three parts.
 fn to_python(py: Python<'_>, error: &DriveError) -> PyErr {
@@ -25,23 +23,23 @@ fn to_python(py: Python<'_>, error: &DriveError) -> PyErr {
     raised().unwrap_or_else(|error| error)
 }
 
-/// Drives from a plan: JSON lines in, JSON lines out, until told to end. False: it ended with an
+/// Drives from a plan: JSON lines in, JSON lines out, until a line ends it. False: it ended with an
 /// error, which stands in the last line.
 #[pyfunction]
 fn drive(py: Python<'_>, stdin_fd: RawFd, stdout_fd: RawFd) -> PyResult<bool> {
     let input = duplicate(stdin_fd)?;
     let output = duplicate(stdout_fd)?;
     py.detach(|| {
-        let input = BufReader::new(File::from(input));
-        let output = BufWriter::new(File::from(output));
-        Ok(steelyard_driver::session::drive(input, output).is_ok())
+        let mut input = BufReader::new(File::from(input));
+        let mut output = BufWriter::new(File::from(output));
+        Ok(steelyard_driver::drive(&mut input, &mut output).is_ok())
     })
 }
 
-/// Asks the servers to stop what this process's driver had them do; two seconds at most.
+/// Cancels what servers execute for this process's driver; two seconds at most.
 #[pyfunction]
 fn cancel_everything(py: Python<'_>) {
-    py.detach(steelyard_driver::leaving::cancel_everything);
+    py.detach(steelyard_driver::cancel_everything);
 }
 
 /// A descriptor of our own, so that Python keeps its one.
@@ -55,11 +53,11 @@ fn duplicate(fd: RawFd) -> PyResult<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
-/// Rows of text of one SQL question, on a connection of its own to an arm, which is JSON as in a
+/// The rows of one SQL query as text, on a connection of its own to an arm, which is JSON as in a
 /// plan. DriverError: no connection, or the server refuses.
 #[pyfunction]
 fn ask(py: Python<'_>, arm: &str, sql: &str) -> PyResult<Vec<Vec<Option<String>>>> {
-    py.detach(|| ask_server(arm, sql))
+    py.detach(|| steelyard_driver::query(arm, sql))
         .map_err(|error| to_python(py, &error))
 }
 

@@ -1,4 +1,4 @@
-//! The Python face of the Rust crates: converts, releases the interpreter lock, maps one error.
+//! Exposes the Rust crates to Python: converts values, releases the interpreter lock, maps errors.
 
 mod datagen;
 mod drill;

@@ -1,4 +1,4 @@
-//! The operating system's errors as Python raises them: number and words, the class by the number.
+//! Raises errors of the operating system in Python, with number and text.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub(crate) fn to_python(error: io::Error) -> PyErr {
     PyOSError::new_err((number, words(&error)))
 }
 
-/// What it says, without the number that Rust adds.
+/// Its text, without the number that Rust adds.
 pub(crate) fn words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {

@@ -1,4 +1,4 @@
-//! `crates/pages` for Python: the control file and the page checksum.
+//! Exposes parts of `crates/pages`: the control file and the page checksum.
 
 use std::path::PathBuf;
 

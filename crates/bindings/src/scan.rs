@@ -1,4 +1,4 @@
-//! The scan of `crates/pages` for Python: progress as it goes, everything that is wrong at the end.
+//! Exposes the scan of `crates/pages`: its progress, and everything that is wrong at the end.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use steelyard_pages::{Entry, Event, Fault, Kernel, Origin, Progress, Suspect, Wr
 use crate::os_error;
 use crate::scrub::{inner_segments, read_catalogue, told, Segment, Told};
 
-/// Damaged blocks that are told one by one; the others are only counted.
+/// Damaged blocks that are listed; the others are only counted.
 const MOST_TOLD: usize = 10_000;
 /// Blocks wrong at first that are kept to be looked at again.
 const MOST_KEPT: usize = 500_000;
 
-/// What a scan is asked beside its segments.
+/// The options of a scan.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Asked {
@@ -103,11 +103,11 @@ struct Seen<'a> {
     /// Older than they were, as replay leaves them.
     behind: u64,
     suspects: Vec<Suspect>,
-    /// Wrong beyond those that are kept: nobody looks at them again.
+    /// Wrong beyond those that are listed: they are not read again.
     unchecked: u64,
     vanished: Vec<usize>,
     denied: Vec<(usize, String)>,
-    /// Read to the end without anything wrong, since Python was told last.
+    /// Read to the end without anything wrong, since the last call of Python.
     done: Vec<usize>,
     unsound: HashSet<usize>,
     failure: Option<PyErr>,
@@ -232,7 +232,7 @@ fn identity(segment: &pages::Segment) -> (u32, u32, u32) {
     (segment.tablespace, segment.database, segment.file.filenode)
 }
 
-/// Scans segments; see the stub for what is asked and answered.
+/// Scans segments; see the stub for its options and its result.
 #[pyfunction]
 fn scan_segments<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! `crates/script` for Python: check a script before anything starts, and show what it sends.
+//! Exposes `crates/script`: checks scripts before anything starts, and shows what they send.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn builtin_script(name: &str) -> Option<&'static str> {
 
 /// The statements of `count` executions of a script, each with its variables filled in, as the
 /// simple mode sends them to a client whose generator has this seed. There is no server: an answer
-/// makes 1 of every variable that it may set and that has no value yet, and nobody sleeps.
+/// makes 1 of every variable that it may set and that has no value yet, and sleeps are skipped.
 /// ValueError: the script is wrong (file, line, column, reason, and a caret), or an expression has
 /// no result.
 #[pyfunction]
@@ -92,7 +92,7 @@ fn execute(
     Ok(())
 }
 
-/// What `\gset` or `\aset` keeps of an answer that nobody gave.
+/// What `\gset` or `\aset` stores where there is no server to answer.
 fn answer(sql: &Sql, symbols: &Symbols, scope: &mut Scope) {
     let Some(store) = &sql.store else { return };
     for (slot, value) in scope.values.iter_mut().enumerate() {

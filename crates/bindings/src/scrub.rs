@@ -1,4 +1,4 @@
-//! `crates/pages` for Python: the walk, and one page judged by itself.
+//! Exposes parts of `crates/pages`: the walk over a cluster, and the judgement of one page.
 
 use std::path::PathBuf;
 
@@ -132,7 +132,7 @@ fn kernels() -> Vec<&'static str> {
     available.map(Kernel::name).collect()
 }
 
-/// What probably happened to a damaged page of a fork of `blocks` blocks: (kind, what says so).
+/// What probably happened to a damaged page of a fork of `blocks` blocks: (kind, evidence).
 #[pyfunction]
 fn guess_damage(page: &[u8], block: u32, blocks: u32) -> PyResult<(&'static str, String)> {
     require_page(page)?;

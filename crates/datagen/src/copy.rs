@@ -1,4 +1,4 @@
-//! Tuples of `COPY … WITH (FORMAT binary)`: a field count, then each field with its length.
+//! Encodes tuples of `COPY … WITH (FORMAT binary)`: a field count, then each field with its length.
 //!
 //! Source: the manual's chapter on COPY, and the `*_send` functions of src/backend/utils/adt.
 
@@ -12,7 +12,7 @@ pub const TRAILER: &[u8; 2] = b"\xff\xff";
 pub struct Tuples {
     pub bytes: Vec<u8>,
     pub rows: u64,
-    /// The sum of every integer field, NULL as 0, wrapping: what the server is asked for too.
+    /// The sum of every integer field, NULL as 0, wrapping: the server computes the same.
     pub control_sum: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Row generators, one file a table or workload. Rows come as tuples of COPY's binary format.
+//! Generates the rows of all workloads, as tuples of COPY's binary format.
 
 mod copy;
 mod payments;

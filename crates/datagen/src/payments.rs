@@ -1,4 +1,5 @@
-//! The tables of the payments workload: banks, their users and tokens, accounts and cards.
+//! Generates the tables of the payments workload: banks, their users and tokens, accounts and
+//! cards.
 //!
 //! Counts and opening balances are those of Reserva's article of 2024; the rows are our own.
 

@@ -1,4 +1,4 @@
-//! The tables of pgbench, row for row as `pgbench -i` fills them.
+//! Generates the tables of pgbench, row for row as `pgbench -i` fills them.
 //!
 //! Source: pgbench.c, initGenerateDataClientSide and initBranch/initTeller/initAccount: balances
 //! are 0; `filler` is NULL but in accounts, where it is an empty string padded with spaces.

@@ -1,4 +1,4 @@
-//! Random numbers of a row: a stream of its own for every row, so that rows can be made anywhere.
+//! Draws random numbers from a stream for each row, so that any thread can make any row.
 //!
 //! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): one
 //! word of state, so that beginning a stream costs a multiplication or two.

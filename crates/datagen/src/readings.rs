@@ -1,4 +1,4 @@
-//! Keyed rows of one width: what the insert loop reads, and what insert-then-read is loaded with.
+//! Generates keyed rows of one width, which the insert workloads load and read.
 
 use crate::copy::Tuples;
 use crate::random::Random;

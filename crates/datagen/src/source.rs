@@ -1,4 +1,4 @@
-//! Who makes the rows of a table: a source, found by the names of its generator and its table.
+//! Finds the generator of a table by the names of generator and table.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

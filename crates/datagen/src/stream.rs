@@ -1,4 +1,4 @@
-//! Rows as they are sent: chunks in order, made ahead by threads; the bytes do not depend on them.
+//! Streams the rows of a table in chunks that threads make ahead, always in the same order.
 
 use std::sync::mpsc::{sync_channel, Receiver};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::copy::Tuples;
 use crate::random::mix;
 use crate::source::Source;
 
-/// Chunks that a thread makes before they are asked for.
+/// Chunks that a thread makes before they are requested.
 const AHEAD: usize = 2;
 
 struct Chunk {
@@ -46,7 +46,7 @@ impl Stream {
                     size = tuples.bytes.len();
                     let digest = digest(&tuples.bytes);
                     if sender.send(Chunk { tuples, digest }).is_err() {
-                        return; // nobody asks any more
+                        return; // the receiver is gone
                     }
                 }
             });

@@ -1,4 +1,4 @@
-//! The eight tables of TPC-H: the rows are dbgen's, made by the crate `tpchgen`.
+//! Generates the eight tables of TPC-H: the rows are dbgen's, made by the crate `tpchgen`.
 //!
 //! The scale counts hundredths of the scale factor. A unit is a part of a table as dbgen cuts it:
 //! rows do not depend on how many threads make them. `schema` chooses how they are written: keys as

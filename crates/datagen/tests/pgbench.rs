@@ -1,4 +1,4 @@
-//! Rows are where they should be. Equality with `pgbench -i`: tests/workloads.
+//! Tests that rows are where they should be. Equality with `pgbench -i`: tests/workloads.
 
 use steelyard_datagen::pgbench::MAX_SCALE;
 use steelyard_datagen::{find, Parameters, Tuples};

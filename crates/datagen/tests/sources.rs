@@ -1,4 +1,4 @@
-//! What holds of every table of every workload: bytes, counts and sums, whoever makes the rows.
+//! Tests what must hold of every table of every generator: bytes, counts and sums.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The two clocks of the driver: monotonic time, and the processor time of this process.
+//! Reads the two clocks of the driver: monotonic time, and the processor time of this process.
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {

@@ -1,4 +1,4 @@
-//! What the driver cannot do, in PostgreSQL's manner: primary line, DETAIL, HINT.
+//! Defines the error that ends the driver: a primary line, a detail and a hint.
 
 use std::fmt;
 

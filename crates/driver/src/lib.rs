@@ -1,47 +1,37 @@
-//! The load driver: clock, connections, slices, histograms, the hot loop.
+//! Puts scripts of SQL on servers as load, slice by slice, and measures how they do.
 //!
-//! [`session::drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON
-//! lines. Threads hold connections to every arm at once; a slice is one arm under load.
+//! [`drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON lines.
+//! Threads hold connections to every arm at once; a slice is one arm under load. Everything but
+//! `postgres/` is generic over the trait in `protocol.rs`.
 
-mod alarm;
-mod answer;
-mod arm;
-mod arrivals;
-pub mod ask;
-mod beginning;
+mod cancellation;
 mod client;
 mod clock;
-mod connect;
-mod connector;
-mod course;
-mod crew;
-mod descriptors;
+mod connection;
 mod error;
-mod failing;
-mod hot;
-mod interval;
-mod keeping;
-pub mod latency;
-pub mod leaving;
-mod lent;
-mod link;
-mod log;
-mod message;
-mod pace;
-mod pin;
+mod io_backend;
 mod plan;
-mod program;
-mod progress;
-mod ring;
-mod server;
-pub mod session;
-mod socket;
-mod steps;
-mod stream;
-mod streams;
-mod tally;
+mod postgres;
+mod protocol;
+mod report;
+#[cfg(test)]
+mod second_protocol;
+mod slice;
+mod threads;
 mod tls;
-mod way;
-mod worker;
 
+pub use cancellation::cancel_everything;
 pub use error::DriveError;
+pub use postgres::query::query;
+pub use report::latency::{Latencies, Summary};
+
+use std::io::{BufRead, Write};
+
+use postgres::Postgres;
+use threads::coordinator;
+
+/// Drives PostgreSQL from the first line of the input to `{"end": true}` or its end; an error is
+/// the last line of the output too.
+pub fn drive(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), DriveError> {
+    coordinator::drive::<Postgres>(input, output)
+}

@@ -1,21 +1,19 @@
-//! What the driver is asked, as it stands in JSON: one plan, then commands.
+//! Defines the JSON that the driver reads: one plan, then commands.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use crate::tls::TlsPlan;
-
 /// The first line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Opening {
-    pub plan: Plan,
+pub struct Opening<A> {
+    pub plan: Plan<A>,
 }
 
-/// Everything that stays the same for all slices.
+/// Everything that stays the same for all slices; `A`: an arm, as its protocol describes it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct Plan<A> {
     pub threads: usize,
     /// Thread i is pinned to `processors[i % n]`; free without.
     #[serde(default)]
@@ -24,13 +22,13 @@ pub struct Plan {
     pub seed: u64,
     #[serde(default)]
     pub mode: Mode,
-    /// How long after the bell the last client is waited for.
+    /// How long after the end of a slice its last client is waited for.
     #[serde(default = "default_drain_cap_ns")]
     pub drain_cap_ns: u64,
     #[serde(default)]
     pub io: Io,
     /// How often a transaction that failed to serialize or was in a deadlock is tried; 0: until
-    /// the bell.
+    /// the end of the slice.
     #[serde(default = "once")]
     pub max_tries: u32,
     /// Transactions that take longer are counted, and those that would begin later are skipped.
@@ -52,14 +50,14 @@ pub struct Plan {
     pub orders: Vec<Vec<usize>>,
     #[serde(default)]
     pub variables: Map<String, Json>,
-    pub arms: Vec<ArmPlan>,
+    pub arms: Vec<A>,
 }
 
 fn default_drain_cap_ns() -> u64 {
     5_000_000_000
 }
 
-/// How the bytes of connections come and go; `Auto`: by io_uring where the kernel lets.
+/// How the bytes of connections come and go; `Auto`: by io_uring where the kernel permits it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Io {
@@ -116,58 +114,12 @@ fn default_weight() -> u32 {
     1
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArmPlan {
-    pub name: String,
-    /// A socket directory (begins with `/`) or a host name.
-    pub host: String,
-    pub port: u16,
-    pub user: String,
-    pub database: String,
-    #[serde(default)]
-    pub password: Option<String>,
-    /// Settings of its sessions, as libpq's `options`.
-    #[serde(default)]
-    pub options: String,
-    #[serde(default = "default_name")]
-    pub application_name: String,
-    /// How connections are encrypted; not at all without.
-    #[serde(default)]
-    pub tls: Option<TlsPlan>,
-    #[serde(default)]
-    pub channel_binding: ChannelBinding,
-    /// The ways of authentication that are taken part in, as libpq's `require_auth`.
-    #[serde(default)]
-    pub require_auth: Option<String>,
-    /// How long a connection may take until it is ready for a query.
-    #[serde(default)]
-    pub connect_timeout_ns: Option<u64>,
-    pub clients: usize,
-    #[serde(default)]
-    pub weight: Weight,
-}
-
-fn default_name() -> String {
-    "steelyard".to_owned()
-}
-
-/// Whether authentication is bound to the encrypted connection, as libpq's `channel_binding`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum ChannelBinding {
-    Disable,
-    #[default]
-    Prefer,
-    Require,
-}
-
 /// A known slowdown put on an arm.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Weight {
     /// Probability that a transaction is executed twice and counted once.
-    pub twice: f64,
+    pub double_work: f64,
     /// Probability that a transaction sleeps in the server first.
     pub stall: f64,
     pub stall_ns: u64,
@@ -186,7 +138,7 @@ pub enum Request {
 #[serde(deny_unknown_fields)]
 pub struct SlicePlan {
     pub arm: usize,
-    /// By time: the bell. By count: the bell rings then at the latest.
+    /// When no more transactions start: at that time, or by count at the latest.
     #[serde(default)]
     pub length_ns: Option<u64>,
     /// Executions in all.

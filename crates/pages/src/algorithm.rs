@@ -1,7 +1,7 @@
-//! Ways to verify a page, side by side: what is written with it, and what is accepted when read.
+//! Implements several ways to verify a page: what each writes, and what it accepts when it reads.
 //!
 //! Each keeps its field at byte 8 of the page and counts it as zero. SQL Server's two are as its
-//! documentation and those who took its pages apart describe them: torn-page detection puts a
+//! documentation and analyses of its pages describe them: torn-page detection puts a
 //! pattern that changes with every write into the last two bits of each 512-byte sector and keeps
 //! the bits themselves in the header; CHECKSUM is the XOR of the sectors' XORs, each rotated left
 //! by 15 less its number.
@@ -128,8 +128,8 @@ impl Scheme {
         page[FIELD_AT..FIELD_AT + width] == self.sum(page, place).to_le_bytes()[..width]
     }
 
-    /// Whether a reader goes on with `page`: one of zeroes was never written, and is refused by
-    /// those alone who look for the page's number in it.
+    /// Whether a reader goes on with `page`: one of zeroes was never written, and is refused
+    /// only by a check for the page's number in it.
     pub fn takes_for_sound(&self, page: &[u8], place: Place) -> bool {
         let empty = self.identity != Identity::PageId && is_all_zero(page);
         empty || self.accepts(page, place)

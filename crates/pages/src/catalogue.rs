@@ -1,4 +1,4 @@
-//! A catalogue of LSNs and checksums, block by block, that one scan leaves for the next.
+//! Writes and reads a catalogue of LSNs and checksums, which one scan leaves for the next.
 //!
 //! An LSN that goes backwards is a write that was lost, or an old page that came back: no checksum
 //! sees it. What may go backwards for good reasons is not in it: free space and visibility maps
@@ -146,7 +146,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// No page has an LSN behind `most_lsn`: one that says so is damaged, and not kept.
+    /// No page has an LSN behind `most_lsn`: one with such an LSN is damaged, and not kept.
     pub fn create(path: &Path, origin: &Origin, most_lsn: u64) -> io::Result<Self> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".draft");

@@ -1,4 +1,4 @@
-//! The checksum of a data page (PostgreSQL's storage/checksum_impl.h).
+//! Computes the checksum of a data page (PostgreSQL's storage/checksum_impl.h).
 //!
 //! 32 FNV-1a-like sums run side by side over the columns of a table of words, 32 a row; two rounds
 //! of zeroes mix the last words; the sums and the block number are folded by XOR and brought

@@ -1,4 +1,4 @@
-//! The control file: read it, and switch page verification in it.
+//! Reads the control file, and switches page verification in it.
 //!
 //! Layout: PostgreSQL's catalog/pg_control.h, which between 12 and 18 moved nothing before the
 //! checksum version. `pg_checksums --disable` does no more than what is done here, but not every

@@ -1,4 +1,5 @@
-//! CRC-32C (Castagnoli), as PostgreSQL's port/pg_crc32c: initial value and final XOR all ones.
+//! Computes CRC-32C (Castagnoli) as PostgreSQL's port/pg_crc32c does: initial value and final XOR
+//! all ones.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! Faults of single pages: what may come back from a disk instead of what was written.
+//! Plants faults into single pages: what a disk may return instead of what was written.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Guesses from a damaged page alone what happened to it, or says that it cannot be told.
+//! Guesses from a damaged page alone what happened to it, or reports that it cannot be known.
 
 use crate::checksum::{finish, page_checksum, stored_checksum};
 use crate::header::{is_all_zero, Header, HEADER_BYTES};
@@ -12,7 +12,7 @@ const LAYOUT_VERSION: u16 = 4; // PG_PAGE_LAYOUT_VERSION, in the low byte beside
 const MOST_HOMES: u32 = 655;
 const SEGMENT_BLOCKS: u32 = 131_072;
 
-/// What probably happened to a page, and what says so.
+/// What probably happened to a page, and the evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guess {
     pub kind: &'static str,
@@ -188,7 +188,7 @@ fn no_header(page: &[u8], header: &Header) -> Option<Guess> {
     })
 }
 
-/// Sectors of zeroes where the header says that there is content.
+/// Sectors of zeroes where there is content by the header.
 fn zeroed_sectors(page: &[u8], header: &Header) -> Option<Guess> {
     let hole = hole(page, header);
     let lost = |number: &usize| {
@@ -208,7 +208,7 @@ fn zeroed_sectors(page: &[u8], header: &Header) -> Option<Guess> {
     Guess::of("zeroed sector", detail)
 }
 
-/// What is free by the header; where it says nothing sane, the zeroes behind pd_lower.
+/// What is free by the header; where its bounds make no sense, the zeroes behind pd_lower.
 fn hole(page: &[u8], header: &Header) -> std::ops::Range<usize> {
     let lower = usize::from(header.lower);
     if header.insanity(page.len()).is_none() && !header.is_new() {

@@ -1,4 +1,4 @@
-//! The header of a page, and whether it could be one (PostgreSQL's storage/bufpage.h).
+//! Reads the header of a page, and checks whether it could be one (PostgreSQL's storage/bufpage.h).
 
 /// Bytes of a page header (SizeOfPageHeaderData).
 pub const HEADER_BYTES: usize = 24;
@@ -41,7 +41,7 @@ impl Header {
         }
     }
 
-    /// `PageIsNew`: nothing was ever put on the page, or its header says so.
+    /// `PageIsNew`: nothing was ever put on the page, by its header.
     pub fn is_new(&self) -> bool {
         self.upper == 0
     }

@@ -9,9 +9,9 @@ use crate::lanes::Kernel;
 pub enum Fault {
     /// The checksum of the content is not the one in the header.
     Checksum,
-    /// The checksum is right or not asked for, but the server would refuse the header.
+    /// The checksum is right or not checked, but the server would refuse the header.
     Header,
-    /// The header says that the page is empty, and it is not.
+    /// The page is empty by its header, and it is not.
     NotEmpty,
     /// The file ends within the page.
     Short,
@@ -38,7 +38,7 @@ impl Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wrong {
     pub fault: Fault,
-    /// The checksum its content asks for.
+    /// The checksum of its content.
     pub expected: u16,
     /// The checksum in its header.
     pub found: u16,

@@ -1,4 +1,4 @@
-//! The 32 sums of a page checksum, by whatever vectors the processor has: all give the same.
+//! Computes the 32 sums of a page checksum with the vectors that the processor has.
 //!
 //! One page is 64 dependent steps, so a kernel takes several pages at a time: while one waits for
 //! its multiplication, the next goes on.

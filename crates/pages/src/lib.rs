@@ -1,4 +1,5 @@
-//! PostgreSQL page layout, checksums, the control file, and the scan of all relation files.
+//! Verifies PostgreSQL data files: page layout, checksums, the control file, scans of whole
+//! clusters.
 
 mod algorithm;
 mod catalogue;

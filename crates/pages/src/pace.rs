@@ -1,4 +1,4 @@
-//! Holds all threads of a scan together to a number of bytes a second.
+//! Limits all threads of a scan together to a number of bytes a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;

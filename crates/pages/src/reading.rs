@@ -4,12 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
+use rustix::fs::Advice;
+
 use crate::residency::{advise, Residency};
 use crate::walk::Segment;
 
 /// Bytes a thread reads at a time: they stay in the second-level cache while they are judged.
 pub const CHUNK_BYTES: usize = 256 * 1024;
-/// Bytes that a cold file is asked for ahead.
+/// Bytes of a cold file that are read ahead.
 const AHEAD_BYTES: u64 = 8 << 20;
 
 /// A segment that is being read.
@@ -31,12 +33,7 @@ impl OpenSegment {
             .or_else(|_| options.open(&segment.path))?;
         let end = segment.offset + segment.bytes;
         let residency = drop_behind.then(|| Residency::of(&file, end)).flatten();
-        advise(
-            &file,
-            segment.offset,
-            segment.bytes,
-            libc::POSIX_FADV_SEQUENTIAL,
-        );
+        advise(&file, segment.offset, segment.bytes, Advice::Sequential);
         Ok(Self { file, residency })
     }
 
@@ -57,13 +54,13 @@ impl OpenSegment {
         Ok(done)
     }
 
-    /// Asks for what comes next where it is not cached: one thread then keeps a disk busy.
+    /// Starts to read what comes next where it is not cached: one thread then keeps a disk busy.
     pub fn read_ahead(&self, segment: &Segment, at: u64) {
         let (from, end) = (segment.offset + at, segment.offset + segment.bytes);
         let to = (from + AHEAD_BYTES).min(end);
         let absent = |residency: &Residency| residency.is_absent(from, to);
         if from < to && self.residency.as_ref().is_some_and(absent) {
-            advise(&self.file, from, to - from, libc::POSIX_FADV_WILLNEED);
+            advise(&self.file, from, to - from, Advice::WillNeed);
         }
     }
 

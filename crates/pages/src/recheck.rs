@@ -1,4 +1,4 @@
-//! Reads suspects again, over growing gaps: what a server was just writing is not damaged.
+//! Reads damaged pages again after growing delays: a page that was being written is not damaged.
 //!
 //! A write of 8 kB is not atomic, and a writer may be held up between its halves for longer than
 //! 100 ms (balance_dirty_pages). A page counts as damaged only when it was wrong at every look,

@@ -1,4 +1,4 @@
-//! Opens regular files only: a pipe in the place of one would be waited for without end.
+//! Opens regular files only: opening a pipe in the place of one would block without end.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,4 @@
-//! Names of relation files: which relation, fork and segment a file holds.
+//! Parses names of relation files: which relation, fork and segment a file holds.
 
 /// A fork of a relation (common/relpath.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,7 @@ impl Fork {
     }
 }
 
-/// What the name of a relation file says.
+/// The parts of the name of a relation file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelationFile {
     pub filenode: u32,

@@ -1,23 +1,25 @@
-//! Which parts of a file the page cache already held, so that only what a scan brought is dropped.
+//! Finds which parts of a file the page cache held before a scan, so that only the rest is dropped.
 
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
 
-/// One byte a memory page: bit 0 says that the page was in the cache.
+use rustix::fs::{fadvise, Advice};
+
+/// One byte a memory page: bit 0 is set where the page was in the cache.
 pub struct Residency {
     pages: Vec<u8>,
     page_bytes: u64,
 }
 
 impl Residency {
-    /// Looks at the whole file; None where the kernel would not say.
+    /// Looks at the whole file; None where the kernel gives no answer.
     ///
-    /// mincore(2) tells only who owns the file or may write to it; to others it says that all is
-    /// cached, and then nothing is dropped.
+    /// mincore(2) answers truthfully only to the owner of the file and to users who may write to
+    /// it; to others all of it seems to be cached, and then nothing is dropped.
     pub fn of(file: &File, bytes: u64) -> Option<Self> {
         let length = usize::try_from(bytes).ok().filter(|length| *length > 0)?;
-        // SAFETY: asks for a number.
-        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+        let page_bytes = rustix::param::page_size() as u64;
         if cached_pages(file).is_some_and(|cached| cached >= bytes.div_ceil(page_bytes)) {
             return None; // all of it: nothing is to be dropped
         }
@@ -58,7 +60,7 @@ impl Residency {
                     file,
                     at * self.page_bytes,
                     length * self.page_bytes,
-                    libc::POSIX_FADV_DONTNEED,
+                    Advice::DontNeed,
                 );
             }
             at += length;
@@ -73,7 +75,7 @@ impl Residency {
 }
 
 /// How many pages of a file are cached, by cachestat(2) of Linux 6.5, which is quicker than
-/// mincore(2); None where the kernel has none or would not say.
+/// mincore(2); None where the kernel does not have it, or gives no answer.
 fn cached_pages(file: &File) -> Option<u64> {
     // The same number on every architecture.
     const CACHESTAT: libc::c_long = 451;
@@ -95,14 +97,6 @@ fn cached_pages(file: &File) -> Option<u64> {
 }
 
 /// Tells the kernel what will be done with a part of a file; it is advice, and may be ignored.
-pub fn advise(file: &File, offset: u64, length: u64, advice: libc::c_int) {
-    // SAFETY: a system call with numbers alone.
-    unsafe {
-        libc::posix_fadvise(
-            file.as_raw_fd(),
-            offset as libc::off_t,
-            length as libc::off_t,
-            advice,
-        );
-    }
+pub fn advise(file: &File, offset: u64, length: u64, advice: Advice) {
+    let _ = fadvise(file, offset, NonZeroU64::new(length), advice);
 }

@@ -1,6 +1,6 @@
-//! What the rows of a heap page say of it: for which block they were written, and which are none.
+//! Reads from the rows of a heap page for which block they were written.
 //!
-//! A row that nobody changed since it was inserted points to itself (t_ctid of
+//! A row that was not changed since it was inserted points to itself (t_ctid of
 //! access/htup_details.h), and so it names its block. Pages of indexes have no such rows.
 
 use crate::header::{is_all_zero, Header, HEADER_BYTES};

@@ -245,8 +245,8 @@ impl<'a> Work<'a> {
         open.drop_behind(segment, piece.from, at.min(segment.bytes));
     }
 
-    /// Reads page by page where a large read failed: what cannot be read is told, and is zero in
-    /// the buffer.
+    /// Reads page by page where a large read failed: what cannot be read is reported, and is zero
+    /// in the buffer.
     fn read_pages(
         &self,
         number: usize,

@@ -1,4 +1,4 @@
-//! Every way to verify a page accepts what was written, and the known weaknesses are there.
+//! Tests that every way to verify a page accepts what was written and has its known weaknesses.
 
 use std::sync::atomic::AtomicBool;
 

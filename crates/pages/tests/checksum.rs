@@ -1,4 +1,4 @@
-//! What must hold of every page checksum. Pages written by real servers: tests/workloads.
+//! Tests what must hold of every page checksum. Pages written by real servers: tests/workloads.
 
 use steelyard_pages::{page_checksum, stored_checksum, PAGE_BYTES};
 

@@ -1,4 +1,4 @@
-//! A control file is edited only where it may be, and damage in it is noticed.
+//! Tests that a control file is edited only where it may be, and that damage in it is found.
 
 use steelyard_pages::{crc32c, set_checksum_version, ControlError, ControlFile};
 

@@ -1,4 +1,4 @@
-//! What happened to a page is guessed from what is left of it, and is not where it cannot be told.
+//! Tests guesses about damaged pages, and that none is made where the cause cannot be known.
 
 use steelyard_pages::{guess, page_checksum, Random};
 

@@ -1,4 +1,4 @@
-//! Every kernel that this processor has gives what the textbook version gives.
+//! Tests that every kernel of this processor gives what the textbook version gives.
 
 use steelyard_pages::{page_checksum, page_checksums, Kernel};
 

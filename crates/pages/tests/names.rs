@@ -1,4 +1,4 @@
-//! A relation file is known by its name alone, and nothing else is taken for one.
+//! Tests that a relation file is recognized by its name alone, and that nothing else is.
 
 use steelyard_pages::{parse_relation_file, Fork};
 

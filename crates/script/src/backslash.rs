@@ -1,4 +1,4 @@
-//! Backslash commands: what each takes, and what it compiles to.
+//! Compiles backslash commands: what each takes, and what it becomes.
 
 use crate::branches::NOWHERE;
 use crate::cursor::Lookup;
@@ -203,7 +203,7 @@ impl Compiler<'_> {
             _ => {}
         }
         if self.branches.depth() > 0 {
-            self.pipeline = None; // Whether this place is reached is known to nobody yet.
+            self.pipeline = None; // Whether this place is reached is not known yet.
         } else if self.pipeline.is_some() {
             self.pipeline = Some(match verb {
                 "endpipeline" => None,

@@ -1,4 +1,4 @@
-//! `\if` … `\elif` … `\else` … `\endif`: compiled to jumps, so that a client keeps no stack.
+//! Compiles `\if` … `\elif` … `\else` … `\endif` to jumps, so that a client keeps no stack.
 
 use crate::script::Command;
 

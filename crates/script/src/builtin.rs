@@ -1,4 +1,4 @@
-//! The built-in scripts: the same statements as pgbench's own, kept with their workload.
+//! Offers the built-in scripts: pgbench's own statements, stored with their workload.
 
 /// Names that [`builtin`] knows, in the order pgbench lists them.
 pub const BUILTIN_NAMES: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];

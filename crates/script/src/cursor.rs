@@ -1,4 +1,4 @@
-//! Walks over the tokens of an expression, and says where it cannot go on.
+//! Walks over the tokens of an expression, and reports where it is malformed.
 
 use crate::token::{token, Token};
 

@@ -1,4 +1,4 @@
-//! What is wrong with a script, and where; what went wrong in an evaluation.
+//! Defines errors of a script, with their place, and errors of an evaluation.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -18,7 +18,7 @@ pub fn evaluate(expr: &Expr, scope: &Scope, random: &mut Random) -> Result<Value
             [one] => {
                 let one = evaluate(one, scope, random)?;
                 if *function == Function::Debug {
-                    scope.say(&one);
+                    scope.add_debug_output(&one);
                     return Ok(one);
                 }
                 unary(*function, one)

@@ -1,4 +1,4 @@
-//! A compiled `\set` expression and the functions it may call.
+//! Defines a compiled `\set` expression and the functions it may call.
 
 use crate::value::Value;
 

@@ -1,4 +1,4 @@
-//! pgbench's hash functions and its pseudorandom permutation, bit for bit.
+//! Computes pgbench's hash functions and its pseudorandom permutation, bit for bit.
 
 use crate::random::Random;
 

@@ -1,4 +1,4 @@
-//! Which variables exist at a place of a script: for certain, perhaps, or not at all.
+//! Tracks which variables exist at a place of a script: for certain, perhaps, or not at all.
 
 use crate::cursor::{Found, Lookup};
 use crate::scan::{next_part, Part};

@@ -1,4 +1,4 @@
-//! The pgbench script language: parse, check, compile, evaluate.
+//! Parses, checks, compiles and evaluates scripts in the language of pgbench.
 //!
 //! A script is parsed once into [`Command`]s whose variables are numbered slots, shared by all
 //! scripts of a plan through [`Symbols`]; the driver then evaluates without looking up a name and

@@ -1,4 +1,4 @@
-//! Where words, strings and comments of SQL end.
+//! Finds where words, strings and comments of SQL end.
 
 use crate::scan::Fault;
 use crate::token::{is_name, is_name_start, run};

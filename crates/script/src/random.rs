@@ -1,4 +1,4 @@
-//! pgbench's random numbers: xoroshiro128** and the distributions of its functions.
+//! Draws pgbench's random numbers: xoroshiro128** and the distributions of its functions.
 //!
 //! Source: PostgreSQL's common/pg_prng.c and pgbench.c. Same seed, same numbers, so pgbench
 //! itself is the oracle of the tests.

@@ -1,4 +1,4 @@
-//! Whether a statement is inside the body of a SQL routine, where semicolons end nothing.
+//! Tells whether a statement is inside the body of a SQL routine, where semicolons end nothing.
 //!
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
 //! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside.

@@ -1,4 +1,4 @@
-//! Cuts a script into SQL statements and backslash commands, by the lexical rules of psql.
+//! Splits a script into SQL statements and backslash commands, by the lexical rules of psql.
 
 use crate::quote::{end_of_comment, end_of_dollar, end_of_quoted, end_of_word};
 use crate::routine::Routine;

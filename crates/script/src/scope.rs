@@ -1,4 +1,4 @@
-//! The values of one client's variables while it goes through a script.
+//! Holds the values of one client's variables while it executes a script.
 
 use std::cell::RefCell;
 
@@ -8,12 +8,12 @@ use crate::value::Value;
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     pub values: Vec<Value>,
-    /// What `debug()` was given and nobody has taken yet, as type and value.
-    pub said: RefCell<Vec<String>>,
+    /// The output of `debug()` that was not taken yet, as type and value.
+    pub debug_output: RefCell<Vec<String>>,
 }
 
-/// Most words of `debug()` that wait for somebody to take them.
-const MOST_SAID: usize = 100;
+/// Most lines of `debug()` that are held until they are taken.
+const MOST_DEBUG_LINES: usize = 100;
 
 impl Scope {
     /// A scope of `slots` variables, none of which has a value.
@@ -24,15 +24,15 @@ impl Scope {
     pub fn of(values: Vec<Value>) -> Self {
         Self {
             values,
-            said: RefCell::default(),
+            debug_output: RefCell::default(),
         }
     }
 
     #[cold]
-    pub(crate) fn say(&self, value: &Value) {
-        let mut said = self.said.borrow_mut();
-        if said.len() < MOST_SAID {
-            said.push(value.debugged());
+    pub(crate) fn add_debug_output(&self, value: &Value) {
+        let mut output = self.debug_output.borrow_mut();
+        if output.len() < MOST_DEBUG_LINES {
+            output.push(value.debugged());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A whole script: parsed, checked and compiled in one pass.
+//! Parses, checks and compiles a whole script in one pass.
 
 use crate::branches::Branches;
 use crate::cursor::Lookup;
@@ -61,7 +61,7 @@ impl Source {
 }
 
 impl Script {
-    /// What is wrong with a command, found out by who executes it.
+    /// An error of a command, found by its execution.
     pub fn error(&self, command: usize, message: impl Into<String>) -> ScriptError {
         let source = &self.sources[command];
         ScriptError {

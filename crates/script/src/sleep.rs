@@ -1,4 +1,4 @@
-//! `\sleep`: how long, and in which unit.
+//! Computes how long a `\sleep` lasts, from its amount and unit.
 
 use crate::error::EvalError;
 use crate::known::is_variable_name;

@@ -1,13 +1,11 @@
-//! A compiled statement: its text for each query mode, and the slots it reads.
+//! Defines a compiled statement: its text for each query mode, and the slots it reads.
 
 use crate::error::ScriptError;
 
 /// As the driver sends statements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sql {
-    /// With `$1`, `$2` … in place of variables: for the extended and prepared modes.
-    pub text: String,
-    /// For the simple mode: what to send, piece after piece.
+    /// The text, piece after piece: the simple mode puts the variables' values into it.
     pub pieces: Vec<Piece>,
     /// The slot of each parameter. A variable used twice is two parameters, as in pgbench, for
     /// the server may infer different types.
@@ -22,7 +20,7 @@ pub struct Sql {
     pub only_simple: Option<Box<ScriptError>>,
 }
 
-/// A part of a statement in the simple mode.
+/// A part of a statement's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     Literal(String),
@@ -46,30 +44,40 @@ pub struct Store {
 pub(crate) const MAX_PARAMETERS: usize = 255;
 
 impl Sql {
-    /// Text that both forms of the statement share.
+    /// The text for the extended and prepared modes; `placeholder` writes what stands for a
+    /// parameter, by its number from 1.
+    pub fn text(&self, placeholder: impl Fn(usize) -> String) -> String {
+        let mut text = String::new();
+        let mut number = 0;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(literal) | Piece::Perhaps(_, literal) => text.push_str(literal),
+                Piece::Variable(_) => {
+                    number += 1;
+                    text.push_str(&placeholder(number));
+                }
+            }
+        }
+        text
+    }
+
+    /// Text without a variable.
     pub(crate) fn push_text(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.push_literal(text);
-    }
-
-    /// A parameter of the statement.
-    pub(crate) fn push_parameter(&mut self, slot: usize) {
-        self.params.push(slot);
-        self.text.push_str(&format!("${}", self.params.len()));
-        self.pieces.push(Piece::Variable(slot));
-    }
-
-    /// A `:name` that only the simple mode may replace.
-    pub(crate) fn push_perhaps(&mut self, slot: usize, raw: &str) {
-        self.text.push_str(raw);
-        self.pieces.push(Piece::Perhaps(slot, raw.to_owned()));
-    }
-
-    fn push_literal(&mut self, text: &str) {
         match self.pieces.last_mut() {
             Some(Piece::Literal(last)) => last.push_str(text),
             _ if text.is_empty() => {}
             _ => self.pieces.push(Piece::Literal(text.to_owned())),
         }
+    }
+
+    /// A parameter of the statement.
+    pub(crate) fn push_parameter(&mut self, slot: usize) {
+        self.params.push(slot);
+        self.pieces.push(Piece::Variable(slot));
+    }
+
+    /// A `:name` that only the simple mode may replace.
+    pub(crate) fn push_perhaps(&mut self, slot: usize, raw: &str) {
+        self.pieces.push(Piece::Perhaps(slot, raw.to_owned()));
     }
 }

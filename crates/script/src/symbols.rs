@@ -1,4 +1,4 @@
-//! Variable names and their slots, shared by all scripts of a plan.
+//! Assigns slots to variable names, shared by all scripts of a plan.
 
 use crate::known::Assigned;
 

@@ -1,4 +1,4 @@
-//! Cuts an expression into tokens, as pgbench's exprscan.l does.
+//! Splits an expression into tokens, as pgbench's exprscan.l does.
 
 /// One token of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]

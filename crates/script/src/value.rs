@@ -1,4 +1,4 @@
-//! A variable's value: read from text and printed as pgbench does.
+//! Reads the value of a variable from text and prints it, as pgbench does.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The `:name` variables of a statement, and where they stand.
+//! Finds the `:name` variables of a statement, and where they stand.
 
 use crate::scan::{RegionKind, Statement};
 use crate::token::{is_name, is_name_start, run};

@@ -1,4 +1,4 @@
-//! Numbers are evaluated and printed without allocating: the driver does it between two messages.
+//! Tests that numbers are evaluated and printed without allocating, as the hot loop needs.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

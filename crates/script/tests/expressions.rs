@@ -1,4 +1,4 @@
-//! Expressions mean what they mean in pgbench.
+//! Tests that expressions mean what they mean in pgbench.
 
 use steelyard_script::{evaluate, parse, Command, Random, Scope, Symbols, Value};
 

@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and what it accepts evaluates without one.
+//! Tests that no text makes the parser panic, and that what it accepts evaluates without a panic.
 
 use proptest::prelude::*;
 use steelyard_script::{evaluate, parse, Command, Random, Scope, Symbols, Value};

@@ -1,8 +1,8 @@
-//! What can be wrong with bytes from a server, and what a server itself reports as wrong.
+//! Defines errors of the protocol and errors that a server reports.
 
 use std::fmt;
 
-/// An error that the server reported, in its own words.
+/// An error that the server reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerError {
     /// `ERROR`, `FATAL` or `PANIC`, never translated (field `V`).
@@ -73,9 +73,9 @@ impl fmt::Display for ServerError {
 pub enum WireError {
     /// The bytes are not what the protocol allows here.
     Malformed(String),
-    /// The server refused the connection, in its own words.
+    /// The server refused the connection, with this error.
     Refused(Box<ServerError>),
-    /// The server asks for a proof that cannot be given.
+    /// The server requires an authentication that cannot be done.
     Authentication(String),
 }
 

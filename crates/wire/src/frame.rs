@@ -1,4 +1,4 @@
-//! Cuts a stream of server bytes into messages: one kind byte, a length, a body.
+//! Splits a stream of server bytes into messages: one kind byte, a length, a body.
 
 use crate::error::WireError;
 
@@ -21,7 +21,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads a header; refuses kinds that no client of ours asks for, and impossible lengths.
+    /// Reads a header; refuses kinds that the driver never requests, and impossible lengths.
     #[inline]
     pub fn parse(bytes: [u8; HEADER_LENGTH]) -> Result<Header, WireError> {
         let kind = bytes[0];

@@ -1,19 +1,19 @@
-//! Which ways of authentication a client takes part in: libpq's `require_auth`
+//! Restricts the authentication methods that a client accepts: libpq's `require_auth`
 //! (interfaces/libpq/fe-connect.c, pqConnectOptions2; fe-auth.c, check_expected_areq).
 
 use crate::error::WireError;
 
-/// One way of authentication.
+/// One method of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// The server asks for nothing: trust, or a certificate that it has seen already.
+    /// The server requires nothing: trust, or a certificate that it has seen already.
     None,
     Password,
     Md5,
     Scram,
 }
 
-/// By their names; those that are never taken part in have no method.
+/// By their names; those that are never accepted have no method.
 const NAMES: [(&str, Option<Method>); 7] = [
     ("none", Some(Method::None)),
     ("password", Some(Method::Password)),
@@ -24,23 +24,23 @@ const NAMES: [(&str, Option<Method>); 7] = [
     ("oauth", None),
 ];
 
-/// Those that are accepted; all of them where nothing is said.
+/// The accepted methods; all of them by default.
 #[derive(Clone, Debug, Default)]
 pub struct Methods {
-    /// As it was said.
-    said: String,
+    /// As it was given.
+    given: String,
     /// One bit each; 0: all.
     accepted: u8,
 }
 
 impl Methods {
     /// Names after commas, all or none of them after an exclamation mark.
-    pub fn parse(said: &str) -> Result<Methods, WireError> {
+    pub fn parse(given: &str) -> Result<Methods, WireError> {
         let invalid =
-            |why: &str| WireError::Authentication(format!("require_auth {why}: \"{said}\""));
-        let refuses = said.starts_with('!');
+            |why: &str| WireError::Authentication(format!("require_auth {why}: \"{given}\""));
+        let refuses = given.starts_with('!');
         let mut named = 0;
-        for word in said.split(',') {
+        for word in given.split(',') {
             let word = word.trim();
             let name = word.strip_prefix('!').unwrap_or(word);
             if word.starts_with('!') != refuses {
@@ -52,12 +52,12 @@ impl Methods {
             named |= method.map_or(1 << 7, bit);
         }
         Ok(Methods {
-            said: said.to_owned(),
+            given: given.to_owned(),
             accepted: if refuses { !named } else { named },
         })
     }
 
-    /// Fails unless a method that the server asks for is accepted.
+    /// Fails unless the method that the server requests is accepted.
     pub(crate) fn require(&self, method: Method) -> Result<(), WireError> {
         if self.accepted == 0 || self.accepted & bit(method) != 0 {
             return Ok(());
@@ -68,9 +68,9 @@ impl Methods {
             Method::Md5 => "server requested a hashed password",
             Method::Scram => "server requested SASL authentication",
         };
-        let said = &self.said;
+        let given = &self.given;
         Err(WireError::Authentication(format!(
-            "authentication method requirement \"{said}\" failed: {what}"
+            "authentication method requirement \"{given}\" failed: {what}"
         )))
     }
 }

@@ -1,13 +1,23 @@
-//! Follows the reply to one request: counts rows, keeps the first error, finds ReadyForQuery.
+//! Scans the reply to one request: counts rows, keeps the first error, finds ReadyForQuery.
 //!
 //! This is the parsing that the hot loop does: it walks over message headers and looks into
 //! nothing but errors. Rows are skipped wherever the stream cuts them, so memory stays bounded.
 
 use crate::error::{ServerError, WireError};
 use crate::frame::{Header, HEADER_LENGTH};
-use crate::kept::{column_names, Kept};
+use crate::row::column_names;
 
-/// What came back for one request, up to ReadyForQuery.
+/// One statement's result, as a script captures it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapturedResult {
+    /// `None`: a statement that returns no rows at all.
+    pub columns: Option<Vec<String>>,
+    pub rows: u64,
+    /// The body of the last DataRow, for [`crate::row_values`].
+    pub last: Vec<u8>,
+}
+
+/// The reply to one request, up to ReadyForQuery.
 #[derive(Debug, Default)]
 pub struct Reply {
     /// DataRow messages.
@@ -18,12 +28,12 @@ pub struct Reply {
     pub error: Option<Box<ServerError>>,
     /// Transaction status of the last ReadyForQuery: `I`, `T` or `E`; 0 until it has come.
     pub status: u8,
-    /// The answers of each statement, where they were asked for.
-    pub kept: Vec<Kept>,
+    /// The results of each statement, where they are captured.
+    pub captured: Vec<CapturedResult>,
 }
 
 impl Reply {
-    /// Whether the request is answered completely.
+    /// Whether the reply is complete.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.status != 0
@@ -38,8 +48,8 @@ pub struct Scanner {
     skip: usize,
     /// ReadyForQuery messages before the last one: those of a pipeline's earlier parts.
     syncs: u32,
-    /// Answers are kept, so that rows must come whole.
-    keeping: bool,
+    /// Results are captured, for which rows must be whole.
+    capturing: bool,
     /// A row description has come, and the end of its rows has not.
     in_rows: bool,
     /// The beginning of a message whose rest has not come: a header, an error or a status.
@@ -62,9 +72,9 @@ impl Scanner {
         self.reply.error.take()
     }
 
-    /// Takes the answers out of the reply.
-    pub fn take_kept(&mut self) -> Vec<Kept> {
-        std::mem::take(&mut self.reply.kept)
+    /// Takes the captured results out of the reply.
+    pub fn take_captured(&mut self) -> Vec<CapturedResult> {
+        std::mem::take(&mut self.reply.captured)
     }
 
     /// Forgets the last reply: a new request goes out.
@@ -74,8 +84,8 @@ impl Scanner {
         self.reply.parsed = false;
         self.reply.status = 0;
         self.syncs = 0;
-        if self.keeping {
-            self.forget_kept();
+        if self.capturing {
+            self.forget_captured();
         }
         if self.reply.error.is_some() {
             self.reply.error = None;
@@ -87,16 +97,16 @@ impl Scanner {
         self.syncs = more;
     }
 
-    /// The answers of the reply that is expected are kept in [`Reply::kept`].
-    pub fn keep_answers(&mut self) {
-        self.keeping = true;
+    /// The results of the reply that is expected go to [`Reply::captured`].
+    pub fn capture_results(&mut self) {
+        self.capturing = true;
     }
 
     #[cold]
-    fn forget_kept(&mut self) {
-        self.keeping = false;
+    fn forget_captured(&mut self) {
+        self.capturing = false;
         self.in_rows = false;
-        self.reply.kept.clear();
+        self.reply.captured.clear();
     }
 
     /// Takes the next bytes of the stream; true when the reply is complete.
@@ -156,7 +166,7 @@ impl Scanner {
                 self.held.extend_from_slice(rest);
                 return Ok(());
             } else {
-                // The body is of no interest: it is skipped as it comes.
+                // The body is not read: it is skipped as it comes.
                 self.accept(header.kind, &[])?;
                 self.skip = whole - rest.len();
                 return Ok(());
@@ -168,13 +178,13 @@ impl Scanner {
     #[inline]
     fn accept(&mut self, kind: u8, body: &[u8]) -> Result<(), WireError> {
         if self.reply.is_ready() {
-            return self.accept_unasked(kind, body);
+            return self.accept_between_requests(kind, body);
         }
         match kind {
             b'D' => {
                 self.reply.rows += 1;
-                if self.keeping {
-                    self.keep_row(body);
+                if self.capturing {
+                    self.capture_row(body);
                 }
             }
             b'Z' => match body {
@@ -182,9 +192,9 @@ impl Scanner {
                 [status @ (b'I' | b'T' | b'E')] => self.reply.status = *status,
                 _ => return Err(WireError::malformed("an unknown transaction status")),
             },
-            b'T' | b'C' | b'I' if self.keeping => self.keep(kind, body)?,
+            b'T' | b'C' | b'I' if self.capturing => self.capture(kind, body)?,
             b'1' => self.reply.parsed = true,
-            b'E' => self.keep_error(body)?,
+            b'E' => self.note_error(body)?,
             b'2' | b'3' | b'C' | b'I' | b'N' | b'S' | b'A' | b'T' | b't' | b'n' | b's' => {}
             _ => {
                 let text = format!("a message '{}' outside the handshake", kind.escape_ascii());
@@ -195,23 +205,23 @@ impl Scanner {
     }
 
     #[cold]
-    fn keep_row(&mut self, body: &[u8]) {
-        if let Some(kept) = self.reply.kept.last_mut().filter(|_| self.in_rows) {
-            kept.rows += 1;
-            kept.last.clear();
-            kept.last.extend_from_slice(body);
+    fn capture_row(&mut self, body: &[u8]) {
+        if let Some(result) = self.reply.captured.last_mut().filter(|_| self.in_rows) {
+            result.rows += 1;
+            result.last.clear();
+            result.last.extend_from_slice(body);
         }
     }
 
-    /// The head or the end of one statement's answer.
+    /// The description or the end of one statement's result.
     #[cold]
-    fn keep(&mut self, kind: u8, body: &[u8]) -> Result<(), WireError> {
+    fn capture(&mut self, kind: u8, body: &[u8]) -> Result<(), WireError> {
         let begins = kind == b'T';
         if begins || !self.in_rows {
             let columns = begins.then(|| column_names(body)).transpose()?;
-            self.reply.kept.push(Kept {
+            self.reply.captured.push(CapturedResult {
                 columns,
-                ..Kept::default()
+                ..CapturedResult::default()
             });
         }
         self.in_rows = begins;
@@ -220,7 +230,7 @@ impl Scanner {
 
     /// Between two requests a server may only report: notices, parameters, its own end.
     #[cold]
-    fn accept_unasked(&mut self, kind: u8, body: &[u8]) -> Result<(), WireError> {
+    fn accept_between_requests(&mut self, kind: u8, body: &[u8]) -> Result<(), WireError> {
         match kind {
             b'N' | b'S' | b'A' => Ok(()),
             b'E' => {
@@ -235,7 +245,7 @@ impl Scanner {
     }
 
     #[cold]
-    fn keep_error(&mut self, body: &[u8]) -> Result<(), WireError> {
+    fn note_error(&mut self, body: &[u8]) -> Result<(), WireError> {
         let error = ServerError::parse(body)?;
         if self.reply.error.is_none() || error.is_fatal() {
             self.reply.error = Some(Box::new(error));
@@ -243,9 +253,9 @@ impl Scanner {
         Ok(())
     }
 
-    /// Whether the body is looked into; every other one is skipped as it comes.
+    /// Whether the body is read; every other one is skipped as it comes.
     #[inline]
     fn must_be_whole(&self, kind: u8) -> bool {
-        matches!(kind, b'E' | b'Z') || self.keeping && matches!(kind, b'T' | b'D')
+        matches!(kind, b'E' | b'Z') || self.capturing && matches!(kind, b'T' | b'D')
     }
 }

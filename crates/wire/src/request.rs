@@ -1,4 +1,4 @@
-//! Requests of a client, encoded once and filled in place.
+//! Encodes requests once, so that only parameters are filled in later.
 
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
@@ -19,7 +19,7 @@ pub fn sync() -> &'static [u8] {
     b"S\0\0\0\x04"
 }
 
-/// Terminate: the polite end of a connection.
+/// Terminate: the regular end of a connection.
 pub fn terminate() -> Vec<u8> {
     let mut out = BytesMut::new();
     frontend::terminate(&mut out);
@@ -54,7 +54,7 @@ impl Statement {
         })
     }
 
-    /// The same, with the columns of its answer named: what a script needs that keeps it.
+    /// The same, with a description of the result's columns, which captured results need.
     pub fn describing(mut self) -> Statement {
         const DESCRIBE_PORTAL: &[u8] = b"D\0\0\0\x06P\0";
         let at = self.bind.bind_tail;

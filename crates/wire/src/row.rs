@@ -1,4 +1,4 @@
-//! The values of one DataRow as text.
+//! Reads the column names of a RowDescription and the values of a DataRow.
 
 use crate::error::WireError;
 
@@ -24,6 +24,25 @@ pub fn row_values(body: &[u8]) -> Result<Row, WireError> {
     }
     if rest.is_empty() {
         Ok(row)
+    } else {
+        Err(torn())
+    }
+}
+
+/// The column names of a RowDescription.
+pub(crate) fn column_names(body: &[u8]) -> Result<Vec<String>, WireError> {
+    /// Table, attribute, type, its length and modifier, format.
+    const AFTER_NAME: usize = 18;
+    let torn = || WireError::malformed("a row description whose lengths do not fit");
+    let (count, mut rest) = body.split_first_chunk::<2>().ok_or_else(torn)?;
+    let mut names = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let end = rest.iter().position(|&byte| byte == 0).ok_or_else(torn)?;
+        names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
+        rest = rest.get(end + 1 + AFTER_NAME..).ok_or_else(torn)?;
+    }
+    if rest.is_empty() {
+        Ok(names)
     } else {
         Err(torn())
     }

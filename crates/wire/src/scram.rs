@@ -1,5 +1,5 @@
-//! SCRAM-SHA-256 (RFC 7677), bound to the encrypted channel below it where both sides can (RFC
-//! 5929, tls-server-end-point), by libpq's rules (interfaces/libpq/fe-auth.c, pg_SASL_init).
+//! Authenticates by SCRAM-SHA-256 (RFC 7677), bound to the encrypted channel where both sides can
+//! (RFC 5929, tls-server-end-point), by libpq's rules (interfaces/libpq/fe-auth.c, pg_SASL_init).
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -57,7 +57,7 @@ impl Scram {
             })
             .map_err(|error| WireError::malformed(format!("a list of mechanisms: {error}")))?;
         if plus && !channel.encrypted {
-            // The server would refuse: somebody in between has taken the encryption away.
+            // The server would refuse: the encryption has been removed on the way.
             return Err(refused(
                 "the server offers SCRAM-SHA-256-PLUS over a connection without encryption",
             ));
@@ -78,7 +78,7 @@ impl Scram {
                 }))
             }
             _ if !plain => return Err(refused("the server does not offer SCRAM-SHA-256")),
-            // Said to a server that can bind, this would mean that somebody hid its offer.
+            // To a server that can bind, this would mean that its offer was hidden on the way.
             Some(_) if wanted => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             _ => (SCRAM_SHA_256, ChannelBinding::unsupported()),
         };
@@ -109,10 +109,10 @@ impl Scram {
 
 /// A server may ask for 2³² rounds of hashing, and a client would not come back from them.
 fn require_few_iterations(data: &[u8]) -> Result<(), WireError> {
-    let asked = data
+    let requested = data
         .split(|&byte| byte == b',')
         .find_map(|word| word.strip_prefix(b"i="));
-    let digits = asked.and_then(|digits| std::str::from_utf8(digits).ok());
+    let digits = requested.and_then(|digits| std::str::from_utf8(digits).ok());
     match digits.and_then(|digits| digits.parse::<u32>().ok()) {
         Some(iterations) if iterations <= MOST_ITERATIONS => Ok(()),
         _ => Err(refused(&format!(

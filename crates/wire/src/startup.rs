@@ -1,4 +1,4 @@
-//! The handshake: startup, authentication, parameters, the first ReadyForQuery.
+//! Performs the handshake: startup, authentication, parameters, the first ReadyForQuery.
 //!
 //! A state machine over bytes: `begin` gives what to send first, `feed` takes what came and gives
 //! what to send next. Trust, cleartext, MD5 and SCRAM-SHA-256, also bound to the channel.
@@ -17,7 +17,7 @@ use crate::scram::{append, unsendable, Binding, Channel, Scram};
 /// Most bytes a server may send before its first ReadyForQuery.
 const LONGEST_HANDSHAKE: usize = 4 << 20;
 
-/// Who connects, to what.
+/// The user, the database, and the settings of a session.
 #[derive(Clone)]
 pub struct Credentials {
     pub user: String,
@@ -42,8 +42,8 @@ pub struct Startup {
     credentials: Credentials,
     channel: Channel,
     methods: Methods,
-    /// The server has asked for a way of authentication.
-    asked: bool,
+    /// The server has requested an authentication method.
+    requested: bool,
     held: Vec<u8>,
     taken: usize,
     scram: Option<Scram>,
@@ -54,7 +54,7 @@ pub struct Startup {
 }
 
 impl Startup {
-    /// Over a connection that nobody encrypts.
+    /// Over a connection without encryption.
     pub fn new(credentials: Credentials) -> Startup {
         Startup::through(credentials, Channel::default())
     }
@@ -64,7 +64,7 @@ impl Startup {
             credentials,
             channel,
             methods: Methods::default(),
-            asked: false,
+            requested: false,
             held: Vec::new(),
             taken: 0,
             scram: None,
@@ -74,7 +74,7 @@ impl Startup {
         }
     }
 
-    /// Takes part in these ways of authentication only.
+    /// Accepts these authentication methods only.
     pub fn accepting(mut self, methods: Methods) -> Startup {
         self.methods = methods;
         self
@@ -190,7 +190,7 @@ impl Startup {
             }
             Message::AuthenticationSasl(request) => {
                 if self.scram.is_some() {
-                    return Err(unasked_scram());
+                    return Err(scram_out_of_order());
                 }
                 self.require(Method::Scram)?;
                 let scram = Scram::begin(self.password()?, &request, &self.channel, out)?;
@@ -198,11 +198,11 @@ impl Startup {
                 Ok(())
             }
             Message::AuthenticationSaslContinue(request) => {
-                let scram = self.scram.as_mut().ok_or_else(unasked_scram)?;
+                let scram = self.scram.as_mut().ok_or_else(scram_out_of_order)?;
                 scram.prove(request.data(), out)
             }
             Message::AuthenticationSaslFinal(request) => {
-                let mut scram = self.scram.take().ok_or_else(unasked_scram)?;
+                let mut scram = self.scram.take().ok_or_else(scram_out_of_order)?;
                 self.bound = scram.bound;
                 scram.finish(request.data())
             }
@@ -215,16 +215,16 @@ impl Startup {
     }
 
     fn require(&mut self, method: Method) -> Result<(), WireError> {
-        self.asked = true;
+        self.requested = true;
         self.methods.require(method)
     }
 
     fn accept_welcome(&mut self) -> Result<(), WireError> {
-        if !self.asked {
+        if !self.requested {
             self.methods.require(Method::None)?;
         }
         let why = if self.scram.is_some() {
-            // A server that skips its own proof may be somebody else.
+            // A server that skips its own proof may be an impostor.
             "the server did not prove that it knows the password"
         } else if self.channel.binding == Binding::Require && !self.bound {
             "channel binding is required, but the server authenticated the client without it"
@@ -235,7 +235,7 @@ impl Startup {
         Err(WireError::Authentication(why.to_owned()))
     }
 
-    /// The password, where it may be sent in a way that no channel binds.
+    /// The password, where it may be sent without channel binding.
     fn unbound_password(&self) -> Result<&str, WireError> {
         if self.channel.binding == Binding::Require {
             return Err(WireError::Authentication(
@@ -261,6 +261,6 @@ fn be_i32(bytes: &[u8]) -> i32 {
         .fold(0, |number, &byte| number << 8 | i32::from(byte))
 }
 
-fn unasked_scram() -> WireError {
+fn scram_out_of_order() -> WireError {
     WireError::malformed("a SCRAM step out of order")
 }

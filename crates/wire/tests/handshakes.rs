@@ -1,4 +1,4 @@
-//! Handshakes: good ones, refused ones, and servers that pretend.
+//! Tests handshakes: successful ones, refused ones, and impostors.
 
 use proptest::prelude::*;
 use steelyard_wire::{Credentials, Startup, WireError};

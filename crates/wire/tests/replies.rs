@@ -1,4 +1,4 @@
-//! Replies of a server, whole, cut anywhere, and malformed.
+//! Tests replies of a server: whole, cut anywhere, and malformed.
 
 use proptest::prelude::*;
 use steelyard_wire::{row_values, Reply, Scanner, ServerError, WireError};

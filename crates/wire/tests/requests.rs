@@ -1,4 +1,4 @@
-//! Requests as they go over the wire.
+//! Tests the bytes of requests.
 
 use steelyard_wire::{cancel, simple_query, terminate, Statement};
 

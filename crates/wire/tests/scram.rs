@@ -1,4 +1,4 @@
-//! SCRAM and the channel it is bound to: what is chosen, what is refused.
+//! Tests SCRAM and channel binding: which mechanism is chosen, and what is refused.
 
 use steelyard_wire::{Binding, Channel, Credentials, Methods, Startup, WireError};
 

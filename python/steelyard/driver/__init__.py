@@ -1,1 +1,1 @@
-"""What to ask of the load driver, and what it answers."""
+"""Requests to the load driver, and summaries of its answers."""

@@ -23,8 +23,8 @@ _LAST_WORDS = 2000
 class Driver:
     """A running driver, connected to every arm of its plan. Ends with its `with` block.
 
-    It lives in a session of its own, so that Ctrl-C on the terminal reaches only the asker; it
-    ends by itself when the asker is gone.
+    It lives in a session of its own, so that Ctrl-C on the terminal reaches only the process
+    that started it; it ends by itself when that is gone.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], stderr: IO[bytes]) -> None:
@@ -97,7 +97,7 @@ class Driver:
         """Seconds that it may take."""
         if self._driving:
             assert self._process.stdout is not None
-            self._process.stdout.close()  # it ends when nobody listens
+            self._process.stdout.close()  # it ends when its answers are not read
             return _CANCEL_SECONDS
         self._send({"end": True})
         return _GOODBYE_SECONDS
@@ -108,7 +108,7 @@ class Driver:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._stderr):
             if stream is not None and not stream.closed:
-                with contextlib.suppress(BrokenPipeError):  # a command that nobody will read
+                with contextlib.suppress(BrokenPipeError):  # a command that will not be read
                     stream.close()
 
     def __enter__(self) -> Self:
@@ -142,7 +142,7 @@ class Driver:
         return answer
 
     def _gone(self) -> DriverError:
-        """What is known about a driver that ended without being told to."""
+        """The error for a driver that ended without the command to end."""
         if self._stderr.closed:
             return DriverError("the load driver is closed")
         status = self._process.wait()

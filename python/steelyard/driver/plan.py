@@ -1,4 +1,4 @@
-"""What the load driver is asked: a plan, then slices."""
+"""Requests to the load driver: a plan, then slices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Variable = str | int | float | bool | None
 class DriveWeight:
     """A slowdown of known size: probabilities per transaction, and how long a stall sleeps."""
 
-    twice: float = 0.0
+    double_work: float = 0.0
     stall: float = 0.0
     stall_ns: int = 0
 
@@ -138,8 +138,8 @@ class SliceRequest:
 
     def to_json(self) -> dict[str, Any]:
         """The slice as the driver reads it."""
-        asked = {key: value for key, value in asdict(self).items() if key != "tag"}
+        given = {key: value for key, value in asdict(self).items() if key != "tag"}
         return {
-            **{key: value for key, value in asked.items() if value is not None},
+            **{key: value for key, value in given.items() if value is not None},
             "tag": self.tag,
         }

@@ -1,8 +1,8 @@
-"""The driver's own process: `python -I -m steelyard.driver.process`, JSON lines in and out.
+"""Runs the load driver as a process: `python -I -m steelyard.driver.process`, JSON in and out.
 
 Nothing of Python runs while the load runs: the extension holds the process, without the
-interpreter lock, until it is told to end. Whoever started it decides about interrupts, and takes
-the load along when it dies.
+interpreter lock, until it gets the command to end. The process that started it handles interrupts,
+and the load ends when that dies.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from steelyard import _core
 
 
 def main() -> int:
-    """Drive until told to end; 1 after an error, which is the last line of the answers."""
+    """Drive until the command to end; 1 after an error, which is the last line of the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_listener, daemon=True).start()
+    threading.Thread(target=_end_with_the_reader, daemon=True).start()
     return 0 if _core.drive(sys.stdin.fileno(), sys.stdout.fileno()) else 1
 
 
-def _end_with_the_listener() -> None:
-    """Sleep until nobody reads the answers any more, and end: a slice may last long.
+def _end_with_the_reader() -> None:
+    """Sleep until the answers are read no more, and end: a slice may last long.
 
     What the servers still do for it is cancelled first.
     """

@@ -1,11 +1,11 @@
-"""A ramp of rates: one open loop a step, and the highest rate that the server kept up with."""
+"""Reads a ramp of rates, and finds the highest rate that the server kept up with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.driver.answer import summarize
+from steelyard.driver.summary import summarize
 from steelyard.model.errors import UsageError
 
 STEPS = 10

@@ -217,11 +217,10 @@ class Countable(Protocol):
 
     @property
     def counter_kinds(self) -> Sequence[Kind]:
-        """Names and units of its counters."""
+        """What it counts, in the order in which it is shown."""
 
     def counters(self, database: str) -> Sample:
-        """What the server counted so far, once the load's connections have closed; a reason where
-        that was not complete in time."""
+        """What the server counted so far, once the load's connections have closed."""
 
 
 class WaitWatch(Protocol):

@@ -47,8 +47,9 @@ PROTECTIONS = ("checksums", UNPROTECTED)
 class Answers:
     """What servers in memory answer when they are observed; a test replaces what it needs."""
 
-    counter_kinds: Sequence[Kind] = ()
-    counters: Callable[[], Sample] = lambda: Sample({})
+    counters: Callable[[], Mapping[str, float]] = dict
+    uncounted: str = ""
+    """Why the counters cannot be read."""
     waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
     plan: Callable[[NoopInstance], str] = lambda _: "Result"
     checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
@@ -227,12 +228,16 @@ class NoopInstance:
 
     @property
     def counter_kinds(self) -> Sequence[Kind]:
-        return self._journal.answers.counter_kinds
+        """The log and the blocks, as a database has them."""
+        return (
+            Kind("wal_bytes", "bytes", per_transaction=True),
+            Kind("blocks_read", "blocks", per_transaction=True),
+        )
 
     def counters(self, database: str) -> Sample:
         """What the answers say."""
         self._require(running=True)
-        return self._journal.answers.counters()
+        return Sample(dict(self._journal.answers.counters()), self._journal.answers.uncounted)
 
     def watch_waits(self, database: str) -> NoopWatch:
         """A watch of waits."""

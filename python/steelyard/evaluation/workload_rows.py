@@ -108,7 +108,7 @@ def query_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Qu
     not finished: what fails or is given up counts with the time that it took until then. What
     is excluded from the geometric mean comes last."""
     slices = [one for epoch in epochs for one in epoch.arms[control].slices]
-    excluded = {one.script: one.aside for one in slices if one.script is not None}
+    excluded = {one.script: one.excluded for one in slices if one.script is not None}
     names = sorted(excluded, key=lambda name: (excluded[name], name))
     found = epoch_contrasts(epochs, control, arm, {name: _query_ms_of(name) for name in names})
     return [

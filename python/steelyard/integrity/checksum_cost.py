@@ -57,11 +57,13 @@ def last_cost(records: Path = Path("records")) -> Cost | None:
 
 def _cost_of(verdict: Path) -> Cost | None:
     """From the contrast on throughput of two arms that differ in checksums alone."""
-    from steelyard.study.read import read_study  # brings pydantic, for records that are there
+    from steelyard.study.read import (
+        read_recorded_study,  # brings pydantic, for records that are there
+    )
 
     try:
         facts = json.loads(verdict.read_text(encoding="utf-8"))
-        study = read_study(str(verdict.parent / "study.toml"))
+        study = read_recorded_study(verdict.parent / "study.toml")
         arms = {arm.name: arm for arm in study.every_arm}
         for contrast in facts["contrasts"]:
             numbers = [contrast[f"{n}_percent"] for n in ("estimate", "low", "high")]

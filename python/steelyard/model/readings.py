@@ -33,7 +33,7 @@ class SliceTotals:
     latency_sum_ns: int
     failed: int = 0
     script: str | None = None  # the only one of the slice, where each is a slice of its own
-    aside: bool = False  # in no geometric mean: it came before or after the queries
+    excluded: bool = False  # in no geometric mean: it came before or after the queries
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,5 @@ class Sample:
     values: Mapping[str, float]
     missing: str = ""
     resets: tuple[str | None, ...] = ()
-    """When each group of cumulative values was last reset; None: never."""
-
-    def was_reset_after(self, earlier: Sample) -> bool:
-        """Whether a group of values was reset between an earlier sample and this one."""
-        return earlier.resets != self.resets
+    """When each group of cumulative numbers was last reset, None: never; differences across a reset
+    are no figures."""

@@ -22,7 +22,7 @@ from steelyard.record.upgrade import (
     upgrade_verdict,
 )
 from steelyard.record.verdict import Verdict
-from steelyard.study.read import read_study
+from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Study
 
 PLAN = "plan.json"
@@ -73,7 +73,7 @@ def read_recorded(record: Record) -> Recorded:
 
 def read_study_file(record: Record) -> Study:
     """The study as it was resolved; StudyError where it cannot be read."""
-    return read_study(str(record.directory / STUDY_FILE))
+    return read_recorded_study(record.directory / STUDY_FILE)
 
 
 def read_plan(record: Record) -> Plan:

@@ -112,5 +112,5 @@ def _slice_totals(line: SliceLine) -> SliceTotals:
         latency_sum_ns=line.latency_sum_ns,
         failed=line.failed,
         script=line.script,
-        aside=line.excluded,
+        excluded=line.excluded,
     )

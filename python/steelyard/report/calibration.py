@@ -17,8 +17,8 @@ _MATTERS = 0.05
 def weight_text(weight: Weight) -> str:
     """`"3 % done twice"`, `"equal arms"`."""
     parts = {
-        "done twice": weight.twice,
-        "in stalls": weight.stall_worth,
+        "done twice": weight.double_work,
+        "in stalls": weight.stall_share,
         "left behind": weight.background,
     }
     said = [f"{100 * share:g} % {word}" for word, share in parts.items() if share]

@@ -43,7 +43,7 @@ from steelyard.report.source import (
     core_counts,
     read_source,
 )
-from steelyard.study.read import read_study
+from steelyard.study.read import read_recorded_study
 
 _HERE = Path(__file__).parent
 
@@ -146,7 +146,7 @@ def _calibration(source: Source) -> ShownCalibration | None:
     if source.verdict is None or all(one.true.estimate_percent is None for one in source.contrasts):
         return None
     try:
-        study = read_study(str(source.directory / "study.toml"))
+        study = read_recorded_study(source.directory / "study.toml")
     except StudyError:  # of another version of Steelyard
         return None
     return calibration(source.verdict, source.contrasts, study)

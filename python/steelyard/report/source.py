@@ -23,6 +23,7 @@ from steelyard.record.recorded import (
 from steelyard.record.slice import SliceLine
 from steelyard.report.contrast import Contrast, read_contrasts
 from steelyard.report.plan import Plan
+from steelyard.study.renamed import renamed_keys
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -146,7 +147,7 @@ def _read_study(file: Path) -> Json:
     if not file.exists():
         return {}
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return renamed_keys(tomllib.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError) as reason:
         raise RecordError(f'could not read "{file}": {reason}') from reason
 

@@ -17,7 +17,7 @@ from steelyard.model.defaults import BuildDefaults
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.progress import Progress
-from steelyard.study.plan import FEWEST_LOADS
+from steelyard.study.design import FEWEST_LOADS
 from steelyard.study.study import Arm, Study
 
 

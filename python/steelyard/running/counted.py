@@ -20,7 +20,7 @@ from steelyard.running.observation import WaitSampling
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
 from steelyard.running.stalls import find_stalls
-from steelyard.study.plan import Design
+from steelyard.study.design import Design
 from steelyard.study.study import Counted, Study
 
 PILOT = -2
@@ -41,13 +41,13 @@ def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit
         blocks,
         each=counted.each,
         scripts=_one_by_one(study, counted),
-        aside=study.workload.aside,
+        excluded=study.workload.excluded,
     )
 
 
 def counted_blocks(study: Study, counted: Counted) -> tuple[int, int]:
     """Warm-up and measured blocks of an epoch. Where scripts are taken one by one the study counts
-    queries: every pass through the stream has a block more for each script that stands aside."""
+    queries: every pass through the stream has a block more for each excluded script."""
     stream = _one_by_one(study, counted)
     if not stream:
         return counted.warmup, counted.blocks
@@ -63,7 +63,7 @@ def require_whole_passes(study: Study) -> None:
         return
     queries = _queries(stream, study)
     if not queries:
-        raise StudyError("workload.aside: no script of the stream is left to be weighed")
+        raise StudyError("workload.excluded: no script of the stream is left to be weighed")
     for key, blocks in (("warmup", counted.warmup), ("blocks", counted.blocks)):
         if blocks % queries:
             raise StudyError(
@@ -81,7 +81,7 @@ def _one_by_one(study: Study, counted: Counted) -> tuple[str, ...]:
 
 
 def _queries(stream: Sequence[str], study: Study) -> int:
-    return sum(script not in study.workload.aside for script in stream)
+    return sum(script not in study.workload.excluded for script in stream)
 
 
 def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:

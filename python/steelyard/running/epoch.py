@@ -24,7 +24,7 @@ from steelyard.running.counted import counted_visits
 from steelyard.running.load import Load, Place, Visit, lay_out
 from steelyard.running.setup import Setup
 from steelyard.running.suspend_detection import DROPPED, SuspendDetector
-from steelyard.study.plan import block_count
+from steelyard.study.design import block_count
 from steelyard.telemetry.host import host_readings
 from steelyard.telemetry.source import EpochTelemetry
 
@@ -106,8 +106,8 @@ class EpochRunner:
     def _measure(
         self, place: Place, standing: Mapping[str, Instance], lines: list[SliceLine]
     ) -> _Seen:
-        data, host = self._setup.data, self._setup.laboratory.host
-        telemetry = EpochTelemetry(host.sources(standing), standing)
+        data = self._setup.data
+        telemetry = EpochTelemetry(self._setup.laboratory.sources, standing)
         done_before = {arm: data.work_counts(instance) for arm, instance in standing.items()}
         seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
@@ -158,8 +158,8 @@ class EpochRunner:
         """Run visits and keep their lines; ArmLostError where an arm lost its connections."""
         detector = SuspendDetector(self._setup.laboratory.clock.suspended_ns)
         for answered in load.run(visits, place):
-            suspended = detector.affected()
-            line = answered.model_copy(update={"dropped": DROPPED}) if suspended else answered
+            slept = detector.affected()
+            line = answered.model_copy(update={"dropped": DROPPED}) if slept else answered
             self._setup.record.append(SLICES, line.to_json())
             lines.append(line)
             if line.lost:

@@ -17,7 +17,6 @@ from steelyard.running.observation import plans_of, settings_of
 from steelyard.running.progress import Progress
 from steelyard.running.question import Question
 from steelyard.running.setup import Setup
-from steelyard.study.declared import declared_names
 from steelyard.telemetry.environment import machines_differ
 
 
@@ -66,23 +65,22 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
 
 
 def _look(setup: Setup) -> _Arms:
-    laboratory = setup.laboratory
-    with setup.started_arms(0, "restore") as standing:
-        template = setup.slots.arms[setup.study.control.name].templates[0]
-        place = laboratory.host.environment(standing, setup.scripts, template)
+    host, prepared = setup.laboratory.host, setup.slots.arms[setup.study.control.name]
+    with setup.started_arms(0, "restore") as started:
+        place = host.environment(started, setup.scripts, prepared.templates[0])
         seen = {**place, "workload": setup.study.workload.model_dump(mode="json")}
         return _Arms(
             Environment.of_json(seen, "the environment"),
-            {arm: settings_of(instance) for arm, instance in standing.items()},
-            {arm: plans_of(instance, setup.scripts) for arm, instance in standing.items()},
-            {arm: instance.identity for arm, instance in standing.items()},
+            {arm: settings_of(instance) for arm, instance in started.items()},
+            {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
+            {arm: instance.identity for arm, instance in started.items()},
         )
 
 
 def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     study, control = setup.study, setup.study.control
     [arm] = [one for one in study.arms if one.name == name]
-    may_differ = declared_names(study, control, arm) | setup.builds.declared(name)
+    may_differ = study.declared_differences(arm) | setup.builds.declared(name)
     rules = setup.slots.arms[control.name].engine.setting_rules
     found = compare(arms.settings[control.name], arms.settings[name], may_differ, rules)
     found.refuse_undeclared(control.name, name)

@@ -112,9 +112,6 @@ class Host(Protocol):
     def sample(self) -> HostSample:
         """The state of the machine now; two of these are compared."""
 
-    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
-        """What is read of every arm beside the load."""
-
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Mapping[str, Any]:
@@ -140,3 +137,5 @@ class Laboratory:
     drivers: LoadDrivers
     host: Host
     clock: Clock
+    sources: tuple[Source, ...]
+    """Telemetry: what is read of every arm beside the load."""

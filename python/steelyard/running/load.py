@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
+from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration
 from steelyard.record.plan import Stall
@@ -23,10 +24,9 @@ from steelyard.running.background_work import BackgroundWork
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.observation import checkpointer_of
 from steelyard.running.stalls import Stalls
-from steelyard.study.plan import Design
+from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
-from steelyard.workloads.reading.workload import DATABASE
 
 DRAIN_CAP_NS = 5_000_000_000
 """Longest wait for clients after the bell, beside what their scripts sleep; a stuck one is
@@ -54,7 +54,7 @@ class Visit:
     position: int
     each: int | None = None  # executions of each client
     script: str | None = None  # which one, where scripts are taken in turn and each is a visit
-    aside: bool = False  # whether this one is in no geometric mean
+    excluded: bool = False  # whether this one is in no geometric mean
 
 
 def lay_out(
@@ -66,11 +66,11 @@ def lay_out(
     length_ns: int | None = None,
     each: int | None = None,
     scripts: Sequence[str] = (),
-    aside: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> tuple[list[Visit], list[Visit]]:
     """The warm-up and the measured visits of an epoch: in each block every arm once, as drawn.
 
-    Of `scripts` a block takes one, in turn; those `aside` are in no geometric mean.
+    Of `scripts` a block takes one, in turn; those `excluded` are in no geometric mean.
     """
     every = [
         Visit(
@@ -81,7 +81,7 @@ def lay_out(
             position=position,
             each=each,
             script=scripts[block % len(scripts)] if scripts else None,
-            aside=bool(scripts) and scripts[block % len(scripts)] in aside,
+            excluded=bool(scripts) and scripts[block % len(scripts)] in excluded,
         )
         for block, order in enumerate(design.blocks(epoch, warmup_blocks + measured_blocks))
         for position, arm in enumerate(order)
@@ -294,7 +294,7 @@ def backend_processors(
 def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:
     weight = next(arm.weight for arm in study.every_arm if arm.name == name)
     stall = stall or Stall(probability=0.0, length_ns=0)
-    driven = DriveWeight(weight.twice, stall.probability, stall.length_ns)
+    driven = DriveWeight(weight.double_work, stall.probability, stall.length_ns)
     database = replace(instance.address, database=DATABASE)
     return DriveArm.at(database, name, study.workload.clients, driven)
 
@@ -320,7 +320,7 @@ def _freezable(instance: Instance) -> Freezable:
 def _line(visit: Visit, place: Place, answer: dict[str, Any], *, debt_ns: int) -> SliceLine:
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
     named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
-    if visit.aside:
+    if visit.excluded:
         named["excluded"] = True
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell

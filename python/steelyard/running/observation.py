@@ -17,9 +17,9 @@ from steelyard.engines.engine import (
     Waits,
     WaitWatch,
 )
+from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError
 from steelyard.workloads.reading.scripts import Script
-from steelyard.workloads.reading.workload import DATABASE
 
 
 def settings_of(instance: Instance) -> dict[str, str]:

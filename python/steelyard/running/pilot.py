@@ -30,7 +30,7 @@ from steelyard.running.observation import WaitSampling
 from steelyard.running.progress import Progress
 from steelyard.running.setup import Setup
 from steelyard.running.stalls import find_stalls
-from steelyard.study.plan import slice_candidates
+from steelyard.study.design import slice_candidates
 
 BATCHES = 10
 FIRST_PILOT = -2

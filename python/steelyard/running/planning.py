@@ -17,7 +17,7 @@ from steelyard.running.load import thread_count
 from steelyard.running.progress import Progress
 from steelyard.running.recording import Kept
 from steelyard.running.setup import Setup
-from steelyard.study.plan import block_count
+from steelyard.study.design import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
@@ -95,7 +95,7 @@ def _loads(setup: Setup) -> Loads:
     loads = {}
     for arm, loader in builds.loaders.items():
         made = [description(template) for template in arms[arm].templates]
-        seconds = [one["seconds"] for one in made if "seconds" in one]
+        seconds = [one.seconds for one in made if one is not None]
         loads[arm] = LoadsOfArm(by=loader, count=builds.loads, seconds=round(sum(seconds), 1))
     return Loads(shared=builds.shared, arms=loads)
 

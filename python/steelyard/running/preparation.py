@@ -16,7 +16,7 @@ from steelyard.running.progress import Progress
 from steelyard.running.recording import Kept
 from steelyard.running.setup import Setup
 from steelyard.running.slots import Prepared, Slots
-from steelyard.study.plan import draw_design
+from steelyard.study.design import draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 

@@ -14,7 +14,7 @@ from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.load import Load
 from steelyard.running.slots import Slots
 from steelyard.running.stalls import Stalls
-from steelyard.study.plan import Design
+from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 

@@ -30,7 +30,7 @@ def find_stalls(study: Study, latency_ns: float | None) -> dict[str, Stall]:
 def _stall(weight: Weight, latency_ns: float | None) -> Stall | None:
     if weight.stall:
         return Stall(probability=weight.stall, length_ns=weight.stall_time)
-    if not weight.stall_worth or not latency_ns:
+    if not weight.stall_share or not latency_ns:
         return None
     length_ns = max(weight.stall_time, round(latency_ns))
-    return Stall(probability=weight.stall_worth * latency_ns / length_ns, length_ns=length_ns)
+    return Stall(probability=weight.stall_share * latency_ns / length_ns, length_ns=length_ns)

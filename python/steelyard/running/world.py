@@ -18,24 +18,23 @@ from steelyard.engines.adapters import Wanted, adapter
 from steelyard.engines.cache import free_bytes, open_cache
 from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
-from steelyard.engines.engine import Engine, Instance, Loadable, Slot
+from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.loading import TemplateEngine, database_of
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import format_bytes
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
-from steelyard.telemetry.arm_sources import arm_sources
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns
 from steelyard.telemetry.processors import allowed_processors
-from steelyard.telemetry.source import Source
+from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.checking.checks import check, count_work
 from steelyard.workloads.checking.probes import explain_probes
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
-from steelyard.workloads.reading.choice import chosen_scale, chosen_workload, complete
-from steelyard.workloads.reading.scripts import Script, resolve_scripts
-from steelyard.workloads.reading.workload import DATABASE, Workload
+from steelyard.workloads.reading.resolved import resolve
+from steelyard.workloads.reading.scripts import Script
 
 WAL_RESERVE_BYTES = 1 << 30
 """Room each arm is given for its write-ahead log beside its copy of the data."""
@@ -57,6 +56,7 @@ class World:
             drivers=LocalDrivers(self._stack),
             host=LocalHost(self._run),
             clock=SystemClock(),
+            sources=built_in_sources(),
         )
 
     def __exit__(
@@ -118,18 +118,15 @@ class LoadedWorkload:
     """The workload of a study, read once from its folder."""
 
     def __init__(self, study: Study) -> None:
-        choice = complete(study.workload)
-        self._workload: Workload = chosen_workload(choice)
-        self._scale = chosen_scale(choice)
+        resolved = resolve(study.workload)
+        self._workload, self._scale = resolved.workload, resolved.scale
         self._arms = len(study.every_arm)
-        own = self._workload.variables(self._scale)
-        self.variables = {"clients": choice.clients, **own, **choice.variables}
-        resolved = resolve_scripts(self._workload, choice.scripts, self._scale, choice.variables)
-        self.scripts: tuple[Script, ...] = tuple(resolved)
+        self.variables = resolved.variables
+        self.scripts: tuple[Script, ...] = resolved.scripts
 
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing."""
-        if not isinstance(engine, Loadable):
+        if not isinstance(engine, TemplateEngine):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
         workload, scale = self._workload, self._scale
         found = template(engine, workload, scale, report, copies=copies, number=number)
@@ -151,21 +148,21 @@ class LoadedWorkload:
 
     def before_clients(self, instance: Instance) -> None:
         """`before.sql` of the workload."""
-        before_clients(self._workload, instance.address, self._scale)
+        before_clients(self._workload, database_of(instance), self._scale)
 
     def violations(self, instance: Instance) -> Sequence[str]:
         """What the workload's checks find wrong; work that writes nothing leaves nothing wrong."""
         if not any(script.writes for script in self.scripts):
             return []
-        return check(self._workload, instance.address, self._scale, self.scripts)
+        return check(self._workload, database_of(instance), self._scale, self.scripts)
 
     def work_counts(self, instance: Instance) -> Mapping[str, float]:
         """What the workload counts of the work that was done so far, by name."""
-        return count_work(self._workload, instance.address)
+        return count_work(self._workload, database_of(instance))
 
     def probes(self, instance: Instance) -> Mapping[str, Mapping[str, float]]:
         """What the workload's probes count, explained on the server."""
-        return explain_probes(self._workload, instance.address, self._scale)
+        return explain_probes(self._workload, database_of(instance), self._scale)
 
 
 class LocalDrivers:
@@ -198,10 +195,6 @@ class LocalHost:
     def sample(self) -> HostSample:
         """The state of the machine and of the disk that the slots are on."""
         return sample_host(self._run().directory)
-
-    def sources(self, arms: Mapping[str, Instance]) -> Sequence[Source]:
-        """The arms' process trees and what their servers counted."""
-        return arm_sources(arms, DATABASE)
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

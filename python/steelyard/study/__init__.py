@@ -1,1 +1,1 @@
-"""What is asked."""
+"""Studies: the question of a weighing, and its design drawn from a seed."""

@@ -57,7 +57,7 @@ def lay_out(study: Study, shares: Sequence[float], *, whole: bool) -> Calibratio
     if shares:
         weighted = [arm for share in dict.fromkeys(shares) for arm in _pair(study, share)]
     if whole:
-        doubled = [arm.weight.twice for arm in weighted if arm.weight.twice]
+        doubled = [arm.weight.double_work for arm in weighted if arm.weight.double_work]
         left = {arm.weight.background for arm in weighted}
         weighted += [_background(study, share) for share in doubled if share not in left]
     left_out = []
@@ -91,9 +91,9 @@ def _refuse_other_differences(study: Study) -> None:
 
 
 def _pair(study: Study, share: float) -> Iterable[Arm]:
-    yield _arm(study, "doubled", share, Weight(twice=share))
+    yield _arm(study, "doubled", share, Weight(double_work=share))
     length_ns = round(STALL_NS * max(1.0, share / STALL_SHARE))
-    yield _arm(study, "stalled", share, Weight(stall_worth=share, stall_time=length_ns))
+    yield _arm(study, "stalled", share, Weight(stall_share=share, stall_time=length_ns))
 
 
 def _background(study: Study, share: float) -> Arm:

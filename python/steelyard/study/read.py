@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
+from steelyard.study.renamed import RENAMED, renamed_keys
 from steelyard.study.study import Study
 
 Table = dict[str, Any]
@@ -35,6 +36,12 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     for override in overrides:
         _override(table, override, file)
     return _validate(table, file)
+
+
+def read_recorded_study(file: Path) -> Study:
+    """The study.toml of a record, which may have the keys of an older version. StudyError."""
+    found = _locate(str(file))
+    return _validate(renamed_keys(_read_table(found)), found)
 
 
 def _locate(name_or_file: str) -> Path:
@@ -135,7 +142,13 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
     key = key.replace("arms.0", "arm", 1) if key.startswith("arms.0") else key
     if first["type"] == "extra_forbidden":
         accepted = _keys_at(Study, first["loc"][:-1])
-        near = difflib.get_close_matches(str(first["loc"][-1]), accepted, n=1)
+        old = str(first["loc"][-1])
+        if (new := RENAMED.get(old)) in accepted:
+            return StudyError(
+                f'{file.name}: unrecognized key: "{key}": "{old}" is now "{new}"',
+                hint=f'Write "{key.removesuffix(old)}{new}".',
+            )
+        near = difflib.get_close_matches(old, accepted, n=1)
         return StudyError(
             f'{file.name}: unrecognized key: "{key}"',
             detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,

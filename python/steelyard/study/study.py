@@ -64,11 +64,11 @@ class _Model(BaseModel):
 class Weight(_Model):
     """A slowdown of known size put on an arm, to prove that the balance reads right."""
 
-    twice: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    double_work: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
     """Probability that a transaction is done twice and counted once: truth 1/(1+p)."""
     stall: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
     """Probability that a transaction sleeps in the server first."""
-    stall_worth: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    stall_share: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
     """In place of `stall`: share of a transaction's mean time that stalls are to add. The pilot
     finds the probability."""
     stall_time: Annotated[Nanoseconds, Field(ge=0)] = 200_000_000
@@ -78,8 +78,8 @@ class Weight(_Model):
 
     @model_validator(mode="after")
     def _stalls_can_be(self) -> Weight:
-        if self.stall and self.stall_worth:
-            raise ValueError('"stall" and "stall_worth" say the same thing twice: give one of them')
+        if self.stall and self.stall_share:
+            raise ValueError('"stall" and "stall_share" say the same thing twice: give one of them')
         if self.stalls and not self.stall_time:
             raise ValueError('a stall needs a "stall_time" above 0')
         return self
@@ -87,12 +87,12 @@ class Weight(_Model):
     @property
     def stalls(self) -> bool:
         """Whether transactions sleep now and then."""
-        return bool(self.stall or self.stall_worth)
+        return bool(self.stall or self.stall_share)
 
     @property
     def is_none(self) -> bool:
         """Whether nothing is put on the arm."""
-        return not (self.twice or self.stalls or self.background)
+        return not (self.double_work or self.stalls or self.background)
 
 
 class Arm(_Model):
@@ -119,7 +119,7 @@ class WorkloadChoice(_Model):
     streams: tuple[tuple[str, ...], ...] = ()
     """Scripts in the order in which a client goes through them: client k through stream k mod n.
     None: each transaction draws its script by weight."""
-    aside: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     """Scripts of the streams that are timed, but are in no geometric mean and count as no block:
     what comes before and after the queries."""
     clients: Annotated[int, Field(ge=1)] = 8
@@ -164,7 +164,7 @@ class Counted(_Model):
     """Executions of each client in a slice."""
     blocks: Annotated[int, Field(ge=1, le=10_000)]
     """Measured blocks of an epoch, every arm once in each. Where each script of a stream is a slice
-    of its own: whole passes through the stream, without what stands aside."""
+    of its own: whole passes through the stream, without excluded ones."""
     warmup: Annotated[int, Field(ge=0, le=10_000)] = 1
     """Blocks before them."""
 
@@ -254,6 +254,21 @@ class Study(_Model):
             and self.control.weight.is_none
             and self.differs_only_in_weight(arm)
         )
+
+    def declared_differences(self, arm: Arm) -> set[str]:
+        """Names of what the study says differs between an arm and the control: its settings.
+
+        `"data_checksums"` when one verifies pages and the other does not; `"version"` when versions
+        or builds are to differ.
+        """
+        control = self.control
+        ours, theirs = self.settings_of(control), self.settings_of(arm)
+        names = {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
+        if control.checksums != arm.checksums:
+            names.add("data_checksums")
+        if (control.version, control.bindir) != (arm.version, arm.bindir):
+            names.add("version")
+        return names
 
     def settings_of(self, arm: Arm) -> dict[str, str]:
         """The settings an arm runs with: the study's, then its own."""

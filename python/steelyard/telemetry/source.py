@@ -29,9 +29,8 @@ class Source(Protocol):
     def moment(self) -> Moment:
         """When it can be read."""
 
-    @property
-    def kinds(self) -> Sequence[Kind]:
-        """What it gives, in the order in which it is shown."""
+    def kinds(self, instance: Instance) -> Sequence[Kind]:
+        """What it gives of this server, in the order in which it is shown."""
 
     def needs(self, instance: Instance) -> str:
         """What is missing for it on this server; empty: it can be read."""
@@ -66,7 +65,8 @@ class EpochTelemetry:
             ends = self._before.get(key), self._after.get(key)
             if source.moment == "border" and self._borders:
                 ends = self._borders[0].get(key), self._borders[-1].get(key)
-            found += [_reading(kind, source, *ends) for kind in source.kinds]
+            kinds = source.kinds(self._standing[arm])
+            found += [reading(kind, *ends, measured=source.moment == "border") for kind in kinds]
         return found
 
     def parts(self, arm: str) -> list[dict[str, float]]:
@@ -76,7 +76,10 @@ class EpochTelemetry:
             values: dict[str, float] = {}
             for source in self._sources:
                 ends = first.get((source.name, arm)), last.get((source.name, arm))
-                readings = [_reading(kind, source, *ends) for kind in source.kinds if kind.parts]
+                kinds = [kind for kind in source.kinds(self._standing[arm]) if kind.parts]
+                readings = [
+                    reading(kind, *ends, measured=source.moment == "border") for kind in kinds
+                ]
                 values |= {one.name: one.value for one in readings if one.value is not None}
             found.append(values)
         return found
@@ -95,9 +98,11 @@ def _read(source: Source, instance: Instance) -> Sample:
     return Sample({}, needed) if needed else source.read(instance)
 
 
-def _reading(kind: Kind, source: Source, before: Sample | None, after: Sample | None) -> Reading:
-    """The difference of two samples, or the last level; missing where either is."""
-    measured = source.moment == "border"
+def reading(
+    kind: Kind, before: Sample | None, after: Sample | None, *, measured: bool = False
+) -> Reading:
+    """The difference of two samples, or the last level; missing where either is. `measured`: of
+    the measured slices only."""
     value, missing = _value(kind, before, after)
     return Reading(kind.name, kind.unit, value, missing, kind.per_transaction, measured)
 
@@ -110,7 +115,13 @@ def _value(kind: Kind, before: Sample | None, after: Sample | None) -> tuple[flo
         return None, reason or "the server does not tell it"
     if kind.level:
         return after.values[kind.name], ""
-    if after.was_reset_after(before):
+    if _was_reset(before, after):
         return None, RESET
     change = after.values[kind.name] - before.values.get(kind.name, 0)
     return (change, "") if change >= 0 else (None, RESET)
+
+
+def _was_reset(before: Sample, after: Sample) -> bool:
+    """Whether a group of the statistics was reset between two samples. A group that never was has
+    None, as a database of PostgreSQL 15 and later has before its first reset."""
+    return before.resets != after.resets

@@ -202,7 +202,7 @@ def test_the_geometric_mean_weighs_every_block_alike_and_keeps_what_was_given_up
 def test_the_geometric_mean_weighs_every_query_alike_and_leaves_out_what_stands_aside() -> None:
     def took(block: int, script: str, ms: int) -> SliceTotals:
         one = slice_of(block, 0, 1, ms * 1_000_000)
-        return dataclasses.replace(one, script=script, aside=script == "rf1")
+        return dataclasses.replace(one, script=script, excluded=script == "rf1")
 
     on = [took(0, "rf1", 1), took(1, "q1", 1), took(2, "q2", 5), took(3, "q1", 1)]
     off = [took(0, "rf1", 9), took(1, "q1", 2), took(2, "q2", 5), took(3, "q1", 8)]

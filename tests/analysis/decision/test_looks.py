@@ -10,7 +10,7 @@ from steelyard.analysis.decision.looks import ALPHAS, DEFAULT_S0, Stage, Terms, 
 from steelyard.analysis.decision.sets import judging_sets
 from steelyard.analysis.decision.sign_flip import confidence_set, plain_subsets, rank
 from steelyard.evaluation.rule import VerdictKind, decide
-from steelyard.study.plan import first_look
+from steelyard.study.design import first_look
 
 PLAN = {
     "epochs": 12,

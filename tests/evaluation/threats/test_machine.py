@@ -32,7 +32,7 @@ def later(**changes: object) -> HostSample:
     return replace(QUIET, monotonic_ns=100 * SECOND, **changes)  # type: ignore[arg-type]
 
 
-def doubts(
+def seen_of(
     before: HostSample, after: HostSample, *, processors: list[int]
 ) -> list[tuple[str, str]]:
     readings = {one.name: one.value or 0.0 for one in host_readings(before, after)}
@@ -41,7 +41,7 @@ def doubts(
 
 def test_a_quiet_machine_leaves_no_doubt() -> None:
     quiet = later(busy_ns={0: 90 * SECOND, 1: 90 * SECOND}, steal_ns=SECOND)
-    assert doubts(QUIET, quiet, processors=[0, 1]) == []
+    assert seen_of(QUIET, quiet, processors=[0, 1]) == []
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_quiet_machine_leaves_no_doubt() -> None:
     ],
 )
 def test_each_cause_raises_its_own_doubt(changes: dict[str, object], kind: str, seen: str) -> None:
-    (doubt,) = doubts(QUIET, later(**changes), processors=[0, 1])
+    (doubt,) = seen_of(QUIET, later(**changes), processors=[0, 1])
     assert doubt[0] == kind
     assert seen in doubt[1]
 
 
 def test_one_processor_is_a_doubt_of_its_own() -> None:
-    assert doubts(QUIET, later(), processors=[3]) == [
+    assert seen_of(QUIET, later(), processors=[3]) == [
         ("one processor", "driver and servers share processor 3")
     ]

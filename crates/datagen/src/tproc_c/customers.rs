@@ -1,4 +1,4 @@
-//! Customers, 3,000 a district, and the one payment that each of them has made.
+//! Generates customers, 3,000 a district, and the one payment that each of them has made.
 
 use super::{places, Shape, Stream, CUSTOMERS, DISTRICTS, LOADED_AT};
 use crate::copy::Tuples;

@@ -1,5 +1,5 @@
-//! The nine tables of TPC-C, as clause 4.3.3.1 of its specification fills them, or as HammerDB
-//! does.
+//! Generates the nine tables of TPC-C, as clause 4.3.3.1 of its specification or HammerDB fills
+//! them.
 //!
 //! Columns stand in HammerDB's order, since it decides how wide a row is.
 
@@ -18,7 +18,7 @@ pub(crate) const FIRST_NEW_ORDER: u64 = 2_101;
 /// 2026-01-01 00:00:00 UTC: a load's own clock would give every load other bytes.
 pub(crate) const LOADED_AT: i64 = 9_497 * 86_400 * 1_000_000;
 
-/// Who stands at the beginning of a table's random streams.
+/// Numbers the random streams of a table's rows.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Item = 1,

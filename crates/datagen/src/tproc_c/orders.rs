@@ -1,4 +1,5 @@
-//! Orders, one of every customer (not so in HammerDB), their lines, and those not delivered yet.
+//! Generates orders, one of every customer (not so in HammerDB), their lines, and undelivered
+//! orders.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ fn place(row: u64, of_district: u64) -> (i32, i16, u64) {
     )
 }
 
-/// The random numbers of an order: the first one says how many lines it has.
+/// The random numbers of an order: the first one gives how many lines it has.
 fn begin(shape: Shape, row: u64) -> (Random, i64) {
     let mut random = Random::of(shape.seed, Stream::Order as u64, row);
     let lines = random.between(5, 15);

@@ -1,4 +1,4 @@
-//! Warehouses and their districts, and addresses, which customers have too.
+//! Generates warehouses and districts, and the addresses that customers have too.
 
 use super::{Shape, Stream, CUSTOMERS, DISTRICTS};
 use crate::copy::Tuples;

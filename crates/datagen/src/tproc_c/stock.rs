@@ -1,4 +1,4 @@
-//! Items and their stock: 100,000 of them, and as many rows of stock in every warehouse.
+//! Generates items and their stock: 100,000 of them, and as many rows of stock in every warehouse.
 
 use super::{Shape, Stream, ITEMS};
 use crate::copy::Tuples;

@@ -1,5 +1,5 @@
-//! Looks into a server's certificate for what rustls does not tell: the hash that authentication is
-//! bound to, its common name, how long it holds.
+//! Reads from a certificate what rustls does not offer: the hash for channel binding, the common
+//! name, the validity.
 
 use ring::digest::{digest, Algorithm, SHA256, SHA384, SHA512};
 use rustls::pki_types::{CertificateDer, UnixTime};

@@ -42,7 +42,7 @@ pub fn revocations(path: &Path) -> Result<Vec<CertificateRevocationListDer<'stat
         .map_err(|error| unreadable(path, KIND, error))
 }
 
-/// The private key of a certificate. Whoever else can read it could pretend to be us.
+/// The private key of a certificate, refused where other users could read it.
 pub fn private_key(path: &Path, certificate: &Path) -> Result<PrivateKeyDer<'static>, DriveError> {
     const KIND: &str = "private key";
     let status = std::fs::metadata(path).map_err(|error| {

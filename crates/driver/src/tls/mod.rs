@@ -1,10 +1,12 @@
-//! Encrypted connections by rustls: what is asked of them, what they check, how bytes go through.
+//! Encrypts connections by rustls: options, certificate checks, and the bytes of a session.
 
-mod asked;
 mod certificate;
+mod encryption;
 mod files;
-mod sealed;
+mod options;
+mod session;
 mod verifier;
 
-pub use asked::{SslMode, TlsPlan};
-pub use sealed::{Encryption, Sealed};
+pub use encryption::Encryption;
+pub use options::{SslMode, TlsPlan};
+pub use session::TlsSession;

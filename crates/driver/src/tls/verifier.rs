@@ -1,6 +1,6 @@
-//! Checks a server's certificate as strictly as `sslmode` asks, as libpq with OpenSSL does.
+//! Checks a server's certificate as strictly as `sslmode` demands, as libpq with OpenSSL does.
 //!
-//! The chain is rustls's own matter. Beyond it, people's servers need what browsers have given up:
+//! rustls verifies the chain. Beyond it, existing servers need what browsers have given up:
 //! a common name instead of alternative names, and wider stars; a self-signed certificate that is
 //! itself the root; and, where nothing is checked, certificates of X.509's first version.
 
@@ -24,7 +24,7 @@ use crate::tls::certificate::{bears_name, check_time, public_key};
 /// What a certificate is held against.
 #[derive(Debug)]
 pub struct Verifier {
-    /// None: whoever answers is believed.
+    /// None: every certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
     /// The trusted certificates themselves.
     roots: Vec<CertificateDer<'static>>,
@@ -33,7 +33,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Trusts `roots`, or everybody without; `names`: the host's name must match too.
+    /// Trusts `roots`, or every certificate without; `names`: the host's name must match too.
     pub fn new(
         roots: Option<Vec<CertificateDer<'static>>>,
         revoked: Vec<CertificateRevocationListDer<'static>>,
@@ -122,7 +122,7 @@ impl ServerCertVerifier for Verifier {
         verify_tls12_signature(message, certificate, signed, &self.algorithms)
     }
 
-    /// Also where whoever answers is believed: authentication may be bound to the certificate.
+    /// Also where every certificate is accepted: authentication may be bound to it.
     fn verify_tls13_signature(
         &self,
         message: &[u8],

@@ -1,4 +1,4 @@
-//! A server that speaks just enough of the protocol, and misbehaves as it is told.
+//! Runs a server that speaks just enough of the protocol, and misbehaves on request.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Write};
@@ -142,7 +142,7 @@ pub fn drive(plan: &Json, batches: &[Json]) -> Vec<Json> {
     input += "{\"end\": true}\n";
     let mut output = Vec::new();
     // The error, if any, is the last answer too.
-    let _ = steelyard_driver::session::drive(Cursor::new(input), &mut output);
+    let _ = steelyard_driver::drive(&mut Cursor::new(input), &mut output);
     let text = String::from_utf8(output).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())

@@ -1,4 +1,4 @@
-//! Commands of the script language that need a server: kept answers, pipelines, sleeps, retries.
+//! Tests commands of the script language that need a server: \gset, pipelines, sleeps, retries.
 
 use std::time::{Duration, Instant};
 

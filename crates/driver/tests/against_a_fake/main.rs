@@ -1,4 +1,4 @@
-//! The whole driver against a server that does as it is told, by io_uring where the kernel lets.
+//! Tests the whole driver against a fake server, by io_uring where the kernel permits it.
 
 mod fake;
 mod language;

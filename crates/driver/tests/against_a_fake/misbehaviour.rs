@@ -1,4 +1,5 @@
-//! Servers that fail, lie, fall silent or die: errors are counted, and nothing hangs.
+//! Tests servers that fail, send garbage, fall silent or die: errors are counted, and nothing
+//! hangs.
 
 use crate::fake::{drive, error, message, ready, rows, slices, FakeServer, Reply};
 use serde_json::json;

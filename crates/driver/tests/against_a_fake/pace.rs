@@ -1,4 +1,4 @@
-//! When transactions begin: at a rate, so many a client, on a connection of their own.
+//! Tests when transactions start: at a rate, a number for each client, on connections of their own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! What a slice counts, on a server that behaves.
+//! Tests what a slice counts on a server that behaves.
 
 use crate::fake::{drive, rows, slices, FakeServer, Reply};
 use serde_json::json;
-use steelyard_driver::latency::Latencies;
+use steelyard_driver::Latencies;
 
 const SELECT: &str = "\\set a random(1, 1000)\nSELECT b FROM t WHERE a = :a;\n";
 
@@ -131,7 +131,7 @@ fn arms_see_the_same_sequence_of_keys_whatever_their_weight() {
     let without = keys(&plain, json!({}));
     let with = keys(
         &weighted,
-        json!({"twice": 0.5, "stall": 0.2, "stall_ns": 1000}),
+        json!({"double_work": 0.5, "stall": 0.2, "stall_ns": 1000}),
     );
     assert_eq!(without.len(), 40);
     assert!(

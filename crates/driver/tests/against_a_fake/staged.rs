@@ -1,4 +1,5 @@
-//! A server that does everything right up to one state of the protocol, and there one thing wrong.
+//! Runs a server that does everything right up to one state of the protocol, and there one thing
+//! wrong.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +17,7 @@ use crate::fake::{error, message, ready, rows};
 pub enum State {
     /// The client has asked whether TLS can be had.
     Encryption,
-    /// It has said who it is.
+    /// It has sent the startup message.
     Startup,
     /// It has sent a password.
     Password,

@@ -1,5 +1,5 @@
-//! Every state of the protocol, and everything that can go wrong there: nothing hangs, nothing is
-//! counted that was not done, and the next connection works.
+//! Tests every state of the protocol with every failure there: nothing hangs, and nothing false is
+//! counted.
 
 use serde_json::{json, Value as Json};
 

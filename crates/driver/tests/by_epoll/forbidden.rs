@@ -1,4 +1,4 @@
-//! A kernel that forbids io_uring, as containers do.
+//! Tests a kernel that forbids io_uring, as containers do.
 
 use crate::fake::{drive, rows, slices, FakeServer, Reply};
 use serde_json::json;

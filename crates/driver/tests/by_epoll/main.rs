@@ -1,4 +1,4 @@
-//! The same promises where io_uring is not to be had, and how the driver finds out.
+//! Tests the same without io_uring, and that the driver detects where it is missing.
 
 #[path = "../against_a_fake/fake.rs"]
 mod fake;

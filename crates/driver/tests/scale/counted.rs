@@ -3,6 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// The system's allocator, counted.
@@ -27,24 +29,21 @@ pub fn live() -> usize {
 }
 
 /// Lets this process open so many files, where it may: the server of the tests lives in it too.
-/// False: it may not, which is said.
+/// False: it may not, which is printed.
 pub fn may_open(files: usize) -> bool {
-    let files = files as libc::rlim_t;
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is valid for the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    if limit.rlim_cur >= files {
+    let files = files as u64;
+    let limit = getrlimit(Resource::Nofile);
+    // `None` is no limit.
+    if limit.current.map_or(true, |current| current >= files) {
         return true;
     }
-    limit.rlim_cur = files;
-    limit.rlim_max = limit.rlim_max.max(files);
-    // SAFETY: as above.
-    let raised = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } == 0;
-    if !raised {
+    let raised = Rlimit {
+        current: Some(files),
+        maximum: limit.maximum.map(|maximum| maximum.max(files)),
+    };
+    let may = setrlimit(Resource::Nofile, raised).is_ok();
+    if !may {
         eprintln!("skipped: this needs `ulimit -Hn {files}`");
     }
-    raised
+    may
 }

@@ -1,4 +1,4 @@
-//! A server for a crowd: one thread, every connection answered alike, nothing allocated for one.
+//! Serves many connections from one thread: all are answered alike, and none allocates memory.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
@@ -25,6 +25,7 @@ static CROWDS: AtomicU32 = AtomicU32::new(0);
 pub struct Crowd {
     pub directory: PathBuf,
     live: Arc<AtomicUsize>,
+    server: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Crowd {
@@ -39,13 +40,19 @@ impl Crowd {
         let sampled = Arc::new(AtomicUsize::new(0));
         let live = Arc::clone(&sampled);
         let served = Served::new(listener, clients);
-        // It ends when every client has gone.
-        thread::spawn(move || served.and_then(|served| served.serve(&sampled)));
-        Crowd { directory, live }
+        let server = thread::spawn(move || served.and_then(|served| served.serve(&sampled)));
+        Crowd {
+            directory,
+            live,
+            server: Some(server),
+        }
     }
 
-    /// Live bytes of the process when half of the requests had come.
-    pub fn live_in_the_middle(&self) -> usize {
+    /// Waits until every client has gone and the server has closed its files; the live bytes of
+    /// the process when half of the requests had come.
+    pub fn end(mut self) -> usize {
+        let server = self.server.take().expect("it ends once");
+        server.join().unwrap().unwrap();
         self.live.load(Ordering::SeqCst)
     }
 }
@@ -58,7 +65,8 @@ impl Drop for Crowd {
 
 struct Served {
     listener: UnixListener,
-    streams: Vec<(UnixStream, bool)>,
+    /// Each with whether it was welcomed; none once the client has gone.
+    streams: Vec<Option<(UnixStream, bool)>>,
     poll: Poll,
     clients: usize,
 }
@@ -90,29 +98,46 @@ impl Served {
                     self.accept()?;
                     continue;
                 }
-                let (stream, welcomed) = &mut self.streams[event.token().0];
-                match stream.read(&mut buffer) {
-                    Ok(0) => gone += 1,
-                    Ok(_) if buffer[0] == b'X' => {}
-                    Ok(_) if *welcomed => {
-                        requests += 1;
-                        if requests == 5 * self.clients {
-                            sampled.store(live(), Ordering::SeqCst);
-                        }
-                        if buffer[0] == b'P' {
-                            stream.write_all(b"1\0\0\0\x04")?;
-                        }
-                        stream.write_all(ROW)?;
-                    }
-                    Ok(_) => {
-                        *welcomed = true;
-                        stream.write_all(WELCOME)?;
-                    }
-                    Err(_) => {}
+                gone += usize::from(self.answer(event.token().0, &mut buffer, &mut requests)?);
+                if requests >= 5 * self.clients && sampled.load(Ordering::SeqCst) == 0 {
+                    sampled.store(live(), Ordering::SeqCst);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Reads all that is there, as an edge-triggered event demands; true: the client has gone.
+    fn answer(
+        &mut self,
+        number: usize,
+        buffer: &mut [u8],
+        requests: &mut usize,
+    ) -> io::Result<bool> {
+        let Some((stream, welcomed)) = &mut self.streams[number] else {
+            return Ok(false);
+        };
+        loop {
+            match stream.read(buffer) {
+                Ok(0) => break,
+                Ok(_) if buffer[0] == b'X' => {}
+                Ok(_) if *welcomed => {
+                    *requests += 1;
+                    if buffer[0] == b'P' {
+                        stream.write_all(b"1\0\0\0\x04")?;
+                    }
+                    stream.write_all(ROW)?;
+                }
+                Ok(_) => {
+                    *welcomed = true;
+                    stream.write_all(WELCOME)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(_) => break,
+            }
+        }
+        self.streams[number] = None;
+        Ok(true)
     }
 
     fn accept(&mut self) -> io::Result<()> {
@@ -123,7 +148,7 @@ impl Served {
             self.poll
                 .registry()
                 .register(&mut SourceFd(&fd), token, Interest::READABLE)?;
-            self.streams.push((stream, false));
+            self.streams.push(Some((stream, false)));
         }
         Ok(())
     }

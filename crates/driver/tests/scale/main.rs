@@ -1,5 +1,4 @@
-//! Many connections: a thousand on one thread, ten thousand in one process, and the memory that
-//! each of them takes.
+//! Tests many connections: a thousand on one thread, ten thousand in one process, and their memory.
 
 mod counted;
 mod crowd;
@@ -39,7 +38,7 @@ fn driven(io: &str, clients: usize, threads: usize) -> (Json, usize) {
     );
     let before = counted::live();
     let mut output = Vec::with_capacity(1 << 20);
-    let outcome = steelyard_driver::session::drive(Cursor::new(input), &mut output);
+    let outcome = steelyard_driver::drive(&mut Cursor::new(input), &mut output);
     let text = String::from_utf8(output).unwrap();
     assert!(outcome.is_ok(), "{text}");
     let slice = text
@@ -52,7 +51,7 @@ fn driven(io: &str, clients: usize, threads: usize) -> (Json, usize) {
         })
         .next()
         .unwrap();
-    (slice, crowd.live_in_the_middle().saturating_sub(before))
+    (slice, crowd.end().saturating_sub(before))
 }
 
 fn all_are_served(io: &str, clients: usize, threads: usize) {

@@ -1,4 +1,4 @@
-//! The sums by NEON, which every 64-bit ARM processor has.
+//! Computes the sums with NEON, which every 64-bit ARM processor has.
 #![allow(unused_unsafe)] // newer compilers know more intrinsics to be safe
 
 use crate::lanes::{first_row, write_folds, OFFSETS, PRIME, ROW_BYTES};

@@ -1,4 +1,4 @@
-//! The sums by SSE2, AVX2 and AVX-512.
+//! Computes the sums with SSE2, AVX2 and AVX-512.
 #![allow(unused_unsafe)] // newer compilers know more intrinsics to be safe
 
 /// Baseline of the architecture. It has no 32-bit multiplication: two 64-bit ones make one.
@@ -91,7 +91,7 @@ pub mod avx2 {
 
 /// Two vectors a page.
 #[cfg(stable_avx512)]
-#[allow(clippy::incompatible_msrv)] // build.rs asked the compiler
+#[allow(clippy::incompatible_msrv)] // build.rs has checked the compiler
 pub mod avx512 {
     use crate::lanes::{first_row, write_folds, OFFSETS, PRIME, ROW_BYTES};
     use std::arch::x86_64::*;

@@ -1,4 +1,4 @@
-//! A catalogue finds pages whose LSN went backwards, and cries for no other reason.
+//! Tests that a catalogue finds pages whose LSN went backwards, and raises no false alarm.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Makes a data directory of sound pages, and puts faults into it.
+//! Makes a data directory of sound pages, and plants faults in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A made-up cluster on disk: walked, scanned, looked at again, and compared with itself.
+//! Tests walks, scans, rechecks and comparisons on a made-up cluster on disk.
 
 mod backwards;
 mod made;

@@ -1,4 +1,5 @@
-//! A scan reads every page once, whatever the threads, and finds what is planted, no more.
+//! Tests that a scan reads every page once, with any number of threads, and finds planted faults
+//! only.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};

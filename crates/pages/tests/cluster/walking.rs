@@ -1,4 +1,4 @@
-//! A walk finds every segment once, and says what it left out.
+//! Tests that a walk finds every segment once, and reports what it left out.
 
 use std::fs;
 use std::os::unix::fs::symlink;

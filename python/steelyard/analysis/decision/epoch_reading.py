@@ -146,7 +146,7 @@ def _geometric_log_ratio(arm: ArmTotals, control: ArmTotals) -> float:
     of_control = {one.block: one for one in control.slices}
     ratios: dict[str | int, list[float]] = {}
     for one in arm.slices:
-        if one.block in of_control and not one.aside:
+        if one.block in of_control and not one.excluded:
             both = (max(one.busy_ns, 1), max(of_control[one.block].busy_ns, 1))
             own = ratios.setdefault(one.script or one.block, [])
             own.append(math.log(both[0]) - math.log(both[1]))
@@ -163,7 +163,7 @@ def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[fl
         for one in arm.slices
         if one.transactions > 0
         and one.block in of_control
-        and not (one.aside and metric == GEOMETRIC_MEAN)
+        and not (one.excluded and metric == GEOMETRIC_MEAN)
     ]
 
 

@@ -42,7 +42,7 @@ def calibrate(
     from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
     from steelyard.study.calibration import lay_out, parse_weight
     from steelyard.study.read import read_study
-    from steelyard.workloads.reading.choice import completed
+    from steelyard.workloads.reading.resolved import completed
 
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)

@@ -16,11 +16,11 @@ from steelyard.cli.options.drive_scripts import (
     shown_script,
 )
 from steelyard.cli.views.drive_summary import readable
-from steelyard.driver.answer import summarize
-from steelyard.driver.beside import place_beside
 from steelyard.driver.client import Driver
+from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan
 from steelyard.driver.ramp import summarize_ramp
+from steelyard.driver.summary import summarize
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, EngineError
 from steelyard.telemetry.processors import allowed_processors
@@ -98,7 +98,7 @@ def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, s
     if symmetric:
         driver = Driver.start(replace(plan, processors=processors))
         try:
-            place_beside(target, driver.connected["target"], plan.threads, processors)
+            place_backends(target, driver.connected["target"], plan.threads, processors)
             return driver, "symmetric"
         except (DriverError, EngineError):
             driver.close()

@@ -80,7 +80,7 @@ def weigh(
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
     from steelyard.cli.options.weigh_options import resumed_study
     from steelyard.study.read import read_study
-    from steelyard.workloads.reading.choice import completed
+    from steelyard.workloads.reading.resolved import completed
 
     if resume is not None:
         return resumed_study(resume, changed=bool(name or changes))

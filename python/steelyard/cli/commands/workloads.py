@@ -13,7 +13,7 @@ from steelyard.cli.command_line import Group
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.workloads.loading.database import GivenAddress
+    from steelyard.engines.postgres.sql.control_connection import GivenAddress
     from steelyard.workloads.reading.workload import Workload
 
 sub = typer.Typer(
@@ -46,7 +46,7 @@ def list_workloads(
 ) -> None:
     """List the workloads, or what can be chosen about one."""
     from steelyard.cli.views.workload_view import workload_facts, workload_lines
-    from steelyard.workloads.reading.workload import find_workload, known_workloads
+    from steelyard.workloads.reading.folder import find_workload, known_workloads
 
     if name is None:
         every = [find_workload(each) for each in known_workloads()]
@@ -91,7 +91,7 @@ def load_workload(
 ) -> None:
     """Load a workload: once into the cache, or into database "steelyard" of a server."""
     from steelyard.cli.views.workload_view import load_line
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     scale, chosen = _choices(name, overrides or ())
     workload = find_workload(name, chosen)
@@ -107,7 +107,7 @@ def load_workload(
 
 def _choices(name: str, overrides: tuple[str, ...] | list[str]) -> tuple[int, dict[str, str]]:
     """The scale (0: none was given) and the options of `--set`."""
-    from steelyard.workloads.reading.workload import find_workload
+    from steelyard.workloads.reading.folder import find_workload
 
     names = {"scale", "workload.scale", find_workload(name).scale_name}
     scale, chosen = 0, {}
@@ -140,13 +140,14 @@ def _into_cache(
 
     made = template(find_postgres(version, bindir, account), workload, scale, on_stage, copies=0)
     described = description(made)
+    assert described is not None  # template() has just found it
     return {
-        "seconds": described["load_seconds"],
-        "rows": described["rows"],
-        "bytes": described["database_bytes"],
-        "tables": described["tables"],
-        "digests": described["digests"],
-        "version": described["version"],
+        "seconds": described.load_seconds,
+        "rows": described.rows,
+        "bytes": described.database_bytes,
+        "tables": described.tables,
+        "digests": described.digests,
+        "version": described.version,
         "template": str(made),
         "cached": not stages,
     }
@@ -155,11 +156,13 @@ def _into_cache(
 def _into_target(
     workload: Workload, scale: int, address: GivenAddress, replacing: bool
 ) -> dict[str, Any]:
+    from steelyard.engines.postgres.sql.database import PostgresDatabase
+    from steelyard.workloads.loading.disk_space import require_space_at
     from steelyard.workloads.loading.load import load
-    from steelyard.workloads.loading.room import require_room_at
 
-    require_room_at(address, workload, scale, _say)
-    report = load(workload, address, scale, _say, replacing=replacing)
+    database = PostgresDatabase(address)
+    require_space_at(database, workload, scale, _say)
+    report = load(workload, database, scale, _say, replacing=replacing)
     return {
         "seconds": round(report.seconds, 3),
         "rows": report.rows,
@@ -172,25 +175,21 @@ def _into_target(
 
 def _address(target: str, yes: bool) -> GivenAddress:
     """Where the target is; UsageError: no connection string, or far away without `--yes`."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
+    from steelyard.engines.postgres.sql.control_connection import (
+        GivenAddress,
+        connection_words,
+        on_this_machine,
+    )
 
-    from steelyard.workloads.loading.database import GivenAddress, on_this_machine
-
-    try:
-        words = conninfo_to_dict(target)
-    except psycopg.Error as error:
-        raise UsageError(
-            f'invalid connection string: "{target}"', detail=str(error).strip()
-        ) from error
-    host = str(words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", ""))
-    port = str(words.get("port") or os.environ.get("PGPORT", "5432"))
+    words = connection_words(target)
+    host = words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", "")
+    port = words.get("port") or os.environ.get("PGPORT", "5432")
     if not yes and not all(on_this_machine(each) for each in host.split(",")):
         raise UsageError(
             f'not loading into "{host}", port {port}: it is not on this machine',
             hint='Say --yes to make and fill the database "steelyard" there.',
         )
-    database = str(words.get("dbname") or os.environ.get("PGDATABASE", "postgres"))
+    database = words.get("dbname") or os.environ.get("PGDATABASE", "postgres")
     first = int(port.partition(",")[0])
     return GivenAddress(host, first, str(words.get("user", "")), database, words=target)
 

@@ -107,7 +107,7 @@ class DriveOptions:
             )
 
     def read_target(self) -> Endpoint:
-        """The server that the options name. UsageError: two targets are given."""
+        """Where its words lead. UsageError: two answers to one question."""
         if self.target and self.dbname:
             raise UsageError(f'too many targets: "{self.dbname}" (-d) and "{self.target}"')
         return read_target(

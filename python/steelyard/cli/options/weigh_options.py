@@ -10,7 +10,7 @@ from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
-from steelyard.study.read import read_study
+from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Study
 
 BUILDS = "builds"
@@ -43,7 +43,7 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
             f'cannot resume "{resume}": it is not the record of a planned weighing',
             detail="There is no plan.json in it.",
         )
-    return read_study(str(resume / "study.toml"))
+    return read_recorded_study(resume / "study.toml")
 
 
 def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:

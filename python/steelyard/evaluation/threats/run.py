@@ -24,7 +24,7 @@ from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
-from steelyard.study.plan import FEWEST_LOADS
+from steelyard.study.design import FEWEST_LOADS
 from steelyard.study.study import Study
 
 DRIVER_SHARE = 0.5

@@ -1,26 +1,19 @@
-"""Proves that the work of a workload was really done: runs its checks on a server."""
+"""Proves that the work of a workload was done: runs its checks and counts on a server."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING
 
-from steelyard.model.endpoint import Endpoint
+from steelyard.engines.loading import Checker, WorkloadDatabase
 from steelyard.model.errors import UsageError
-from steelyard.workloads.loading.database import connected
-from steelyard.workloads.loading.execution import named, source_of
 from steelyard.workloads.reading.scripts import Script
-from steelyard.workloads.reading.workload import DATABASE, Workload
-
-if TYPE_CHECKING:
-    import psycopg
+from steelyard.workloads.reading.workload import Workload
 
 
 def check(
-    workload: Workload, address: Endpoint, scale: int, scripts: Sequence[Script] = ()
+    workload: Workload, database: WorkloadDatabase, scale: int, scripts: Sequence[Script] = ()
 ) -> list[str]:
     """What is wrong with the data after the scripts ran; empty when everything holds.
 
@@ -33,29 +26,26 @@ def check(
     files = ["checks.sql"]
     if len(writers) == 1:
         files.append(f"checks/{writers[0]}.sql")
-    with connected(replace(address, database=DATABASE)) as connection:
-        return _found(connection, workload, files, scale)
+    with database.checker() as checker:
+        return _found(checker, workload, files, scale)
 
 
-def count_work(workload: Workload, address: Endpoint) -> dict[str, float]:
-    """Each number that grows with the work done; a workload that counts nothing is not asked."""
+def count_work(workload: Workload, database: WorkloadDatabase) -> dict[str, float]:
+    """Each number that grows with the work done; none of a workload that counts nothing."""
     if not workload.counts:
         return {}
-    with connected(replace(address, database=DATABASE)) as connection:
-        return counted(connection, workload)
+    with database.checker() as checker:
+        return counted(checker, workload)
 
 
-def counted(connection: psycopg.Connection, workload: Workload) -> dict[str, float]:
+def counted(checker: Checker, workload: Workload) -> dict[str, float]:
     """The numbers by their names; UsageError: a query answers with anything but one number."""
-    return {name: _number(connection, workload, name) for name in workload.counts}
+    return {name: _number(checker, workload, name) for name in workload.counts}
 
 
-def _number(connection: psycopg.Connection, workload: Workload, name: str) -> float:
-    query = workload.counts[name]
-    source = source_of(workload, f'key "counts.{name}"')
-    with named(source, query):
-        cursor = connection.execute(query.encode())
-        rows = cursor.fetchall() if cursor.description else []
+def _number(checker: Checker, workload: Workload, name: str) -> float:
+    source = workload.part(f'key "counts.{name}"')
+    rows = checker.rows(workload.counts[name], source)
     match rows:
         case [(int() | float() | Decimal() as number,)] if isfinite(number):
             return float(number)
@@ -67,20 +57,15 @@ def _number(connection: psycopg.Connection, workload: Workload, name: str) -> fl
     )
 
 
-def violations_after_load(
-    connection: psycopg.Connection, workload: Workload, scale: int
-) -> list[str]:
+def violations_after_load(checker: Checker, workload: Workload, scale: int) -> list[str]:
     """What is wrong with freshly loaded data: `checks.sql` holds before any work too."""
-    return _found(connection, workload, ["checks.sql"], scale)
+    return _found(checker, workload, ["checks.sql"], scale)
 
 
-def _found(
-    connection: psycopg.Connection, workload: Workload, files: Sequence[str], scale: int
-) -> list[str]:
+def _found(checker: Checker, workload: Workload, files: Sequence[str], scale: int) -> list[str]:
     violations = []
     for file in files:
         for statement in workload.statements(file, scale):
-            with named(source_of(workload, file), statement):
-                rows = connection.execute(statement.encode()).fetchall()
-            violations += [", ".join(str(told) for told in row) for row in rows]
+            rows = checker.rows(statement, workload.part(file))
+            violations += [", ".join(str(field) for field in row) for row in rows]
     return violations

@@ -1,1 +1,1 @@
-"""Loads a workload into a server."""
+"""Loads a workload into a server, and keeps loaded clusters as templates."""

@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
-from steelyard.model.endpoint import Endpoint
+from steelyard.engines.loading import LoadedData, Loader, WorkloadDatabase
 from steelyard.model.errors import ServerError
 from steelyard.workloads.checking.checks import counted, violations_after_load
-from steelyard.workloads.loading.database import begin_mark, connected, create_database, mark, value
-from steelyard.workloads.loading.execution import execute, source_of
-from steelyard.workloads.loading.filling import Filled, fill, require_generators, rows_of
-from steelyard.workloads.loading.pace import Pace, Progress
-from steelyard.workloads.loading.side_by_side import Halt, Piece, side_by_side
+from steelyard.workloads.loading.parallel import Halt, Piece, run_parallel
+from steelyard.workloads.loading.progress import LoadProgress, Report
 from steelyard.workloads.loading.statements import by_creation, by_table, inserted
-from steelyard.workloads.reading.workload import DATABASE, Table, Workload
-
-if TYPE_CHECKING:
-    import psycopg
+from steelyard.workloads.loading.tables import FilledTable, fill, require_generators, rows_of
+from steelyard.workloads.reading.workload import Table, Workload
 
 
 @dataclass(frozen=True)
@@ -39,98 +33,101 @@ class LoadReport:
 
 def load(
     workload: Workload,
-    address: Endpoint,
+    database: WorkloadDatabase,
     scale: int,
-    progress: Progress | None = None,
+    report: Report | None = None,
     *,
     replacing: bool = False,
 ) -> LoadReport:
-    """Make database "steelyard" on the server, fill it, and prove by its checks that it is right.
+    """Create the database, fill it, and prove by the workload's checks that its data are right.
 
-    Tables side by side, each made and filled in one transaction (COPY FREEZE), then VACUUM ANALYZE;
-    then the keys, side by side too; then what must come in order. EngineError: the database is
-    there already, or the server is a standby. ServerError: the server's words, or rows that are
-    not those that were sent. UsageError: what the folder says cannot be loaded.
+    Tables in parallel, each made and filled in one transaction, with statistics; then the keys, in
+    parallel too; then what must come in order. EngineError: the database is there already, or
+    cannot be made. ServerError: the server's words, or rows that are not those that were sent.
+    UsageError: what the folder says cannot be loaded.
     """
     workload.check_scale(scale)
     require_generators(workload)
-    told = progress or (lambda _: None)
+    reported = report or (lambda _: None)
     started = time.monotonic()
-    ours = create_database(address, replacing=replacing)
-    with connected(ours) as connection:
-        begin_mark(connection)
-        filled = _fill_tables(connection, ours, workload, scale, told)
-        with connection.transaction():
-            _execute(connection, workload, "load.sql", scale)
-        rows = {t.name: _count(connection, workload, t, scale, filled) for t in workload.tables}
-        _finish(connection, ours, workload, scale, told)
-        for table, more in _insert_last(connection, workload, scale, told).items():
+    database.create(replacing=replacing)
+    with database.loader() as loader:
+        loader.begin_mark()
+        filled = _fill_tables(loader, database, workload, scale, reported)
+        with loader.transaction():
+            _execute(loader, workload, "load.sql", scale)
+        rows = {t.name: _count(loader, workload, t, scale, filled) for t in workload.tables}
+        _finish(loader, database, workload, scale, reported)
+        for table, more in _insert_last(loader, workload, scale, reported).items():
             rows[table] += more
-        mark(connection, workload, scale, sum(rows.values()))
-        size = value(connection, "SELECT pg_database_size(current_database())")
+        every = sum(rows.values())
+        loader.mark(LoadedData(workload.loaded_name, scale, every, workload.digest()))
+        size = loader.size_bytes()
     seconds = time.monotonic() - started
     digests = {name: one.digest for name, one in filled.items() if one.digest}
-    return LoadReport(sum(rows.values()), seconds, size, rows, digests)
+    return LoadReport(every, seconds, size, rows, digests)
 
 
-def before_clients(workload: Workload, address: Endpoint, scale: int) -> None:
+def before_clients(workload: Workload, database: WorkloadDatabase, scale: int) -> None:
     """Run `before.sql` in the loaded database of a server that has just been started."""
     if statements := workload.statements("before.sql", scale):
-        with connected(replace(address, database=DATABASE)) as connection:
-            execute(connection, statements, source_of(workload, "before.sql"))
+        with database.checker() as checker:
+            checker.execute(statements, workload.part("before.sql"))
 
 
 def _fill_tables(
-    connection: psycopg.Connection,
-    ours: Endpoint,
+    loader: Loader,
+    database: WorkloadDatabase,
     workload: Workload,
     scale: int,
-    told: Progress,
-) -> dict[str, Filled]:
+    report: Report,
+) -> dict[str, FilledTable]:
     names = [table.name for table in workload.tables]
     before, groups = by_creation(workload.statements("schema.sql", scale), names)
-    execute(connection, before, source_of(workload, "schema.sql"))
-    pace, halt = Pace(told), Halt()
-    filled: dict[str, Filled] = {}
+    loader.execute(before, workload.part("schema.sql"))
+    progress, halt = LoadProgress(report), Halt()
+    filled: dict[str, FilledTable] = {}
 
     streams = {table.name: rows_of(workload, table, scale) for table in workload.tables}
-    pace.expect(sum(stream.rows for stream in streams.values() if stream))
+    progress.expect(sum(stream.rows for stream in streams.values() if stream))
 
-    def piece(table: Table, connection: psycopg.Connection) -> None:
+    def piece(table: Table, loader: Loader) -> None:
         stream = streams[table.name]
         expected = workload.rows_at(table, scale)
         schema = groups.get(table.name, [])
-        filled[table.name] = fill(connection, workload, table, expected, schema, stream, pace, halt)
-        connection.execute(f"VACUUM (ANALYZE) {table.name}".encode())
+        filled[table.name] = fill(loader, workload, table, expected, schema, stream, progress, halt)
+        loader.analyze(table.name)
 
-    told("load")
+    report("load")
     pieces = [partial(piece, table) for table in workload.tables]
-    side_by_side(ours, pieces, _at_once(), halt)
+    run_parallel(database, pieces, _at_once(), halt)
     return filled
 
 
 def _finish(
-    connection: psycopg.Connection, ours: Endpoint, workload: Workload, scale: int, told: Progress
+    loader: Loader, database: WorkloadDatabase, workload: Workload, scale: int, report: Report
 ) -> None:
     """Statistics of what SQL has filled, keys, constraints, routines; then checks and counts."""
     if workload.statements("load.sql", scale):
-        told("vacuum")
+        report("vacuum")
         for table in workload.tables:
-            connection.execute(f"VACUUM (FREEZE, ANALYZE) {table.name}".encode())
-    told("make keys")
+            loader.freeze(table.name)
+    report("make keys")
     groups = by_table(workload.statements("keys.sql", scale))
-    source, halt = source_of(workload, "keys.sql"), Halt()
+    source, halt = workload.part("keys.sql"), Halt()
 
-    def piece(group: Sequence[str], connection: psycopg.Connection) -> None:
-        execute(connection, group, source, halt)
+    def piece(group: Sequence[str], loader: Loader) -> None:
+        for statement in group:
+            halt.check()
+            loader.execute([statement], source)
 
     pieces: list[Piece] = [partial(piece, group) for group in groups]
-    side_by_side(ours, pieces, _at_once(), halt)
+    run_parallel(database, pieces, _at_once(), halt)
     for file in ("constraints.sql", "routines.sql"):
-        _execute(connection, workload, file, scale)
-    told("check")
-    counted(connection, workload)
-    wrong = violations_after_load(connection, workload, scale)
+        _execute(loader, workload, file, scale)
+    report("check")
+    counted(loader, workload)
+    wrong = violations_after_load(loader, workload, scale)
     if wrong:
         raise ServerError(
             f'could not load workload "{workload.name}": its checks find it wrong',
@@ -138,14 +135,12 @@ def _finish(
         )
 
 
-def _insert_last(
-    connection: psycopg.Connection, workload: Workload, scale: int, told: Progress
-) -> dict[str, int]:
-    """Run `last.sql`; the rows it inserted by table, as its command tags tell: nobody looks."""
+def _insert_last(loader: Loader, workload: Workload, scale: int, report: Report) -> dict[str, int]:
+    """Run `last.sql`; the rows it inserted by table, as its command tags say: no table is read."""
     statements = workload.statements("last.sql", scale)
     if statements:
-        told("insert")
-    found = inserted(statements, execute(connection, statements, source_of(workload, "last.sql")))
+        report("insert")
+    found = inserted(statements, loader.execute(statements, workload.part("last.sql")))
     for table in workload.tables:
         expected = workload.last_rows_at(table, scale)
         if expected is not None and found.get(table.name, 0) != expected:
@@ -156,8 +151,8 @@ def _insert_last(
     return {table.name: found.get(table.name, 0) for table in workload.tables}
 
 
-def _execute(connection: psycopg.Connection, workload: Workload, file: str, scale: int) -> None:
-    execute(connection, workload.statements(file, scale), source_of(workload, file))
+def _execute(loader: Loader, workload: Workload, file: str, scale: int) -> None:
+    loader.execute(workload.statements(file, scale), workload.part(file))
 
 
 def _at_once() -> int:
@@ -166,16 +161,16 @@ def _at_once() -> int:
 
 
 def _count(
-    connection: psycopg.Connection,
+    loader: Loader,
     workload: Workload,
     table: Table,
     scale: int,
-    filled: dict[str, Filled],
+    filled: dict[str, FilledTable],
 ) -> int:
     """Rows of a table; those that have just been counted are not counted again."""
     if filled[table.name].digest:
         return filled[table.name].rows
-    found = value(connection, f"SELECT count(*) FROM {table.name}")
+    found = loader.count(table.name)
     expected = workload.rows_at(table, scale)
     if expected is not None and found != expected:
         raise ServerError(

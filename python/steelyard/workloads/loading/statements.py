@@ -1,4 +1,4 @@
-"""Tells which table a statement is about: tables are made and keyed side by side, and counted."""
+"""Finds which table a statement is about: tables are filled and keyed in parallel, and counted."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def by_table(statements: Iterable[str]) -> list[list[str]]:
 
 
 def inserted(statements: Iterable[str], rows: Iterable[int]) -> dict[str, int]:
-    """Rows that INSERT put into each table, by what the command tags of its statements told."""
+    """Rows that INSERT put into each table, by the command tags of its statements."""
     found: dict[str, int] = {}
-    for statement, told in zip(statements, rows, strict=True):
+    for statement, count in zip(statements, rows, strict=True):
         if into := _INSERTS.search(statement):
             table = into[1].lower()
-            found[table] = found.get(table, 0) + max(0, told)
+            found[table] = found.get(table, 0) + max(0, count)
     return found

@@ -1,6 +1,6 @@
 """Makes loaded, cleanly stopped clusters once, and finds them again: the templates of all arms.
 
-A template stands in the cache as `templates/KEY/data` with `template.json` beside it. It is made
+A template is in the cache as `templates/KEY/data` with `template.json` beside it. It is made
 in the place of a run (so that a killed owner's server and files are cleaned away at the next
 start), written to disk, and only then renamed to its key: what has the name is whole.
 """
@@ -13,56 +13,61 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.cache import Cache, open_cache, tree_bytes
+from steelyard.engines.copying import write_back
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.life.control import stopped_identifier
+from steelyard.engines.loading import TemplateEngine, database_of
 from steelyard.engines.registry import open_run
-from steelyard.workloads.loading.filling import require_generators
+from steelyard.model.identity import Identity
+from steelyard.workloads.loading.disk_space import require_space
 from steelyard.workloads.loading.load import LoadReport, load
-from steelyard.workloads.loading.pace import Progress
-from steelyard.workloads.loading.room import require_room
+from steelyard.workloads.loading.progress import Report
+from steelyard.workloads.loading.tables import require_generators
+from steelyard.workloads.reading.option import OptionValue
 from steelyard.workloads.reading.workload import Workload
-
-if TYPE_CHECKING:
-    from steelyard.engines.engine import LoadableEngine
-    from steelyard.model.identity import Identity
 
 FORMAT = 3
 """Raised when the loader makes other bytes of the same workload, or lays them out otherwise."""
 
 DESCRIPTION = "template.json"
 
-LOAD_SETTINGS: Mapping[str, str] = {
-    # Nobody reads this cluster before it is whole and on disk: no log of the rows, no waiting.
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "autovacuum": "off",
-    "max_wal_size": "16GB",
-    "checkpoint_timeout": "1d",
-    "shared_buffers": "128MB",
-    "maintenance_work_mem": "512MB",
-    # Rows arrive in the order of their keys: workers made the keys no faster, on 28 % more CPU.
-    "max_parallel_maintenance_workers": "0",
-    # One log segment is enough to start from, and every clone copies what stands there: the log
-    # of what SQL inserts is not kept for later use.
-    "min_wal_size": "32MB",
-    "wal_recycle": "off",
-}
+
+@dataclass(frozen=True)
+class TemplateDescription:
+    """How a template was made, as `template.json` keeps it."""
+
+    format: int
+    version: str
+    builder: str
+    workload: str
+    options: dict[str, OptionValue]
+    digest: str
+    scale: int
+    rows: int
+    tables: dict[str, int]
+    """Rows by table."""
+    digests: dict[str, str]
+    """Of the bytes that were sent, by table."""
+    database_bytes: int
+    bytes: int
+    """On the disk, of the whole cluster."""
+    load_seconds: float
+    system_identifier: int | None
+    made: str
+    seconds: float
+    """With making the cluster and stopping the server."""
 
 
 def template(
-    engine: LoadableEngine,
+    engine: TemplateEngine,
     workload: Workload,
     scale: int,
-    progress: Progress | None = None,
+    report: Report | None = None,
     *,
     copies: int = 2,
     number: int = 0,
@@ -74,21 +79,30 @@ def template(
     server's words.
     """
     workload.check_scale(scale)
-    told = progress or (lambda _: None)
+    reported = report or (lambda _: None)
     cache = open_cache()
-    key = template_key(engine.identity, workload, scale, number)
+    key = template_key(engine.identity, workload, scale, number, engine.catalogue_edition())
     home = cache.templates / key
-    with _sole_maker(cache, key, told):
-        if not trusted(home):
+    with _sole_maker(cache, key, reported):
+        if not trusted(engine, home):
             require_generators(workload)
-            require_room(cache, workload, scale, copies)
+            require_space(cache, workload, scale, copies)
             shutil.rmtree(home, ignore_errors=True)
-            _make(engine, workload, scale, cache, home, told)
+            _make(engine, workload, scale, cache, home, reported)
     return home / "data"
 
 
-def template_key(identity: Identity, workload: Workload, scale: int, number: int = 0) -> str:
-    """The name of a template: readable, with a hash of all that decides its bytes."""
+def template_key(
+    identity: Identity,
+    workload: Workload,
+    scale: int,
+    number: int = 0,
+    edition: Sequence[int] = (),
+) -> str:
+    """The name of a template: readable, with a hash of all that decides its bytes.
+
+    `edition` tells builds of one version apart whose data directories may differ.
+    """
     decisive = [
         FORMAT,
         identity.version_number,
@@ -97,7 +111,7 @@ def template_key(identity: Identity, workload: Workload, scale: int, number: int
         identity.cflags,
         workload.digest(),
         scale,
-        *_edition(identity),
+        *edition,
     ]
     digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:12]
     version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)
@@ -105,93 +119,88 @@ def template_key(identity: Identity, workload: Workload, scale: int, number: int
     return f"{identity.kind}-{version}-{workload.loaded_name}-{scale}-{digest}{again}"
 
 
-def _edition(identity: Identity) -> list[int]:
-    """Of a version that is still being written, each build may have a catalogue of its own."""
-    server = Path(identity.bindir) / "postgres"
-    if re.fullmatch(r"[0-9.]+", identity.version) or not server.is_file():
-        return []
-    status = server.stat()
-    return [status.st_size, status.st_mtime_ns]
-
-
-def trusted(home: Path) -> bool:
-    """Whether a whole template stands here: described, cleanly stopped, with checksums on."""
+def trusted(engine: TemplateEngine, home: Path) -> bool:
+    """Whether a whole template is here: described, cleanly stopped, with checksums on."""
     described = description(home / "data")
-    identifier = stopped_identifier(home / "data")
-    known = (described.get("format"), described.get("system_identifier"))
-    return identifier is not None and known == (FORMAT, identifier)
+    identifier = engine.stopped_identifier(home / "data")
+    if described is None or identifier is None:
+        return False
+    return (described.format, described.system_identifier) == (FORMAT, identifier)
 
 
-def description(template: Path) -> dict[str, Any]:
-    """What is known of how the template was made; empty where nothing is."""
+def description(template: Path) -> TemplateDescription | None:
+    """What is known of how the template was made; None where nothing is."""
     try:
-        found = json.loads((template.parent / DESCRIPTION).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return TemplateDescription(**json.loads((template.parent / DESCRIPTION).read_text()))
+    except (OSError, ValueError, TypeError):  # a TypeError: other keys, or no object
+        return None
 
 
 @contextmanager
-def _sole_maker(cache: Cache, key: str, told: Progress) -> Iterator[None]:
+def _sole_maker(cache: Cache, key: str, report: Report) -> Iterator[None]:
     # The lock file stays: removed while another process waits for it, it would let two in.
     with (cache.templates / f"{key}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            told("wait: another process is loading the same data")
+            report("wait: another process is loading the same data")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _make(
-    engine: LoadableEngine, workload: Workload, scale: int, cache: Cache, home: Path, told: Progress
+    engine: TemplateEngine,
+    workload: Workload,
+    scale: int,
+    cache: Cache,
+    home: Path,
+    report: Report,
 ) -> None:
     started = time.monotonic()
     with open_run(cache, engine.account) as run:
         slot = Slot(0, run.directory / "slot0", run.sockets, 5432)
-        told("make an empty cluster")
-        cluster = engine.create(slot.path / "data", protection="checksums")
-        cluster.start(slot, LOAD_SETTINGS)
+        report("make an empty cluster")
+        cluster = engine.create(slot.path / "data", protection=engine.protections[0])
+        cluster.start(slot, engine.load_settings)
         try:
-            loaded = load(workload, cluster.address, scale, told)
+            loaded = load(workload, database_of(cluster), scale, report)
         finally:
-            told("stop the server")
+            report("stop the server")
             cluster.stop()
         made = run.directory / "template"
         made.mkdir(mode=0o711)
         (slot.path / "data").rename(made / "data")
-        described = _described(engine.identity, workload, scale, loaded, made)
-        described["seconds"] = round(time.monotonic() - started, 3)
-        (made / DESCRIPTION).write_text(json.dumps(described, indent=2) + "\n")
-        told("write to disk")
-        _write_back(made)
+        seconds = time.monotonic() - started
+        described = _described(engine, workload, scale, loaded, made, seconds)
+        (made / DESCRIPTION).write_text(json.dumps(asdict(described), indent=2) + "\n")
+        report("write to disk")
+        write_back(made)  # the load ran without fsync: what it wrote reaches the disk here, once
         made.rename(home)
 
 
 def _described(
-    identity: Identity, workload: Workload, scale: int, loaded: LoadReport, made: Path
-) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": identity.version,
-        "builder": identity.builder,
-        "workload": workload.loaded_name,
-        "options": workload.loading,
-        "digest": workload.digest(),
-        "scale": scale,
-        "rows": loaded.rows,
-        "tables": loaded.tables,
-        "digests": loaded.digests,
-        "database_bytes": loaded.bytes,
-        "bytes": tree_bytes(made),
-        "load_seconds": round(loaded.seconds, 3),
-        "system_identifier": stopped_identifier(made / "data"),
-        "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def _write_back(made: Path) -> None:
-    """The load ran with fsync off: what it wrote reaches the disk here, once."""
-    from steelyard.engines.copying import write_back
-
-    write_back(made)
+    engine: TemplateEngine,
+    workload: Workload,
+    scale: int,
+    loaded: LoadReport,
+    made: Path,
+    seconds: float,
+) -> TemplateDescription:
+    return TemplateDescription(
+        format=FORMAT,
+        version=engine.identity.version,
+        builder=engine.identity.builder,
+        workload=workload.loaded_name,
+        options=workload.loading,
+        digest=workload.digest(),
+        scale=scale,
+        rows=loaded.rows,
+        tables=loaded.tables,
+        digests=loaded.digests,
+        database_bytes=loaded.bytes,
+        bytes=tree_bytes(made),
+        load_seconds=round(loaded.seconds, 3),
+        system_identifier=engine.stopped_identifier(made / "data"),
+        made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        seconds=round(seconds, 3),
+    )

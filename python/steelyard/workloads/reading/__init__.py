@@ -1,1 +1,1 @@
-"""Reads what a workload is: its folder, its options, its scripts."""
+"""Reads a workload: its folder, its options, its scripts, and what a study chooses of them."""

@@ -1,4 +1,4 @@
-"""What can be chosen about a workload beside its scale: options, and the mix that follows them."""
+"""Options of a workload: their declarations, their chosen values, and the mix that follows."""
 
 from __future__ import annotations
 

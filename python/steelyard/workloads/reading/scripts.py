@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from steelyard._core import script_statements
-from steelyard.model.errors import StudyError
-from steelyard.workloads.reading.pauses import longest_pause_ns
-from steelyard.workloads.reading.workload import Workload
+from steelyard.model.errors import StudyError, UsageError
+from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
 # What a statement can begin its writing with. A function that writes is not seen: a study then
 # says cost = "whole" itself.
@@ -20,6 +19,12 @@ _WRITES = re.compile(
     r"|cluster|reindex|refresh|nextval|setval|into)\b",
     re.IGNORECASE,
 )
+
+EXECUTIONS = 200
+"""Tried without sleeping: pauses are drawn at random and depend on options."""
+UNIT_NS = {"": 1_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000}
+_SLEEP = re.compile(r"^[ \t]*\\sleep[ \t]+(\S+)(?:[ \t]+(us|ms|s))?[ \t]*$", re.IGNORECASE | re.M)
+_SLEPT = re.compile(r"SELECT 'steelyard sleeps', (\d+), '(\w*)'")
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,19 @@ def script_variables(
 
 def _find(workload: Workload, name: str, weight: int) -> Script:
     facts = workload.scripts.get(name)
-    path = workload.folder / "scripts" / f"{name}.sql" if facts else Path(name).expanduser()
-    if facts is None and "/" not in name and not path.is_file():
+    file = workload.script(name) if facts else _file_of_user(workload, name)
+    try:
+        text = file.text()
+    except UsageError as error:
+        raise StudyError(f'could not read script "{file.path}": it is not UTF-8 text') from error
+    if facts is None:
+        return Script(name, text, weight, None, writes=True)
+    return Script(name, text, weight, facts.rows, facts.writes)
+
+
+def _file_of_user(workload: Workload, name: str) -> WorkloadFile:
+    path = Path(name).expanduser()
+    if "/" not in name and not path.is_file():
         near = get_close_matches(name, workload.scripts, n=1)
         raise StudyError(
             f'unknown script: "{name}"',
@@ -84,11 +100,23 @@ def _find(workload: Workload, name: str, weight: int) -> Script:
             "or give the path of a file.",
         )
     try:
-        text = path.read_text()
+        return WorkloadFile(path, path.read_bytes())
     except OSError as error:
         raise StudyError(f'could not read script "{path}": {error.strerror}') from error
-    except UnicodeDecodeError as error:
-        raise StudyError(f'could not read script "{path}": it is not UTF-8 text') from error
-    if facts is None:
-        return Script(name, text, weight, None, writes=True)
-    return Script(name, text, weight, facts.rows, facts.writes)
+
+
+def longest_pause_ns(name: str, text: str, variables: Mapping[str, str]) -> int:
+    """The longest that one of the executions that are tried sleeps in all, in ns; 0: none does."""
+    if not _SLEEP.search(text):
+        return 0
+    logged = _SLEEP.sub(r"SELECT 'steelyard sleeps', \1, '\2';", text)
+    return max(_pause_ns(name, logged, variables, seed) for seed in range(EXECUTIONS))
+
+
+def _pause_ns(name: str, logged: str, variables: Mapping[str, str], seed: int) -> int:
+    try:
+        statements = script_statements(name, logged, dict(variables), seed)
+    except ValueError:  # no result with these draws: the transaction ends there
+        return 0
+    slept = _SLEPT.findall("\n".join(statements))
+    return sum(int(amount) * UNIT_NS[unit.lower()] for amount, unit in slept)

@@ -1,4 +1,4 @@
-"""Holds a workload: what its folder says, and the folders that come with Steelyard.
+"""Holds a workload: everything that its folder said when it was read.
 
 A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (rows made by SQL),
 `keys.sql` (run after the rows and the vacuum, tables side by side), `constraints.sql` and
@@ -12,24 +12,19 @@ the workload's options; those that make rows only the options that load.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard._core import script_statements
 from steelyard.model.errors import UsageError
-from steelyard.workloads.reading.option import Mix, Option, OptionValue, choose
-from steelyard.workloads.reading.quantity import Quantity, evaluated
+from steelyard.workloads.reading.option import Mix, Option, OptionValue
 
-DATABASE = "steelyard"
-"""Every workload is loaded into a database of this name."""
-
-_BUILT_IN = Path(__file__).parents[1]
-_DESCRIPTION = "workload.toml"
+DESCRIPTION = "workload.toml"
 LOADING_FILES = (
     "schema.sql",
     "load.sql",
@@ -38,6 +33,24 @@ LOADING_FILES = (
     "routines.sql",
     "last.sql",
 )
+
+Quantity = Annotated[int, Field(ge=0)] | str
+"""A number, or an expression of the options that load, such as "1000 + 10 * :added"."""
+
+
+@dataclass(frozen=True)
+class WorkloadFile:
+    """A file of a workload as it was when the folder was read."""
+
+    path: Path
+    content: bytes
+
+    def text(self) -> str:
+        """The content; UsageError: it is no text."""
+        try:
+            return TextIOWrapper(BytesIO(self.content), encoding="utf-8").read()
+        except UnicodeDecodeError as error:
+            raise UsageError(f'could not read "{self.path}": it is not UTF-8 text') from error
 
 
 class _Model(BaseModel):
@@ -60,7 +73,7 @@ class Table(_Model):
     last_per_scale: Quantity | None = None
     """Inserted by `last.sql`. None: not verified."""
     generator: str | None = None
-    """Who makes its rows, a name of `crates/datagen`; None: nobody, or `load.sql`."""
+    """What makes its rows, a name of `crates/datagen`; None: nothing, or `load.sql`."""
     columns: Annotated[tuple[_Name, ...], BeforeValidator(_words)] = ()
     """The order in which they are made; none: that of `schema.sql`."""
 
@@ -74,15 +87,21 @@ class ScriptFacts(_Model):
 
 
 class Workload(_Model):
-    """A schema, its rows, scripts, and checks that prove that the work was really done."""
+    """A schema, its rows, scripts, and checks that prove that the work was really done.
+
+    It holds its files: what happens to the folder later does not change it.
+    """
 
     folder: Path
+    files: dict[str, WorkloadFile] = {}
+    """By path within the folder. SQL files that it lacks are those of the workload it loads as, and
+    `workload.toml` is the one that decides the rows."""
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
     scale_is: str
     """What the scale counts."""
     scale_name: Annotated[str, Field(pattern=r"^[a-z_]+$")] = "scale"
-    """What `workloads load --set` may call it beside "scale"."""
+    """Another name of the scale in `workloads load --set`."""
     default_scale: Annotated[int, Field(ge=1)] = 1
     max_scale: Annotated[int, Field(ge=1)] = 2**31 - 1
     bytes_per_scale: Quantity
@@ -100,7 +119,7 @@ class Workload(_Model):
     begins: dict[str, int] = {}
     """Variables that its scripts change, as they are before a client's first transaction."""
     probes: dict[str, str] = {}
-    """Name → query that is explained after an epoch, on rows that no script touches. What stands
+    """Name → query that is explained after an epoch, on rows that no script touches. What comes
     before the query (SET LOCAL) holds for it alone."""
     mode: Literal["simple", "extended", "prepared"] = "prepared"
     """How statements are sent, where a study does not say: slow ones are planned each time."""
@@ -135,7 +154,7 @@ class Workload(_Model):
     @property
     def inserts(self) -> bool:
         """Whether SQL makes rows of it, which the server logs."""
-        return any(self.source(file).exists() for file in ("load.sql", "last.sql"))
+        return any(file in self.files for file in ("load.sql", "last.sql"))
 
     def largest_scale(self, room: int) -> int:
         """The largest scale whose database is no larger than `room` bytes; 0: none."""
@@ -158,7 +177,7 @@ class Workload(_Model):
         try:
             return evaluated(quantity, self._seen(loading=True))
         except ValueError as error:
-            path = self.folder / _DESCRIPTION
+            path = self.folder / DESCRIPTION
             raise UsageError(f'{path}: key "{key}": {error}') from error
 
     def variables(self, scale: int) -> dict[str, str | int]:
@@ -192,7 +211,7 @@ class Workload(_Model):
         return tuple(taken)
 
     @property
-    def aside(self) -> tuple[str, ...]:
+    def excluded(self) -> tuple[str, ...]:
         """The scripts around the first client's stream that are switched on: no queries."""
         on = (pair for switch, pair in self.around.items() if self.chosen.get(switch))
         return tuple(script for pair in on for script in pair)
@@ -207,10 +226,13 @@ class Workload(_Model):
         """The name under which its rows are loaded and kept."""
         return self.loads_as or self.name
 
-    def source(self, file: str) -> Path:
-        """Where one of its files is: its own, else that of the workload it loads as."""
-        own = self.folder / file
-        return own if own.exists() or self.loads_as is None else _BUILT_IN / self.loads_as / file
+    def part(self, file: str) -> str:
+        """How messages say in which part of the workload a statement is."""
+        return f'workload "{self.name}": {file}'
+
+    def script(self, name: str) -> WorkloadFile:
+        """The file of one of its scripts."""
+        return self.files[f"scripts/{name}.sql"]
 
     def statements(self, file: str, scale: int) -> list[str]:
         """The statements of one of its SQL files, `:scale` filled in; none if it has no such file.
@@ -218,16 +240,14 @@ class Workload(_Model):
         UsageError names file, line and column of what cannot be parsed, and an option that decides
         what is loaded without saying so: other values of it would find what is there.
         """
-        path = self.source(file)
-        if not path.exists():
+        if file not in self.files:
             return []
         loads = file in LOADING_FILES
         seen = {"scale": scale, **self._seen(loading=True)} if loads else self.variables(scale)
         variables = {name: str(value) for name, value in seen.items()}
+        text = self.files[file].text()
         try:
-            return script_statements(str(path), path.read_text(), variables)
-        except UnicodeDecodeError as error:
-            raise UsageError(f'could not read "{path}": it is not UTF-8 text') from error
+            return script_statements(str(self.files[file].path), text, variables)
         except ValueError as error:
             hidden = self._hidden(str(error)) if loads else None
             hint = f'Option "{hidden}" decides what is loaded here: it needs loads = true.'
@@ -248,92 +268,24 @@ class Workload(_Model):
     def digest(self) -> str:
         """A hash of all that decides which bytes a load makes, and whether they are right."""
         known = hashlib.sha256()
-        for file in (_DESCRIPTION, *LOADING_FILES, "checks.sql"):
-            path = self.source(file)
-            if file == _DESCRIPTION and self.loads_as is not None:
-                path = _BUILT_IN / self.loads_as / file
-            known.update(file.encode() + b"\0" + (path.read_bytes() if path.exists() else b"\0"))
+        for name in (DESCRIPTION, *LOADING_FILES, "checks.sql"):
+            file = self.files.get(name)
+            known.update(name.encode() + b"\0" + (file.content if file else b"\0"))
         known.update(repr(sorted(self.loading.items())).encode())
         return known.hexdigest()
 
 
-def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> Workload:
-    """The workload in a folder with these options; UsageError names file and key that are wrong."""
-    path = folder / _DESCRIPTION
+def evaluated(quantity: Quantity, variables: Mapping[str, str | int]) -> int:
+    """The number. ValueError: it cannot be evaluated, or is no whole number from 0 on."""
+    if isinstance(quantity, int):
+        return quantity
+    script = f"\\set quantity {quantity}\nSELECT :quantity;"
+    given = {name: str(value) for name, value in variables.items()}
     try:
-        found = _inherited(tomllib.loads(path.read_text()))
-    except OSError as error:
-        raise UsageError(
-            f'could not read workload "{path}": {error.strerror}',
-            hint=f"A workload is a folder with a {_DESCRIPTION}, a schema.sql and scripts.",
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f'could not read workload "{path}": {error}') from error
-    try:
-        workload = Workload.model_validate({**found, "folder": folder.absolute()})
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f'{path}: key "{key}": {first["msg"].lower()}') from error
-    if not workload.source("schema.sql").exists():
-        raise UsageError(f'workload "{folder}" has no schema.sql')
-    for name in workload.scripts:
-        if not (folder / "scripts" / f"{name}.sql").exists():
-            raise UsageError(f'{path}: key "scripts.{name}": there is no scripts/{name}.sql')
-    driven = [name for stream in workload.streams for name in stream]
-    if missing := [name for name in driven if name not in workload.scripts]:
-        raise UsageError(f'{path}: key "streams": there is no script "{missing[0]}"')
-    for mix in workload.mixes:
-        if stray := [name for name in mix.scripts if name not in workload.scripts]:
-            raise UsageError(f'{path}: key "mixes": there is no script "{stray[0]}"')
-    scale_names = sorted({"scale", workload.scale_name})
-    values = choose(workload.name, workload.options, chosen or {}, scale_names)
-    workload = workload.model_copy(update={"chosen": values})
-    _require_readable(workload)
-    return workload
-
-
-def _require_readable(workload: Workload) -> None:
-    """UsageError unless its SQL files and numbers have a meaning with the chosen options."""
-    for file in (*LOADING_FILES, "before.sql", "checks.sql"):
-        workload.statements(file, workload.default_scale)
-    workload.bytes_at(workload.default_scale)
-    for table in workload.tables:
-        workload.rows_at(table, workload.default_scale)
-        workload.last_rows_at(table, workload.default_scale)
-
-
-def _inherited(found: dict[str, Any]) -> dict[str, Any]:
-    """What a workload does not say itself, where it loads as another one."""
-    base = found.get("loads_as")
-    if base is None:
-        return found
-    if base not in known_workloads():
-        raise UsageError(f'key "loads_as": unknown workload: "{base}"')
-    inherited = tomllib.loads((_BUILT_IN / base / _DESCRIPTION).read_text())
-    kept = {key: value for key, value in inherited.items() if key not in ("scripts", "mixes")}
-    options = {**kept.pop("options", {}), **found.get("options", {})}
-    return {**kept, **found, "options": options}
-
-
-def known_workloads() -> list[str]:
-    """Names of the workloads that come with Steelyard."""
-    return sorted(path.parent.name for path in _BUILT_IN.glob(f"*/{_DESCRIPTION}"))
-
-
-def find_workload(name: str, chosen: Mapping[str, object] | None = None) -> Workload:
-    """A workload by its name, or by the path of its folder, with these options.
-
-    UsageError suggests the near name.
-    """
-    if name in known_workloads():
-        return read_workload(_BUILT_IN / name, chosen)
-    folder = Path(name).expanduser()
-    if "/" in name or folder.is_dir():
-        return read_workload(folder, chosen)
-    near = get_close_matches(name, known_workloads(), n=1)
-    raise UsageError(
-        f'unknown workload: "{name}"',
-        hint=(f'Did you mean "{near[0]}"? ' if near else "")
-        + f"Known: {', '.join(known_workloads())}; or give the path of a folder.",
-    )
+        found = script_statements("", script, given)[0].removeprefix("SELECT ").removesuffix(";")
+    except ValueError as error:
+        reason = str(error).splitlines()[0].split(": ", 1)[-1]
+        raise ValueError(f'"{quantity}": {reason}') from error
+    if not found.isdigit():
+        raise ValueError(f'"{quantity}": it is {found}, and no whole number from 0 on')
+    return int(found)

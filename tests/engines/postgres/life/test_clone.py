@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.account import Account, choose_account
-from steelyard.engines.copying import copy_file, write_back
+from steelyard.engines.copying import copy_file
 from steelyard.engines.postgres.life.clone import clone, restore
 from steelyard.model.errors import EngineError
 
@@ -179,9 +179,3 @@ def test_bytes_are_copied_where_the_kernel_cannot_help(
     monkeypatch.setattr(os, "copy_file_range", refuse)
     copy_file(str(template / "base/7"), str(place / "copied"))
     assert (place / "copied").read_bytes() == (template / "base/7").read_bytes()
-
-
-def test_writing_back_is_asked_of_a_file_system_that_exists(place: Path) -> None:
-    write_back(place)
-    with pytest.raises(FileNotFoundError):
-        write_back(place / "none")

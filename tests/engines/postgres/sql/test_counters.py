@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.postgres.sql.counters import (
+    KINDS,
     read_counters,
     sample_counters,
     wait_until_flushed,
@@ -16,20 +17,26 @@ from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
 from steelyard.model.readings import Sample
+from steelyard.telemetry.source import RESET, reading
 
 BLOCK = 8192
 
 
 class Counters:
-    """What was counted between two samples, each by its name."""
+    """What was counted between two samples, each counter by its name."""
 
     def __init__(self, before: Sample, after: Sample) -> None:
-        assert not (before.missing or after.missing)
-        assert not after.was_reset_after(before)
-        self._values = {name: after.values[name] - before.values[name] for name in after.values}
+        self._readings = {kind.name: reading(kind, before, after) for kind in KINDS}
 
     def __getattr__(self, name: str) -> float:
-        return self._values[name]
+        found = self._readings[name]
+        assert found.value is not None, found.missing
+        return found.value
+
+    @property
+    def missing(self) -> set[str]:
+        """Why there is no figure, of all counters."""
+        return {one.missing for one in self._readings.values()}
 
 
 def _counted(server: Any, *statements: str) -> Counters:
@@ -225,7 +232,8 @@ def test_a_reset_of_the_statistics_is_seen_in_the_next_sample(server: Any, what:
     before = sample_counters(server.conninfo, server.version_number)
     with server.connect() as connection:
         connection.execute(f"SELECT {what}")
-    assert sample_counters(server.conninfo, server.version_number).was_reset_after(before)
+    after = sample_counters(server.conninfo, server.version_number)
+    assert Counters(before, after).missing == {RESET}
 
 
 @pytest.mark.postgres
@@ -233,6 +241,6 @@ def test_counters_of_a_backend_that_stays_are_not_flushed(server: Any) -> None:
     before = sample_counters(server.conninfo, server.version_number)
     with server.connect():
         late = sample_counters(server.conninfo, server.version_number, limit_seconds=0.05)
-    assert late.missing == "statistics were not flushed within 0.05 s"
+    assert Counters(before, late).missing == {"statistics were not flushed within 0.05 s"}
     after = sample_counters(server.conninfo, server.version_number)
-    assert (after.missing, after.was_reset_after(before)) == ("", False)
+    assert Counters(before, after).missing == {""}

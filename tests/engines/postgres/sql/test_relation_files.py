@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engines.postgres.sql.conftest import Server
 
+from engines.postgres.sql.conftest import Server
 from steelyard.engines.postgres.sql.relation_files import (
     GLOBAL_TABLESPACE,
     Relation,

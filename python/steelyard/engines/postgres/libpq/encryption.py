@@ -1,4 +1,4 @@
-"""Reads libpq's keywords of TLS, with libpq's defaults, for the driver."""
+"""Reads libpq's TLS parameters, with its defaults, for the driver's plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNHEEDED = {
 def read_tls(words: Mapping[str, str]) -> Tls | None:
     """What libpq's words say about encryption; None: there is none. UsageError: not to be had.
 
-    Files that are not named are looked for where libpq looks, below `~/.postgresql`.
+    Files without a parameter are looked for where libpq looks, below `~/.postgresql`.
     """
     _refuse_unheeded(words)
     mode = words.get("sslmode") or ("verify-full" if _is_system(words) else "prefer")
@@ -70,15 +70,15 @@ def _file(words: Mapping[str, str], word: str, default: str) -> str:
 
 
 def _least(words: Mapping[str, str]) -> str:
-    asked = words.get("ssl_min_protocol_version") or VERSIONS[0]
-    return VERSIONS[0] if asked in _OLD_VERSIONS else asked
+    version = words.get("ssl_min_protocol_version") or VERSIONS[0]
+    return VERSIONS[0] if version in _OLD_VERSIONS else version
 
 
 def _most(words: Mapping[str, str]) -> str | None:
-    asked = words.get("ssl_max_protocol_version") or None
-    if asked in _OLD_VERSIONS:
+    version = words.get("ssl_max_protocol_version") or None
+    if version in _OLD_VERSIONS:
         raise UsageError(
-            f'cannot connect by "{asked}": it is not safe any more',
+            f'cannot connect by "{version}": it is not safe any more',
             hint=f"ssl_max_protocol_version can be {' or '.join(VERSIONS)}.",
         )
-    return asked
+    return version

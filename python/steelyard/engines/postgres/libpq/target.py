@@ -1,4 +1,4 @@
-"""Resolves a connection string to an endpoint, as libpq does.
+"""Resolves a connection string into the server that it points to, as libpq does.
 
 libpq itself reads what is more than plain words: URIs, `PG*` variables, service files, `.pgpass`,
 and which of several hosts takes the connection.
@@ -61,12 +61,12 @@ def read_target(
     words = {"host": host, "port": port, "user": user}
     if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
         words["dbname"], conninfo = conninfo, ""
-    beside = {key: value for key, value in words.items() if value}
+    given = {key: value for key, value in words.items() if value}
     if _PLAIN.fullmatch(conninfo) and not _needs_libpq():
-        plain = beside | dict(word.split("=", 1) for word in conninfo.split())
+        plain = given | dict(word.split("=", 1) for word in conninfo.split())
         if "host" in plain and "," not in plain["host"] and _knows_password(plain):
             return _target({**_environment(), **plain})
-    return _by_libpq(_joined(beside, conninfo))
+    return _by_libpq(_joined(given, conninfo))
 
 
 def _environment() -> dict[str, str]:
@@ -87,9 +87,9 @@ def _knows_password(plain: Mapping[str, str]) -> bool:
     return not os.path.exists(named)
 
 
-def _joined(beside: Mapping[str, str], conninfo: str) -> str:
-    """One string, in which what stands in `conninfo` goes before."""
-    if not beside:
+def _joined(given: Mapping[str, str], conninfo: str) -> str:
+    """One string, in which `conninfo` has precedence."""
+    if not given:
         return conninfo
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -98,7 +98,7 @@ def _joined(beside: Mapping[str, str], conninfo: str) -> str:
         said = conninfo_to_dict(conninfo)
     except ProgrammingError as error:
         raise UsageError(f"invalid connection string: {error}".strip()) from error
-    return make_conninfo("", **{**beside, **said})
+    return make_conninfo("", **{**given, **said})
 
 
 def _by_libpq(conninfo: str) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Implements the protocols of an instance for a PostgreSQL cluster on disk, running or not."""
+"""A PostgreSQL cluster on disk, running or not: everything a weighing does with an arm."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from steelyard.engines.postgres.life.server_log import quoted
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.accounting import TreeAccount
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
+from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
 from steelyard.engines.postgres.sql.waits import WaitSampler
@@ -31,7 +32,7 @@ from steelyard.model.readings import Kind, Sample
 class Cluster:
     """A data directory and, between start and stop, its server.
 
-    Implements every protocol of an instance in engines/engine.py.
+    Implements every protocol of an instance in engines/engine.py, and HoldsWorkload.
     """
 
     def __init__(
@@ -160,6 +161,10 @@ class Cluster:
         self._required()
         return read_settings(self.address)
 
+    def workload_database(self) -> PostgresDatabase:
+        """Database "steelyard", which workloads are loaded into."""
+        return PostgresDatabase(self.address)
+
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Pin each process id to its processors, by a child with the server's own user id."""
         self._required()
@@ -182,6 +187,7 @@ class Cluster:
 
     @property
     def counter_kinds(self) -> Sequence[Kind]:
+        """What its statistics views count."""
         return KINDS
 
     def counters(self, database: str) -> Sample:

@@ -1,4 +1,4 @@
-"""Reads what a server counted: WAL, blocks, transactions, checkpoints, failed page checks.
+"""Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks.
 
 The cumulative statistics lag: a backend flushes its own at most once a second and at its exit
 (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c). They are therefore read per epoch,
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
 from steelyard.engines.postgres.sql.queries import query
@@ -19,7 +18,6 @@ from steelyard.model.errors import EngineError
 from steelyard.model.readings import Kind, Sample
 
 POLL_SECONDS = 0.005
-
 
 KINDS = (
     Kind("wal_bytes", "bytes", per_transaction=True),
@@ -49,14 +47,13 @@ by what was rolled back. Autovacuums and autoanalyzes are those of the database 
 """
 
 
-def sample_counters(conninfo: str, version_number: int, limit_seconds: float = 10.0) -> Sample:
-    """The counters once all client backends have flushed theirs and gone; a reason in place of
-    complete ones where some were still there at the limit."""
+def sample_counters(conninfo: str, version_number: int, *, limit_seconds: float = 10.0) -> Sample:
+    """The counters once all client backends have flushed theirs and gone; missing where some are
+    still there when the limit is over."""
     flushed = wait_until_flushed(conninfo, version_number, limit_seconds=limit_seconds)
-    sample = read_counters(conninfo, version_number)
-    if flushed:
-        return sample
-    return replace(sample, missing=f"statistics were not flushed within {limit_seconds:g} s")
+    counted = read_counters(conninfo, version_number)
+    unflushed = f"statistics were not flushed within {limit_seconds:g} s"
+    return counted if flushed else Sample({}, unflushed)
 
 
 def read_counters(conninfo: str, version_number: int) -> Sample:

@@ -1,0 +1,95 @@
+//! Wraps a stream socket, Unix or TCP: it blocks for the handshake, and not afterwards.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::io::{ioctl_fionbio, retry_on_intr};
+use rustix::net::sockopt::{set_socket_timeout, Timeout};
+use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
+
+/// A connected stream. Bytes go by bare system calls, as rustix makes them: the C library's are
+/// points where a thread can be cancelled, which costs two atomic operations a call.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    /// Connects to a Unix socket.
+    pub fn connect_local(path: &Path) -> io::Result<Socket> {
+        Ok(Socket(UnixStream::connect(path)?.into()))
+    }
+
+    /// Connects by TCP to the first address of a host that accepts, by `deadline` at the latest.
+    pub fn connect_remote(host: &str, port: u16, deadline: Instant) -> io::Result<Socket> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, remaining(deadline)?) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(Socket(stream.into()));
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Lets blocking calls end at `deadline` with an error.
+    pub fn set_deadline(&self, deadline: Instant) -> io::Result<()> {
+        let left = remaining(deadline)?;
+        for timeout in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(&self.0, timeout, Some(left))?;
+        }
+        Ok(())
+    }
+
+    /// Makes every later call return at once.
+    pub fn set_nonblocking(&self) -> io::Result<()> {
+        Ok(ioctl_fionbio(&self.0, true)?)
+    }
+
+    /// Sends what fits; never raises SIGPIPE.
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(retry_on_intr(|| send(&self.0, bytes, SendFlags::NOSIGNAL))?)
+    }
+
+    /// Sends everything, blocking.
+    pub fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let sent = self.send(bytes)?;
+            bytes = &bytes[sent..];
+        }
+        Ok(())
+    }
+
+    /// Receives what is there; 0 at the end of the stream.
+    #[inline]
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (received, _) = retry_on_intr(|| recv(&self.0, &mut *buffer, RecvFlags::empty()))?;
+        Ok(received)
+    }
+
+    /// Ends the stream both ways: its end will be received.
+    pub fn shut_down(&self) {
+        // A stream that has ended already is as good.
+        let _ = shutdown(&self.0, Shutdown::Both);
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+fn remaining(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::Error::from(io::ErrorKind::TimedOut));
+    }
+    Ok(left)
+}

@@ -1,0 +1,96 @@
+//! Encodes latency histograms as text and reads them back: HdrHistogram V2, deflated, in base64.
+
+use base64::engine::general_purpose::STANDARD;
+use base64::Engine;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::{Counter, Histogram};
+
+use crate::error::DriveError;
+
+/// Longest encoded histogram that is accepted; ours stay below 100 kB.
+const LONGEST_TEXT: usize = 4 << 20;
+
+/// Encodes a histogram; an empty one is an empty text.
+pub(crate) fn encode<C: Counter>(histogram: &Histogram<C>) -> Result<String, DriveError> {
+    if histogram.is_empty() {
+        return Ok(String::new());
+    }
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .map_err(|error| {
+            DriveError::new("could not encode a histogram").detail(format!("{error:?}"))
+        })?;
+    Ok(STANDARD.encode(&bytes))
+}
+
+/// Several histograms as one.
+pub struct Latencies(Histogram<u64>);
+
+/// Count, mean, maximum and quantiles of a merged histogram.
+pub struct Summary {
+    pub count: u64,
+    pub mean_ns: f64,
+    pub max_ns: u64,
+    /// In the order of the requested quantiles.
+    pub values: Vec<u64>,
+}
+
+impl Latencies {
+    /// Merges encoded histograms; empty texts are empty histograms.
+    pub fn merge<S: AsRef<str>>(texts: &[S]) -> Result<Latencies, DriveError> {
+        let invalid = |why: String| DriveError::new("invalid latency histogram").detail(why);
+        let mut merged = Histogram::<u64>::new(3).map_err(|error| invalid(error.to_string()))?;
+        let mut deserializer = Deserializer::new();
+        for text in texts
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|text| !text.is_empty())
+        {
+            if text.len() > LONGEST_TEXT {
+                return Err(invalid(format!("{} bytes are too many", text.len())));
+            }
+            let bytes = STANDARD
+                .decode(text)
+                .map_err(|error| invalid(error.to_string()))?;
+            let one: Histogram<u64> = deserializer
+                .deserialize(&mut bytes.as_slice())
+                .map_err(|error| invalid(format!("{error:?}")))?;
+            merged
+                .add(&one)
+                .map_err(|error| invalid(error.to_string()))?;
+        }
+        Ok(Latencies(merged))
+    }
+
+    /// All of them as one encoded histogram.
+    pub fn encoded(&self) -> Result<String, DriveError> {
+        encode(&self.0)
+    }
+
+    /// Count, mean, greatest value and quantiles (0 … 1), each within 0.1 %.
+    pub fn summary(&self, quantiles: &[f64]) -> Summary {
+        let values = quantiles
+            .iter()
+            .map(|&quantile| self.0.value_at_quantile(quantile));
+        Summary {
+            count: self.0.len(),
+            mean_ns: self.0.mean(),
+            max_ns: self.0.max(),
+            values: values.collect(),
+        }
+    }
+
+    /// How many values lie in each bin [edge i, edge i+1); edges ascend.
+    pub fn counts(&self, edges_ns: &[u64]) -> Vec<u64> {
+        let mut counts = vec![0; edges_ns.len().saturating_sub(1)];
+        for step in self.0.iter_recorded() {
+            let value = step.value_iterated_to();
+            let bin = edges_ns.partition_point(|&edge| edge <= value);
+            if bin > 0 && bin < edges_ns.len() {
+                counts[bin - 1] += step.count_at_value();
+            }
+        }
+        counts
+    }
+}

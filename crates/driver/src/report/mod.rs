@@ -1,0 +1,8 @@
+//! Counts what a slice does, and writes it down: tallies, histograms, logs, JSON.
+
+mod interval;
+pub mod latency;
+pub mod log;
+pub mod progress;
+pub mod response;
+pub mod tally;

@@ -1,0 +1,161 @@
+"""Protocols for loading a workload into a server, checking its data, and explaining its probes.
+
+What holds for every engine (which tables in which order, how many rows, how much disk space, which
+templates there are) is in `workloads`; how a server is told so is behind these protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Engine, Instance, Settings
+from steelyard.model.errors import UsageError
+
+DATABASE = "steelyard"
+"""Every workload is loaded into a database of this name."""
+
+
+@dataclass(frozen=True)
+class LoadedData:
+    """What a database was loaded with, as it says itself."""
+
+    workload: str
+    scale: int
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class ServerDisk:
+    """Where a server keeps its data, and what a load changes there."""
+
+    directory: Path | None
+    """None: it is on another machine, or cannot be seen from here."""
+    log_limit_bytes: int
+    """To which the write-ahead log grows before it is recycled."""
+    replaced_bytes: int
+    """Of the database that a load would replace."""
+
+
+class Checker(Protocol):
+    """A connection to the loaded database. A ServerError about a statement begins with `source`,
+    which names workload and file, and quotes the statement."""
+
+    def execute(self, statements: Sequence[str], source: str) -> list[int]:
+        """Rows that each statement returned or changed, -1 where the server does not say."""
+
+    def rows(self, query: str, source: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+
+
+class Loader(Checker, Protocol):
+    """A connection that fills the database."""
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """What is done within is committed together, or not at all."""
+
+    def has_table(self, table: str) -> bool:
+        """Whether there is a table of this name."""
+
+    def copy(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """Append rows, encoded as the engine's bulk load reads them; how many arrived.
+
+        No columns: those of the table, in its order. In the transaction that made the table.
+        """
+
+    def count_and_sum(self, table: str) -> tuple[int, int]:
+        """Rows of a table, and the sum of its integer columns as a signed 64-bit number wraps."""
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+
+    def analyze(self, table: str) -> None:
+        """Gather the planner's statistics of a table whose rows were copied."""
+
+    def freeze(self, table: str) -> None:
+        """Gather them of a table that SQL has filled, and leave nothing of it to clean up later."""
+
+    def begin_mark(self) -> None:
+        """Mark the database as made by Steelyard, and not loaded yet."""
+
+    def mark(self, loaded: LoadedData) -> None:
+        """Mark it as loaded."""
+
+    def size_bytes(self) -> int:
+        """Size of the database."""
+
+    def cancel(self) -> None:
+        """End the statement under way with an error; called from another thread."""
+
+
+class Prober(Protocol):
+    """A connection on which statements are executed and their work is counted."""
+
+    def explain(self, settings: Sequence[str], query: str) -> dict[str, int]:
+        """Counter → amount of one execution, with settings that hold for it alone."""
+
+
+class WorkloadDatabase(Protocol):
+    """The database "steelyard" of a server."""
+
+    @property
+    def host(self) -> str:
+        """The server, as messages name it."""
+
+    def create(self, *, replacing: bool = False) -> None:
+        """Make it empty; EngineError: it cannot be made here, or the one that is there is kept.
+
+        What an interrupted load left is replaced, and a loaded one where `replacing`; a database of
+        that name that Steelyard did not make never is.
+        """
+
+    def disk(self) -> ServerDisk:
+        """Where it would be."""
+
+    def loader(self) -> AbstractContextManager[Loader]:
+        """A connection that fills it."""
+
+    def checker(self) -> AbstractContextManager[Checker]:
+        """A connection that reads it."""
+
+    def prober(self) -> AbstractContextManager[Prober]:
+        """A connection that counts what statements cost."""
+
+
+@runtime_checkable
+class HoldsWorkload(Protocol):
+    """An instance that a workload can be loaded into."""
+
+    def workload_database(self) -> WorkloadDatabase:
+        """Its database "steelyard"; only after a start."""
+
+
+@runtime_checkable
+class TemplateEngine(Engine, Protocol):
+    """An engine whose loaded, stopped clusters can be kept on disk and found again."""
+
+    @property
+    def account(self) -> Account:
+        """The account that its servers run under."""
+
+    @property
+    def load_settings(self) -> Settings:
+        """Of a server that is loaded and then stopped: a crash loses nothing worth keeping."""
+
+    def catalogue_edition(self) -> list[int]:
+        """What tells builds of one version apart whose data directories may differ."""
+
+    def stopped_identifier(self, directory: Path) -> int | None:
+        """The identifier of a cluster that was stopped cleanly, its pages protected; else None."""
+
+
+def database_of(instance: Instance) -> WorkloadDatabase:
+    """The database "steelyard" of an instance; UsageError: its engine takes no workloads."""
+    if not isinstance(instance, HoldsWorkload):
+        raise UsageError(f'cannot load data into engine "{instance.identity.kind}"')
+    return instance.workload_database()

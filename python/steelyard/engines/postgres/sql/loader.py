@@ -1,0 +1,163 @@
+"""Loads and checks a workload's tables by SQL: statements, COPY, statistics, the marker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from steelyard._core import COPY_HEADER, COPY_TRAILER
+from steelyard.engines.loading import LoadedData
+from steelyard.model.errors import ServerError
+
+if TYPE_CHECKING:
+    import psycopg
+
+MARKER = "steelyard_marker"
+"""A database with this table was made by Steelyard; no other one is ever written to."""
+
+_QUOTED = 200
+"""Characters of a statement that are quoted."""
+_CANCEL_S = 5.0
+"""How long a server may take to accept that a statement is to be cancelled."""
+
+_INTEGERS = """
+    SELECT attname FROM pg_attribute
+     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+       AND atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+     ORDER BY attnum"""
+
+
+class PostgresChecker:
+    """A connection to the loaded database; implements Checker."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statements: Sequence[str], source: str) -> list[int]:
+        """Rows of each statement by its command tag, -1 where it has none.
+
+        ServerError begins with `source`, which names workload and file, and quotes the statement.
+        """
+        rows = []
+        for statement in statements:
+            with _attributed(source, statement):
+                rows.append(self._connection.execute(statement.encode()).rowcount)
+        return rows
+
+    def rows(self, query: str, source: str) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError as of `execute`."""
+        with _attributed(source, query):
+            return self._connection.execute(query.encode()).fetchall()
+
+
+class PostgresLoader(PostgresChecker):
+    """A connection that fills the database; implements Loader."""
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """What is done within is committed together, or not at all."""
+        return self._connection.transaction()
+
+    def has_table(self, table: str) -> bool:
+        """Whether there is a table of this name on the search path."""
+        there = "SELECT to_regclass(%s) IS NOT NULL"
+        return self._connection.execute(there.encode(), (table,)).fetchone() == (True,)
+
+    def copy(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """Append rows in COPY's binary format, without its header and trailer.
+
+        FREEZE writes tuples that need no hint bits and no vacuum, with the visibility map beside
+        them; PostgreSQL accepts it only from the transaction that made the table, and not for a
+        partitioned one.
+        """
+        freeze = "" if self._partitioned(table) else ", FREEZE"
+        named = f" ({', '.join(columns)})" if columns else ""
+        statement = f"COPY {table}{named} FROM STDIN (FORMAT binary{freeze})"
+        with (
+            _attributed(f'could not fill table "{table}"', statement),
+            self._connection.cursor() as cursor,
+        ):
+            with cursor.copy(statement.encode()) as copy:
+                copy.write(COPY_HEADER)
+                for chunk in chunks:
+                    copy.write(chunk)
+                copy.write(COPY_TRAILER)
+            return cursor.rowcount
+
+    def _partitioned(self, table: str) -> bool:
+        kind = "SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass"
+        row = self._connection.execute(kind.encode(), (table,)).fetchone()
+        return bool(row and row[0])
+
+    def count_and_sum(self, table: str) -> tuple[int, int]:
+        """Rows of a table, and the sum of its integer columns as a signed 64-bit number wraps."""
+        from psycopg.sql import SQL, Composed, Identifier
+
+        columns = self._connection.execute(_INTEGERS.encode(), (table,)).fetchall()
+        terms = [SQL("coalesce({}::bigint, 0)").format(Identifier(name)) for (name,) in columns]
+        total: Composed = SQL(" + ").join(terms) if terms else Composed([SQL("0::bigint")])
+        query = SQL("SELECT count(*), coalesce(sum({}), 0) FROM {}")
+        row = self._connection.execute(query.format(total, Identifier(table))).fetchone()
+        assert row is not None  # aggregates answer with one row
+        return int(row[0]), (int(row[1]) + 2**63) % 2**64 - 2**63
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        return value(self._connection, f"SELECT count(*) FROM {table}")
+
+    def analyze(self, table: str) -> None:
+        """Statistics of a table whose rows were copied."""
+        self._connection.execute(f"VACUUM (ANALYZE) {table}".encode())
+
+    def freeze(self, table: str) -> None:
+        """Statistics of a table that SQL has filled; its tuples need no later vacuum."""
+        self._connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
+
+    def begin_mark(self) -> None:
+        """Make the marker: empty until everything is loaded."""
+        columns = (
+            "workload text NOT NULL, scale bigint NOT NULL, rows bigint NOT NULL, "
+            "digest text NOT NULL, loaded timestamptz NOT NULL DEFAULT now()"
+        )
+        self._connection.execute(f"CREATE TABLE {MARKER} ({columns})".encode())
+
+    def mark(self, loaded: LoadedData) -> None:
+        """Write into the marker what was loaded."""
+        columns = "workload, scale, rows, digest"
+        self._connection.execute(
+            f"INSERT INTO {MARKER} ({columns}) VALUES (%s, %s, %s, %s)".encode(),
+            (loaded.workload, loaded.scale, loaded.rows, loaded.digest),
+        )
+
+    def size_bytes(self) -> int:
+        """Size of the database."""
+        return value(self._connection, "SELECT pg_database_size(current_database())")
+
+    def cancel(self) -> None:
+        """Cancel the statement under way; called from another thread."""
+        with suppress(self._connection.Error):
+            self._connection.cancel_safe(timeout=_CANCEL_S)
+
+
+@contextmanager
+def _attributed(source: str, statement: str) -> Iterator[None]:
+    """An error of the server about a statement becomes a ServerError that says which it was."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        said = error.diag.message_primary or str(error).strip()
+        shown = " ".join(statement.split())
+        shown = shown if len(shown) <= _QUOTED else f"{shown[:_QUOTED]} ..."
+        more = [text for text in (error.diag.message_detail, f"In: {shown}") if text]
+        raise ServerError(
+            f"{source}: {said}", detail=" ".join(more), hint=error.diag.message_hint
+        ) from error
+
+
+def value(connection: psycopg.Connection, query: str) -> int:
+    """The one number that a query of aggregates or functions answers with."""
+    row = connection.execute(query.encode()).fetchone()
+    assert row is not None  # such a query answers with one row
+    return int(row[0])

@@ -1,0 +1,47 @@
+"""Reads the processor time and I/O of a server's whole process tree, from outside the server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.engines.engine import Instance, Observable
+from steelyard.model.readings import Kind, Sample
+from steelyard.model.units import NS_PER_US
+from steelyard.telemetry.source import Moment
+
+
+class ProcessTree:
+    """/proc of every process of the server: schedstat and io."""
+
+    name = "process tree"
+    moment: Moment = "border"
+    _kinds = (
+        Kind("server_cpu_us", "µs", per_transaction=True),
+        Kind("read_bytes", "bytes"),
+        Kind("written_bytes", "bytes"),
+        Kind("requested_bytes", "bytes", parts=True),
+    )
+
+    def kinds(self, instance: Instance) -> Sequence[Kind]:
+        """Processor time; bytes from and to the block layer; bytes asked for by read calls."""
+        return self._kinds
+
+    def needs(self, instance: Instance) -> str:
+        """A server whose processes can be seen."""
+        return "" if isinstance(instance, Observable) else "the server's processes cannot be seen"
+
+    def read(self, instance: Instance) -> Sample:
+        """What the tree used so far."""
+        assert isinstance(instance, Observable)  # `needs` was read first
+        use = instance.use()
+        return Sample(
+            {
+                "server_cpu_us": use.cpu_ns / NS_PER_US,
+                "read_bytes": use.read_bytes,
+                "written_bytes": use.written_bytes,
+                "requested_bytes": use.requested_bytes,
+            }
+        )
+
+
+SOURCE = ProcessTree()

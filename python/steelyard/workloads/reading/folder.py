@@ -1,0 +1,135 @@
+"""Reads the folder of a workload, once and whole, into a value."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.option import choose
+from steelyard.workloads.reading.workload import DESCRIPTION, LOADING_FILES, Workload, WorkloadFile
+
+_BUILT_IN = Path(__file__).parents[1]
+_NO_KEYS = ("folder", "files", "chosen")
+"""Fields of a workload that its description does not set."""
+
+
+def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> Workload:
+    """The workload in a folder with these options; UsageError names file and key that are wrong."""
+    path = folder / DESCRIPTION
+    own = _described(path)
+    base = own.get("loads_as")
+    if base is not None and base not in known_workloads():
+        raise UsageError(f'key "loads_as": unknown workload: "{base}"')
+    found = own if base is None else _inherited(own, _described(_BUILT_IN / base / DESCRIPTION))
+    if stray := [key for key in _NO_KEYS if key in found]:
+        raise UsageError(f'{path}: key "{stray[0]}": extra inputs are not permitted')
+    try:
+        workload = Workload.model_validate({**found, "folder": folder.absolute()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f'{path}: key "{key}": {first["msg"].lower()}') from error
+    workload = workload.model_copy(update={"files": _files(workload)})
+    _require_scripts(workload, path)
+    scale_names = sorted({"scale", workload.scale_name})
+    values = choose(workload.name, workload.options, chosen or {}, scale_names)
+    workload = workload.model_copy(update={"chosen": values})
+    _require_readable(workload)
+    return workload
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What a description says."""
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise UsageError(
+            f'could not read workload "{path}": {error.strerror}',
+            hint=f"A workload is a folder with a {DESCRIPTION}, a schema.sql and scripts.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f'could not read workload "{path}": {error}') from error
+
+
+def _files(workload: Workload) -> dict[str, WorkloadFile]:
+    """The files of a workload, and those of the one it loads as; scripts are always its own."""
+    checks = [f"checks/{name}.sql" for name in workload.scripts]
+    scripts = [f"scripts/{name}.sql" for name in workload.scripts]
+    shared = [*LOADING_FILES, "before.sql", "checks.sql", *checks]
+    if workload.loads_as is None:
+        return _read_files(workload.folder, [DESCRIPTION, *shared, *scripts])
+    loaded = _read_files(_BUILT_IN / workload.loads_as, [DESCRIPTION, *shared])
+    return {**loaded, **_read_files(workload.folder, [*shared, *scripts])}
+
+
+def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
+    paths = {name: folder / name for name in names}
+    try:
+        return {
+            name: WorkloadFile(path, path.read_bytes())
+            for name, path in paths.items()
+            if path.exists()
+        }
+    except OSError as error:
+        raise UsageError(f'could not read "{error.filename}": {error.strerror}') from error
+
+
+def _require_scripts(workload: Workload, path: Path) -> None:
+    """UsageError unless there is a schema, and every script that the description names."""
+    if "schema.sql" not in workload.files:
+        raise UsageError(f'workload "{path.parent}" has no schema.sql')
+    for name in workload.scripts:
+        if f"scripts/{name}.sql" not in workload.files:
+            raise UsageError(f'{path}: key "scripts.{name}": there is no scripts/{name}.sql')
+    driven = [name for stream in workload.streams for name in stream]
+    if missing := [name for name in driven if name not in workload.scripts]:
+        raise UsageError(f'{path}: key "streams": there is no script "{missing[0]}"')
+    for mix in workload.mixes:
+        if stray := [name for name in mix.scripts if name not in workload.scripts]:
+            raise UsageError(f'{path}: key "mixes": there is no script "{stray[0]}"')
+
+
+def _require_readable(workload: Workload) -> None:
+    """UsageError unless its SQL files and numbers have a meaning with the chosen options."""
+    for file in (*LOADING_FILES, "before.sql", "checks.sql"):
+        workload.statements(file, workload.default_scale)
+    workload.bytes_at(workload.default_scale)
+    for table in workload.tables:
+        workload.rows_at(table, workload.default_scale)
+        workload.last_rows_at(table, workload.default_scale)
+
+
+def _inherited(own: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    """What a workload says, and what it leaves to the one it loads as."""
+    kept = {key: value for key, value in base.items() if key not in ("scripts", "mixes")}
+    options = {**kept.pop("options", {}), **own.get("options", {})}
+    return {**kept, **own, "options": options}
+
+
+def known_workloads() -> list[str]:
+    """Names of the workloads that come with Steelyard."""
+    return sorted(path.parent.name for path in _BUILT_IN.glob(f"*/{DESCRIPTION}"))
+
+
+def find_workload(name: str, chosen: Mapping[str, object] | None = None) -> Workload:
+    """A workload by its name, or by the path of its folder, with these options.
+
+    UsageError suggests the near name.
+    """
+    if name in known_workloads():
+        return read_workload(_BUILT_IN / name, chosen)
+    folder = Path(name).expanduser()
+    if "/" in name or folder.is_dir():
+        return read_workload(folder, chosen)
+    near = get_close_matches(name, known_workloads(), n=1)
+    raise UsageError(
+        f'unknown workload: "{name}"',
+        hint=(f'Did you mean "{near[0]}"? ' if near else "")
+        + f"Known: {', '.join(known_workloads())}; or give the path of a folder.",
+    )

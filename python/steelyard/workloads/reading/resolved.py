@@ -1,0 +1,96 @@
+"""Resolves the workload that a study names: scale, options and scripts that it leaves open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.model.errors import UsageError
+from steelyard.study.study import Study, WorkloadChoice
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.scripts import Script, resolve_scripts
+from steelyard.workloads.reading.workload import Workload
+
+_VARIABLE = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
+
+
+@dataclass(frozen=True)
+class ResolvedWorkload:
+    """The workload of a study with everything that was chosen about it, read once."""
+
+    workload: Workload
+    scale: int
+    scripts: tuple[Script, ...]
+    """Each compiled and evaluated once."""
+    variables: Mapping[str, str | int | float]
+    """What every script sees, `scale` and the number of `clients` among them."""
+
+
+def resolve(choice: WorkloadChoice) -> ResolvedWorkload:
+    """The workload of a study; UsageError or StudyError: there is none such, or it is wrong."""
+    workload = find_workload(choice.name, choice.options)
+    full = _complete(choice, workload)
+    scale = full.scale or workload.default_scale
+    own = workload.variables(scale)
+    return ResolvedWorkload(
+        workload=workload,
+        scale=scale,
+        scripts=tuple(resolve_scripts(workload, full.scripts, scale, full.variables)),
+        variables={"clients": choice.clients, **own, **choice.variables},
+    )
+
+
+def completed(study: Study) -> Study:
+    """A study that says everything about its workload, as its record keeps it.
+
+    UsageError: an option was chosen that changes nothing of what is driven.
+    """
+    choice = study.workload
+    workload = find_workload(choice.name, choice.options)
+    return study.model_copy(update={"workload": _complete(choice, workload)})
+
+
+def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
+    """The choice with the workload's own scale, options and mix where a study says nothing."""
+    own = not choice.scripts
+    if own:
+        refuse_unused_options(workload, choice.clients)
+    return choice.model_copy(
+        update={
+            "scale": choice.scale or workload.default_scale,
+            "options": dict(workload.chosen),
+            "scripts": choice.scripts or workload.mix(),
+            "streams": workload.streams_of(choice.clients) if own else choice.streams,
+            "excluded": workload.excluded if own else choice.excluded,
+            "mode": choice.mode or workload.mode,
+        }
+    )
+
+
+Driven = tuple[dict[str, int], tuple[tuple[str, ...], ...], dict[str, str | int]]
+
+
+def driven(workload: Workload, clients: int) -> Driven:
+    """What so many clients drive: scripts with their weights, streams, and the values of the
+    variables that these scripts name."""
+    mix = workload.mix()
+    named = {word for name in mix for word in _VARIABLE.findall(workload.script(name).text())}
+    values = {name: value for name, value in workload.variables(1).items() if name in named}
+    return mix, workload.streams_of(clients), values
+
+
+def refuse_unused_options(workload: Workload, clients: int) -> None:
+    """UsageError names the first option that differs from its default and changes nothing, given
+    the others that were chosen; one that decides what is loaded does change something."""
+    found = driven(workload, clients)
+    for name, option in workload.options.items():
+        if option.loads or workload.chosen[name] == option.default:
+            continue
+        chosen = {**workload.chosen, name: option.default}
+        if driven(workload.model_copy(update={"chosen": chosen}), clients) == found:
+            raise UsageError(
+                f'option "{name}" of workload "{workload.name}" changes nothing here',
+                detail=f"Driven: {', '.join(found[0])}. No value of it matters there.",
+                hint="Leave it out, or choose other options beside it.",
+            )

@@ -1,0 +1,65 @@
+"""Summaries of slices: totals, and percentiles from merged histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steelyard import _core
+from steelyard.driver.summary import summarize
+from steelyard.model.errors import DriverError
+
+
+def _slice(**changes: Any) -> dict[str, Any]:
+    empty = {
+        "arm": "a", "tag": None, "start_ns": 0, "end_ns": 0, "length_ns": 0, "clients": 4,
+        "transactions": 0, "busy_ns": 0, "latency_sum_ns": 0, "failed": 0, "errors": {},
+        "error_messages": {}, "wrong_rows": 0, "capped": 0, "lost": 0, "reconnected": [],
+        "retried": 0, "retries": 0, "late_starts": 0, "lag_sum_ns": 0, "lag_max_ns": 0,
+        "skipped": 0, "unstarted": 0, "over_limit": 0, "connections": 0, "connect_ns": 0,
+        "debug": [], "driver_cpu_ns": 0,
+        "scripts": [{"name": "s", "transactions": 0, "latency": ""}],
+    }  # fmt: skip
+    return {**empty, **changes}
+
+
+def test_throughput_is_work_per_loaded_second_of_all_slices() -> None:
+    slices = [
+        _slice(transactions=100, busy_ns=4_000_000_000, end_ns=1_000_000_000),
+        _slice(transactions=300, busy_ns=8_000_000_000, end_ns=2_500_000_000),
+    ]
+    summary = summarize(slices)
+    assert summary["transactions"] == 400
+    assert summary["throughput"] == pytest.approx(400 / 3)
+    assert summary["seconds"] == 3.5
+
+
+def test_errors_of_all_slices_are_added_up_by_sqlstate() -> None:
+    slices = [
+        _slice(failed=2, errors={"40001": 2}, error_messages={"40001": "a"}),
+        _slice(failed=4, errors={"40001": 3, "57014": 1}, error_messages={"57014": "b"}),
+    ]
+    summary = summarize(slices)
+    assert summary["errors"] == {"40001": 5, "57014": 1}
+    assert summary["error_messages"] == {"40001": "a", "57014": "b"}
+    assert summary["failed"] == 6
+
+
+def test_nothing_done_has_no_latency_and_no_throughput() -> None:
+    summary = summarize([_slice()])
+    assert summary["throughput"] == 0.0
+    assert set(summary["latency_us"].values()) == {None}
+
+
+def test_an_empty_histogram_is_an_empty_text() -> None:
+    assert _core.histogram_quantiles(["", ""], [0.5])["count"] == 0
+    assert _core.histogram_counts([""], [0, 10, 20]) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "text", ["%", "AAAA", "HISTFAAAAHh4nJNpmSzMwMDAxAABzFCaEUoz2X+AMIKZAEARAtM="]
+)
+def test_a_text_that_is_no_histogram_is_refused(text: str) -> None:
+    with pytest.raises(DriverError, match="invalid latency histogram"):
+        _core.histogram_quantiles([text[:-9] if len(text) > 9 else text], [0.5])

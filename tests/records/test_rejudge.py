@@ -1,0 +1,91 @@
+"""Every kept record is judged again to the verdict it holds: numbers, words, threats.
+
+The records are of format 1, made by the last version that wrote it: all studies, three arms judged
+jointly, counted slices, an interruption, a resumed weighing, an arm that was killed, and two that
+are invalid (by the A/A ledger, and because no row was returned).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from records.conftest import KEPT
+from steelyard.evaluation.rejudge import rejudge
+from steelyard.model.errors import RecordError
+from steelyard.record.comparison import differences
+from steelyard.record.record import FORMAT, Record
+from steelyard.record.recorded import Recorded, read_recorded, read_verdict
+
+Unpack = Callable[[str], Path]
+
+
+def read(directory: Path) -> Recorded:
+    return read_recorded(Record.open(directory))
+
+
+def test_there_are_records_of_every_study() -> None:
+    studies = {"aa", "builds", "calibrate", "checksums", "checksums-rw", "queries"}
+    assert studies | {"read-after-insert", "settings", "versions"} <= {*KEPT}
+    assert len(KEPT) >= 12
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_kept_record_is_judged_to_the_verdict_it_holds(name: str, kept: Unpack) -> None:
+    directory = kept(name)
+    recorded = read_verdict(Record.open(directory))
+    assert recorded is not None
+    assert differences(recorded, rejudge(read(directory))) == []
+
+
+def test_the_words_and_threats_are_among_what_is_compared(kept: Unpack) -> None:
+    directory = kept("invalid-ledger")
+    said = json.loads((directory / "verdict.json").read_text())
+    judged = rejudge(read(directory))
+    assert judged.sentence == said["sentence"]
+    [contrast] = judged.contrasts
+    assert contrast.verdict == "invalid"
+    assert [t.to_json() for t in contrast.threats] == said["contrasts"][0]["threats"]
+
+
+def test_a_changed_slice_changes_the_verdict(kept: Unpack) -> None:
+    directory = kept("aa")
+    lines = (directory / "slices.jsonl").read_text().splitlines()
+    changed = [json.loads(line) for line in lines]
+    for line in changed:
+        if line["arm"] == "b":
+            line["transactions"] = round(line["transactions"] * 0.9)
+    text = "".join(json.dumps(line) + "\n" for line in changed)
+    (directory / "slices.jsonl").write_text(text)
+    judged = rejudge(read(directory))
+    assert judged.contrasts[0].verdict == "slower"
+    recorded = read_verdict(Record.open(directory))
+    assert recorded is not None
+    assert any(one.key.endswith("verdict") for one in differences(recorded, judged))
+
+
+def test_a_record_that_has_not_ended_has_no_verdict(kept: Unpack) -> None:
+    directory = kept("aa")
+    (directory / "verdict.json").unlink()
+    with pytest.raises(RecordError, match="has not ended yet"):
+        rejudge(read(directory))
+
+
+def test_a_newer_format_is_a_clear_error(kept: Unpack) -> None:
+    directory = kept("aa")
+    plan = json.loads((directory / "plan.json").read_text())
+    (directory / "plan.json").write_text(json.dumps({**plan, "format": FORMAT + 1}))
+    with pytest.raises(RecordError, match="made by a newer Steelyard") as caught:
+        read(directory)
+    assert f"reads formats up to {FORMAT}" in str(caught.value.detail)
+
+
+def test_a_key_that_is_wrong_is_named_with_its_file(kept: Unpack) -> None:
+    directory = kept("aa")
+    plan = json.loads((directory / "plan.json").read_text())
+    (directory / "plan.json").write_text(json.dumps({**plan, "seed": "seven"}))
+    with pytest.raises(RecordError, match=r'plan\.json": "seed"'):
+        read(directory)

@@ -1,0 +1,61 @@
+"""The workload of a study is read once: what happens to its folder later changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from folders import write_folder
+
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.workloads.reading.resolved import completed, resolve
+from steelyard.workloads.reading.workload import LOADING_FILES, Workload
+
+MORE = """
+[options.width]
+title = "letters of a thing"
+default = 1
+[probes]
+first = "SELECT 1"
+[counts]
+done = "SELECT count(*) FROM things"
+"""
+FILES = {"before": "SELECT 2;", "checks": "SELECT 3;", "checks/look": "SELECT 4;"}
+
+
+def study_of(folder: Path) -> Study:
+    return read_study("settings", [f"workload={folder}", "workload.clients=3"])
+
+
+def everything(workload: Workload) -> object:
+    files = (*LOADING_FILES, "before.sql", "checks.sql", "checks/look.sql")
+    return (
+        {file: workload.statements(file, 2) for file in files},
+        workload.digest(),
+        workload.bytes_at(2),
+        workload.mix(),
+        workload.script("look").text(),
+        (workload.counts, workload.probes),
+    )
+
+
+def test_an_edit_of_the_folder_changes_nothing_of_what_was_resolved(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, toml=MORE, **FILES)
+    found = resolve(study_of(folder).workload)
+    before = everything(found.workload)
+    assert found.workload.statements("checks/look.sql", 1) == ["SELECT 4;"]
+    for file in [path for path in folder.rglob("*") if path.is_file()]:
+        file.write_text("SELECT 'edited';")
+    assert everything(found.workload) == before
+    for file in [path for path in folder.rglob("*") if path.is_file()]:
+        file.unlink()
+    assert everything(found.workload) == before
+    assert [script.text for script in found.scripts] == ["SELECT :scale;\n"]
+
+
+def test_what_was_resolved_is_what_the_record_says_of_it(tmp_path: Path) -> None:
+    study = study_of(write_folder(tmp_path, toml=MORE, **{"checks/look": ""}))
+    asked, kept = resolve(study.workload), completed(study).workload
+    assert (asked.scale, {s.name: s.weight for s in asked.scripts}) == (kept.scale, kept.scripts)
+    assert asked.variables == {"clients": 3, "scale": 1, "width": 1}
+    assert resolve(kept) == asked

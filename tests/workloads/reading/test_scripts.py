@@ -1,0 +1,37 @@
+"""How long a script sleeps is found by executing it without a server, its options as chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.model.units import NS_PER_MS, NS_PER_S
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.scripts import Script, longest_pause_ns, resolve_scripts
+
+
+@pytest.mark.parametrize(
+    ("text", "pause_ns"),
+    [
+        ("SELECT 1;", 0),
+        ("\\sleep 2\nSELECT 1;", 2 * NS_PER_S),
+        ("\\sleep 20 ms\nSELECT 1;\n\\sleep :long us", 20 * NS_PER_MS + 7_000),
+        ("\\if :long > 7\n\\sleep 9 s\n\\endif\nSELECT 1;", 0),
+        ("\\set nap random(1, 3)\n\\sleep :nap s\nSELECT 1;", 3 * NS_PER_S),
+        ("SELECT 1 AS one\n\\gset\n\\sleep 5 s\nSELECT :one;", 5 * NS_PER_S),
+    ],
+)
+def test_the_sleeps_of_a_transaction_are_added_up(text: str, pause_ns: int) -> None:
+    assert longest_pause_ns("mine", text, {"long": "7"}) == pause_ns
+
+
+@pytest.mark.parametrize("name", ["tproc-c", "tproc-c-client"])
+def test_keying_and_thinking_times_are_found_where_they_are_asked_for(name: str) -> None:
+    def resolved(thinking: bool) -> list[Script]:
+        workload = find_workload(name, {"thinking": thinking})
+        return resolve_scripts(workload, workload.mix(), 1)
+
+    assert {script.pause_ns for script in resolved(False)} == {0}
+    pauses = {script.name: script.pause_ns / NS_PER_S for script in resolved(True)}
+    # Keying of 18, 3 and 2 s; thinking of 12 or 5 s in the mean, ten times that at most.
+    assert 18 + 3 * 12 < pauses["new-order"] < 18 + 120
+    assert all(2 + 3 * 5 < pause < 3 + 120 for pause in pauses.values())

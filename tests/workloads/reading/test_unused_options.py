@@ -1,0 +1,83 @@
+"""Every option of a workload changes what is driven or loaded; one that would not is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from steelyard.model.errors import UsageError
+from steelyard.study.read import read_study
+from steelyard.workloads.loading.tables import rows_of
+from steelyard.workloads.reading.folder import find_workload, known_workloads
+from steelyard.workloads.reading.option import Option, OptionValue
+from steelyard.workloads.reading.resolved import completed, driven
+from steelyard.workloads.reading.workload import LOADING_FILES, Workload
+
+CHOICES = [
+    (name, option) for name in known_workloads() for option in sorted(find_workload(name).options)
+]
+Chosen = dict[str, OptionValue]
+
+
+def values_of(option: Option) -> list[OptionValue]:
+    """All words, both states of a switch; of a number the default and another one."""
+    if option.values:
+        return list(option.values)
+    if isinstance(option.default, bool):
+        return [False, True]
+    return [option.default, option.low if option.low != option.default else option.high]
+
+
+def is_number(option: Option) -> bool:
+    return not option.values and not isinstance(option.default, bool)
+
+
+def loaded(workload: Workload) -> object:
+    """What is told to the server before the clients come, and who makes the rows of how many."""
+    files = (*LOADING_FILES, "before.sql", "checks.sql")
+    streams = [rows_of(workload, table, 1) for table in workload.tables]
+    chunks = [next(iter(one)) if one else b"" for one in streams]
+    return [workload.statements(file, 1) for file in files], chunks
+
+
+def effect(workload: Workload, decides_load: bool) -> object:
+    return loaded(workload) if decides_load else driven(workload, 2)
+
+
+@pytest.mark.parametrize(("name", "option"), CHOICES)
+def test_every_value_of_an_option_changes_what_is_driven_or_loaded(name: str, option: str) -> None:
+    """Words and switches beside all words and switches of the others; numbers beside some."""
+    workload = find_workload(name)
+    own = workload.options[option]
+    others = {n: o for n, o in workload.options.items() if n != option and not is_number(o)}
+    others = {n: o for n, o in others.items() if not own.loads or o.loads}
+    told = []
+    for beside in itertools.product(*(values_of(o) for o in others.values())):
+        chosen: Chosen = dict(zip(others, beside, strict=True))
+        effects = [
+            effect(find_workload(name, {**chosen, option: value}), own.loads)
+            for value in values_of(own)
+        ]
+        differ = all(a != b for a, b in itertools.combinations(effects, 2))
+        assert differ or is_number(own), chosen
+        told.append(differ)
+    assert any(told)
+
+
+@pytest.mark.parametrize(
+    ("workload", "options"),
+    [("insert-read", "{access = 'scan', window = 5}"), ("select-insert", "{turns = 7}")],
+)
+def test_an_option_that_changes_nothing_beside_the_others_is_refused(
+    workload: str, options: str
+) -> None:
+    changes = [f"workload={workload}", f"workload.options={options}"]
+    with pytest.raises(UsageError, match=r'option "(window|turns)" of .* changes nothing here'):
+        completed(read_study("settings", changes))
+
+
+def test_a_durable_read_of_a_page_is_durable() -> None:
+    changes = ["workload.options.access=page", "workload.options.durable=true"]
+    study = completed(read_study("read-after-insert", changes))
+    assert study.workload.scripts == {"page-durable": 1}
