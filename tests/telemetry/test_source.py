@@ -29,6 +29,7 @@ class Electricity:
     step: float = 50.0
     missing: str = ""
     lacking: str = ""
+    resets: tuple[str | None, ...] = ()
     total: float = field(default=0.0)
 
     def kinds(self, instance: Instance) -> Sequence[Kind]:
@@ -42,7 +43,7 @@ class Electricity:
 
     def read(self, instance: Instance) -> Sample:
         self.total += self.step
-        return Sample({"energy_mj": self.total, "temperature_c": 40.0}, self.missing)
+        return Sample({"energy_mj": self.total, "temperature_c": 40.0}, self.missing, self.resets)
 
 
 class Metered(ScriptedWorld):
@@ -92,6 +93,18 @@ def test_statistics_that_were_reset_are_a_missing_reading_and_no_figure() -> Non
     assert (energy.value, energy.missing) == (None, RESET)
 
 
+@pytest.mark.parametrize("later", [("today", None), ("yesterday", "today")])
+def test_statistics_that_grew_past_what_they_were_after_a_reset_are_missing_too(
+    later: tuple[str | None, ...],
+) -> None:
+    source = Electricity(moment="closed", step=5.0, resets=("yesterday", None))
+    telemetry = telemetry_of(source)
+    source.resets = later
+    telemetry.close()
+    energy, _ = telemetry.readings("on")
+    assert (energy.value, energy.missing) == (None, RESET)
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -127,9 +140,11 @@ def test_after_a_reset_a_counter_is_missing_even_one_that_grew_past_it() -> None
     assert (found.value, found.missing) == (None, RESET)
 
 
-def test_statistics_that_had_not_begun_yet_are_no_reset() -> None:
+def test_the_first_reset_of_statistics_is_one_too() -> None:
     after = Sample({"wal_bytes": 10}, resets=("a",))
-    assert reading(WAL, Sample({"wal_bytes": 4}, resets=(None,)), after).value == 6
+    found = reading(WAL, Sample({"wal_bytes": 4}, resets=(None,)), after)
+    assert (found.value, found.missing) == (None, RESET)
+    assert reading(WAL, Sample({"wal_bytes": 4}, resets=("a",)), after).value == 6
 
 
 def test_a_counter_that_is_not_told_is_missing_and_no_zero() -> None:

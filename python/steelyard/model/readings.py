@@ -148,4 +148,5 @@ class Sample:
     values: Mapping[str, float]
     missing: str = ""
     resets: tuple[str | None, ...] = ()
-    """When each group of cumulative numbers began; a change of one makes differences no figures."""
+    """When each group of cumulative numbers was last reset, None: never; differences across a reset
+    are no figures."""

@@ -15,7 +15,7 @@ from steelyard.engines.engine import Instance
 from steelyard.model.readings import Kind, Reading, Sample
 
 Moment = Literal["closed", "border"]
-RESET = "it went backwards: the statistics were reset or lost meanwhile"
+RESET = "the statistics were reset or lost meanwhile"
 
 
 class Source(Protocol):
@@ -122,8 +122,6 @@ def _value(kind: Kind, before: Sample | None, after: Sample | None) -> tuple[flo
 
 
 def _was_reset(before: Sample, after: Sample) -> bool:
-    """Whether a group of the statistics began anew between two samples, as far as that is known."""
-    return any(
-        one is not None and other is not None and one != other
-        for one, other in zip(before.resets, after.resets, strict=False)
-    )
+    """Whether a group of the statistics was reset between two samples. A group that never was has
+    None, as a database of PostgreSQL 15 and later has before its first reset."""
+    return before.resets != after.resets

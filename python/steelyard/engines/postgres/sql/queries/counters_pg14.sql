@@ -1,7 +1,7 @@
 -- Counts everything a server did since its statistics began; 14 and 15 have no pg_stat_io.
 -- There blocks_written and blocks_read count extensions too (seen on 15.8), and blocks_extended is
 -- 0: pages verified can be told from blocks read only from 16 on.
--- `resets` is when each view's statistics began: a change of one makes differences no figures.
+-- `resets` is when each view was last reset: differences across a reset are no figures.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
        w.wal_fpi AS full_page_images,

@@ -1,6 +1,6 @@
 -- Counts everything a server did since its statistics began; pg_stat_io exists from 16 on.
 -- One read, write or extend of pg_stat_io is one block here (op_bytes is the block size).
--- `resets` is when each view's statistics began: a change of one makes differences no figures.
+-- `resets` is when each view was last reset: differences across a reset are no figures.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
        w.wal_fpi AS full_page_images,

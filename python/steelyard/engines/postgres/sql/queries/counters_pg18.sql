@@ -1,7 +1,7 @@
 -- Counts everything a server did since its statistics began; from 18 on one read of pg_stat_io
 -- may be of many blocks, so bytes are counted; WAL has rows of its own there and is left out.
 -- Reads done by io workers are counted on the process that asked for them.
--- `resets` is when each view's statistics began: a change of one makes differences no figures.
+-- `resets` is when each view was last reset: differences across a reset are no figures.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
        w.wal_fpi AS full_page_images,
