@@ -18,11 +18,9 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind
 from steelyard.running.inspection import inspect_arms
-from steelyard.running.preparation import prepare
+from steelyard.running.preparation import Setup, prepare
 from steelyard.running.progress import Silent
-from steelyard.running.question import Question
-from steelyard.running.recording import open_record
-from steelyard.running.setup import Setup
+from steelyard.running.recording import Question, open_record
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 
