@@ -15,7 +15,9 @@ fn to_python(py: Python<'_>, error: &DriveError) -> PyErr {
         let parts = PyDict::new(py);
         parts.set_item("detail", error.detail.as_deref())?;
         parts.set_item("hint", error.hint.as_deref())?;
-        let kind = py.import("steelyard.model.errors")?.getattr("DriverError")?;
+        let kind = py
+            .import("steelyard.model.errors")?
+            .getattr("DriverError")?;
         Ok(PyErr::from_value(
             kind.call((error.primary.as_str(),), Some(&parts))?,
         ))

@@ -16,7 +16,12 @@ FILLING = [800, 560, 440, 380]
 
 
 def weighed(
-    make_epoch: MakeEpoch, *, slower: int, on: list[int] = LEVEL, off: list[int] = LEVEL
+    make_epoch: MakeEpoch,
+    *,
+    slower: int,
+    on: list[int] = LEVEL,
+    off: list[int] = LEVEL,
+    writes: bool = False,
 ) -> list[Threat]:
     """Ten epochs of four slices; a block read takes away `slower` of 1,000 transactions."""
 
@@ -32,7 +37,7 @@ def weighed(
         return make_epoch(n, rates=rates, reads=asked)
 
     epochs = [epoch(n).totals for n in range(10)]
-    return list(pool_not_warm(epochs, "on", "off", 0.01))
+    return list(pool_not_warm(epochs, "on", "off", 0.01, writes=writes))
 
 
 def test_level_reads_raise_nothing(make_epoch: MakeEpoch) -> None:
@@ -57,6 +62,12 @@ def test_reads_that_take_no_time_do_not_invalidate(make_epoch: MakeEpoch) -> Non
     assert not threat.invalidates
 
 
+def test_work_that_writes_is_told_and_not_judged_by_it(make_epoch: MakeEpoch) -> None:
+    [threat] = weighed(make_epoch, slower=500, off=FILLING, writes=True)
+    assert not threat.invalidates
+    assert "moves the contrast" not in threat.seen
+
+
 @pytest.mark.parametrize("parts", [{}, {"on": [PAGE] * 3, "off": [PAGE] * 3}])
 def test_a_record_without_four_parts_says_nothing(
     make_epoch: MakeEpoch, parts: dict[str, list[int]]
@@ -64,4 +75,4 @@ def test_a_record_without_four_parts_says_nothing(
     rates = {"on": [1000] * 4, "off": [1000] * 4}
     epochs = [make_epoch(n, rates=rates, reads=parts).totals for n in range(10)]
     assert part_reads(epochs, "on") is None
-    assert list(pool_not_warm(epochs, "on", "off", 0.01)) == []
+    assert list(pool_not_warm(epochs, "on", "off", 0.01, writes=False)) == []

@@ -43,7 +43,7 @@ WORKING_SET_WORDS = {
 def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> tuple[Threat, ...]:
     """Every threat to one contrast that is not in its log ratios alone."""
     control = study.control.name
-    both = (control, arm)
+    both, totals = (control, arm), [epoch.totals for epoch in epochs]
     return (
         *_wrong_answers(epochs, both),
         *_background(epochs, both),
@@ -51,7 +51,7 @@ def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> 
         *_driver(epochs),
         *_processor_time(epochs, control, arm, plan.margin),
         *_steadiness(epochs, plan, both),
-        *pool_not_warm([e.totals for e in epochs], control, arm, plan.margin),
+        *pool_not_warm(totals, control, arm, plan.margin, writes=plan.writes),
         *machine_threats(epochs, plan.processors),
         *_plan(plan),
     )
