@@ -16,12 +16,12 @@ from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.load import Visit
 from steelyard.running.preparation import prepare
-from steelyard.running.progress import Silent
 from steelyard.running.recording import Question, open_record
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
+from story.asked import Silent
 
 pytestmark = pytest.mark.postgres
 

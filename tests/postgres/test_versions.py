@@ -19,11 +19,11 @@ from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind
 from steelyard.running.inspection import inspect_arms
 from steelyard.running.preparation import prepare
-from steelyard.running.progress import Silent
 from steelyard.running.recording import Question, open_record
 from steelyard.running.setup import Setup
 from steelyard.running.world import World
 from steelyard.study.read import read_study
+from story.asked import Silent
 
 pytestmark = pytest.mark.postgres
 

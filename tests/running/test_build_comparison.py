@@ -12,9 +12,8 @@ from steelyard.engines.engine import Engine
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.running.build_comparison import compare_builds
-from steelyard.running.progress import Silent
 from steelyard.study.study import Study
-from story.asked import study_of
+from story.asked import Silent, study_of
 from story.scripted import ScriptedWorld
 
 OLD = {"io": Default("1", "", "user"), "gone": Default("a", "", "user")}

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from steelyard.record.record import Record
-from steelyard.running.progress import Silent
+from steelyard.running.progress import Facts as Shown
 from steelyard.study.study import Study
 
 Facts = dict[str, Any]
+
+
+class Silent:
+    """A Progress that shows nothing."""
+
+    def stage(self, text: str) -> None:
+        """Shows nothing."""
+
+    def plan(self, plan: Shown) -> None:
+        """Shows nothing."""
+
+    def epoch(
+        self, n: int, total: int, contrasts: Sequence[Shown], seconds_left: float | None
+    ) -> None:
+        """Shows nothing."""
+
+    def recalled(
+        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Shown]
+    ) -> None:
+        """Shows nothing."""
+
+    def threat(self, threat: Shown) -> None:
+        """Shows nothing."""
+
+    def note(self, text: str) -> None:
+        """Shows nothing."""
+
+    def done(self, verdict: Shown) -> None:
+        """Shows nothing."""
 
 
 @dataclass

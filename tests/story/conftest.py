@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from steelyard.running.progress import Silent
 from steelyard.running.recording import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
-from story.asked import Facts, study_of
+from story.asked import Facts, Silent, study_of
 from story.scripted import ScriptedWorld
 
 

@@ -282,8 +282,3 @@ def raise_threat(kind: ThreatKind, seen: str, *, invalidates: bool = False) -> T
     template = _TEMPLATES[kind]
     fatal = template.invalidates or invalidates
     return Threat(kind.value, seen, template.cause, template.advice, fatal)
-
-
-def threat_named(name: str, seen: str) -> Threat:
-    """The threat of a name, for a part that may not know this stage; ValueError for another."""
-    return raise_threat(ThreatKind(name), seen)

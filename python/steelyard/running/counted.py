@@ -32,7 +32,7 @@ def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit
     Where one client takes scripts in turn, one a visit, a visit knows its script.
     """
     counted = study.budget.counted
-    assert counted is not None  # whoever asks has seen it
+    assert counted is not None  # callers check this first
     warmup, blocks = counted_blocks(study, counted)
     return lay_out(
         design,

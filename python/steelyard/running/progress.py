@@ -1,6 +1,6 @@
-"""Says what a weighing tells those who watch it, and watches nothing.
+"""Defines what a weighing reports while it runs: stages, the plan, epochs, threats, the verdict.
 
-The weighing calls a `Progress`; who draws it (a terminal, plain lines, nobody) is not its concern.
+The weighing calls a `Progress`; how it is shown, if it is shown, is decided by the command line.
 """
 
 from __future__ import annotations
@@ -47,32 +47,3 @@ class Progress(Protocol):
 
     def done(self, verdict: Facts) -> None:
         """The weighing ended with this verdict, as verdict.json holds it."""
-
-
-class Silent:
-    """A Progress that nobody watches: `--json` in scripts, tests."""
-
-    def stage(self, text: str) -> None:
-        """Says nothing."""
-
-    def plan(self, plan: Facts) -> None:
-        """Says nothing."""
-
-    def epoch(
-        self, n: int, total: int, contrasts: Sequence[Facts], seconds_left: float | None
-    ) -> None:
-        """Says nothing."""
-
-    def recalled(
-        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Facts]
-    ) -> None:
-        """Says nothing."""
-
-    def threat(self, threat: Facts) -> None:
-        """Says nothing."""
-
-    def note(self, text: str) -> None:
-        """Says nothing."""
-
-    def done(self, verdict: Facts) -> None:
-        """Says nothing."""

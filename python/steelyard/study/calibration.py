@@ -74,7 +74,7 @@ def lay_out(study: Study, shares: Sequence[float], *, whole: bool) -> Calibratio
 
 _WHY_NO_STALLS = (
     "with {} clients the others use what a stalled one leaves free, "
-    "so that nobody knows what a stall is worth; with 1 client it is known"
+    "so what a stall is worth is not known; with 1 client it is"
 )
 
 

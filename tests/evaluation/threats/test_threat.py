@@ -13,7 +13,7 @@ from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.cli.commands import COMMANDS
 from steelyard.evaluation.threats.epochs import threats_of_epochs
-from steelyard.model.threat import Threat, ThreatKind, raise_threat, threat_named
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
 
 INVALIDATING = {
     "unequal drops",
@@ -47,12 +47,11 @@ def test_every_threat_says_what_was_seen_the_likely_cause_and_what_to_do(kind: T
     assert not threat.cause.endswith(".")
     assert not threat.advice.endswith(".")
     assert threat.invalidates is (kind.value in INVALIDATING)
-    assert threat_named(kind.value, "seen") == threat
 
 
-def test_a_threat_that_is_not_on_the_list_cannot_be_raised() -> None:
+def test_a_threat_that_is_not_on_the_list_has_no_kind() -> None:
     with pytest.raises(ValueError, match="bad weather"):
-        threat_named("bad weather", "clouds")
+        ThreatKind("bad weather")
 
 
 def sound_epochs(n: int = 12) -> list[EpochReading]:

@@ -71,7 +71,7 @@ def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[T
 
 
 def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
-    """Checkpoints that nobody asked for and autovacuums, in one arm's epochs only."""
+    """Checkpoints by timeout and autovacuums, in the epochs of one arm only."""
     for name, what in (("checkpoints_timed", "checkpoints"), ("autovacuums", "autovacuums")):
         counts = [float(np.nansum([e.totals.amount(arm, name) for e in epochs])) for arm in both]
         if (counts[0] == 0) != (counts[1] == 0):

@@ -170,7 +170,7 @@ class Server:
 
 
 def serving_pid(directory: Path) -> int | None:
-    """The process id of a server that lives in `directory`, whoever started it."""
+    """The process id of a server that lives in `directory`, whatever started it."""
     lock = read_pid_file(directory)
     if lock is None:
         return None
