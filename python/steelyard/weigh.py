@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
-from steelyard.running.inspection import inspect_arms
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.pilot import Pilot
-from steelyard.running.planning import recall_choices, write_plan
-from steelyard.running.preparation import prepare
+from steelyard.running.measuring.pilot import Pilot
+from steelyard.running.measuring.settling import publish, settle
+from steelyard.running.preparing.inspection import inspect_arms
+from steelyard.running.preparing.planning import recall_choices, write_plan
+from steelyard.running.preparing.preparation import prepare
+from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.progress import Progress
-from steelyard.running.recording import Question, open_record
-from steelyard.running.settling import publish, settle
 
 
 def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Verdict:

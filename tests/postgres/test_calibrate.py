@@ -14,9 +14,9 @@ from underway import Underway
 
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.load import Visit
-from steelyard.running.preparation import prepare
-from steelyard.running.recording import Question, open_record
+from steelyard.running.measuring.load import Visit
+from steelyard.running.preparing.preparation import prepare
+from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.study.study import Study

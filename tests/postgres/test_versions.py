@@ -17,10 +17,10 @@ from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_cop
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind
-from steelyard.running.inspection import inspect_arms
-from steelyard.running.preparation import prepare
-from steelyard.running.recording import Question, open_record
-from steelyard.running.setup import Setup
+from steelyard.running.preparing.inspection import inspect_arms
+from steelyard.running.preparing.preparation import prepare
+from steelyard.running.preparing.recording import Question, open_record
+from steelyard.running.preparing.setup import Setup
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 from story.asked import Silent

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.running.recording import Question
+from steelyard.running.preparing.recording import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
 from story.asked import Facts, Silent, study_of

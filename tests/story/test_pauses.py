@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S
-from steelyard.running.load import DRAIN_CAP_NS
+from steelyard.running.measuring.load import DRAIN_CAP_NS
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 from story.asked import Facts, study_of

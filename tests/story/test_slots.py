@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.noop import NOOP_IDENTITY, Journal, NoopEngine, NoopInstance
-from steelyard.running.slots import Prepared, Slots, Upkeep
+from steelyard.running.measuring.slots import Prepared, Slots, Upkeep
 from steelyard.study.study import Arm
 
 ARMS = {"on": True, "off": False, "also off": False}

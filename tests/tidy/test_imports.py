@@ -129,7 +129,7 @@ def test_only_the_command_line_prints(tree: Any) -> None:
         ("study/a.py", "def f():\n    import steelyard.report.page", 1),
         ("telemetry/a.py", "from steelyard import evaluation", 1),
         ("evaluation/a.py", "from steelyard.weigh import weigh", 1),
-        ("evaluation/a.py", "from steelyard.running.epoch import RanEpoch", 1),
+        ("evaluation/a.py", "from steelyard.running.measuring.epoch import RanEpoch", 1),
         ("model/units.py", "from steelyard.study.study import Study", 1),
         ("evaluation/a.py", "from .. import cli", 1),
         ("evaluation/a.py", "from steelyard.analysis.decision.looks import Looks", 0),

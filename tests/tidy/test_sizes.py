@@ -1,16 +1,21 @@
-"""Files stay under 400 lines, functions under 70, lines of code within 100 columns."""
+"""Files stay under 400 lines, functions under 70, code within 100 columns, rooms small."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from typing import Any
 
 FILE_LINES = 400
 FUNCTION_LINES = 70
 COLUMNS = 100
+ROOM_FILES = 16
+"""Sources that lie flat in a folder of the package or of a crate; more want sub-rooms."""
+FULL_ROOMS = ("crates/script/src", "crates/pages/src")
+"""Rooms that hold more still. This list only becomes shorter."""
 
 CODE = (".py", ".pyi", ".rs", ".sql", ".toml", ".css", ".js", ".j2", ".html", "Makefile", ".ci/run")
 PROSE = (".toml", ".j2", ".html")  # sentences for people: they are not cut at a column
@@ -27,6 +32,13 @@ def lines_over(path: str, text: str) -> Iterator[str]:
     count = len(text.splitlines())
     if count > FILE_LINES:
         yield f"{path}: a file of {count} lines is not used here; name the missing noun and cut"
+
+
+def rooms_over(paths: Iterable[str]) -> Iterator[str]:
+    rooms = Counter(path.rpartition("/")[0] for path in paths)
+    for room, count in sorted(rooms.items()):
+        if count > ROOM_FILES and room not in FULL_ROOMS:
+            yield f"{room}: {count} files in a room are not used here; use sub-rooms"
 
 
 def columns_over(path: str, text: str) -> Iterator[str]:
@@ -83,6 +95,18 @@ def _code(tree: Any) -> Iterator[tuple[str, str]]:
 def test_no_file_is_longer_than_its_noun(tree: Any) -> None:
     found = [m for path, text in _code(tree) for m in lines_over(path, text)]
     assert not found, "\n" + "\n".join(found)
+
+
+def test_a_room_holds_few_files(tree: Any) -> None:
+    sources = [path for path, _ in tree.ending(".py", ".rs") if not path.endswith("__init__.py")]
+    kept = [path for path in sources if path.startswith(("python/", "crates/"))]
+    found = list(rooms_over(kept))
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_the_rule_sees_a_full_room() -> None:
+    assert list(rooms_over(f"python/a/{n}.py" for n in range(17))) != []
+    assert list(rooms_over(f"python/a/{n}.py" for n in range(16))) == []
 
 
 def test_every_line_of_code_fits_its_columns(tree: Any) -> None:

@@ -19,7 +19,7 @@ EPOCHS = (8, 10, 12, 18, 30)
 OPEN_EPOCHS = (10,)
 """Planned epochs of the open-ended weighings; they go on to HORIZON times as many."""
 HORIZON = 10
-"""As far as the product goes (running/settling.py)."""
+"""As far as the product goes (running/measuring/settling.py)."""
 OPEN_PARTS = 2
 
 QUESTIONS = (

@@ -57,8 +57,8 @@ def calibrate(
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.preparation import which_cost
-    from steelyard.running.recording import Question
+    from steelyard.running.preparing.preparation import which_cost
+    from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh
 

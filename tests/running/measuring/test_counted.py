@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from steelyard.model.errors import StudyError
-from steelyard.running.counted import counted_visits, require_whole_passes
+from steelyard.running.measuring.counted import counted_visits, require_whole_passes
 from steelyard.study.design import draw_design
 from steelyard.study.read import read_study
 from steelyard.study.study import Study

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from steelyard.engines.engine import Engine, SettingsCheck
 from steelyard.model.errors import ServerError, StudyError
-from steelyard.running.build_comparison import BuildComparison, compare_builds
-from steelyard.running.counted import require_whole_passes
 from steelyard.running.laboratory import Laboratory, WorkloadData
-from steelyard.running.load import require_no_long_pause
+from steelyard.running.measuring.counted import require_whole_passes
+from steelyard.running.measuring.load import require_no_long_pause
+from steelyard.running.measuring.slots import Prepared, Slots
+from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
+from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.recording import Kept
-from steelyard.running.setup import Setup
-from steelyard.running.slots import Prepared, Slots
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script

@@ -27,13 +27,13 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, SliceTrialFigures, Upkeep
 from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
-from steelyard.running.background_work import find_stalls
-from steelyard.running.counted import pilot_counted
-from steelyard.running.first_errors import errors_told, require_work
-from steelyard.running.load import Load, Place, Visit
-from steelyard.running.observation import WaitSampling
+from steelyard.running.measuring.background_work import find_stalls
+from steelyard.running.measuring.counted import pilot_counted
+from steelyard.running.measuring.first_errors import errors_told, require_work
+from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.observation import WaitSampling
+from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.setup import Setup
 from steelyard.study.design import slice_candidates
 
 BATCHES = 10

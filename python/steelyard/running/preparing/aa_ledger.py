@@ -26,8 +26,8 @@ from steelyard.record.ledger import (
     Page,
 )
 from steelyard.record.plan import Plan
+from steelyard.running.preparing.recording import Question
 from steelyard.running.progress import Progress
-from steelyard.running.recording import Question
 
 
 def standing_of(page: Page, path: Path) -> LedgerStanding:

@@ -20,10 +20,10 @@ from steelyard.record.plan import Choices
 from steelyard.record.recorded import SLICES, TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
-from steelyard.running.counted import counted_visits
-from steelyard.running.load import Load, Place, Visit, lay_out
-from steelyard.running.setup import Setup
-from steelyard.running.slots import ArmLostError
+from steelyard.running.measuring.counted import counted_visits
+from steelyard.running.measuring.load import Load, Place, Visit, lay_out
+from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.preparing.setup import Setup
 from steelyard.study.design import block_count
 from steelyard.telemetry.host import host_readings
 from steelyard.telemetry.source import EpochTelemetry

@@ -14,12 +14,12 @@ from steelyard.model.errors import StudyError
 from steelyard.record.plan import Choices, PilotFigures
 from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
-from steelyard.running.background_work import find_stalls
-from steelyard.running.first_errors import require_answers, require_work
-from steelyard.running.load import Place, Visit, lay_out
-from steelyard.running.observation import WaitSampling
+from steelyard.running.measuring.background_work import find_stalls
+from steelyard.running.measuring.first_errors import require_answers, require_work
+from steelyard.running.measuring.load import Place, Visit, lay_out
+from steelyard.running.measuring.observation import WaitSampling
+from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.setup import Setup
 from steelyard.study.design import Design
 from steelyard.study.study import Counted, Study
 

@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S
-from steelyard.running.load import (
+from steelyard.running.measuring.load import (
     backend_processors,
     driver_processors,
     require_no_long_pause,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from steelyard.engines.engine import Instance, LocalInstance
 from steelyard.record.plan import Upkeep
 from steelyard.record.record import Record
-from steelyard.running.background_work import Stalls
-from steelyard.running.build_comparison import BuildComparison
 from steelyard.running.laboratory import Laboratory, WorkloadData
-from steelyard.running.load import Load
-from steelyard.running.slots import Slots
+from steelyard.running.measuring.background_work import Stalls
+from steelyard.running.measuring.load import Load
+from steelyard.running.measuring.slots import Slots
+from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script

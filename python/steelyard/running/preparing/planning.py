@@ -11,12 +11,12 @@ from steelyard.model.errors import RecordError
 from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
 from steelyard.record.record import FORMAT, Record
 from steelyard.record.recorded import PLAN, read_verdict
-from steelyard.running.build_comparison import BuildComparison
-from steelyard.running.counted import counted_blocks
-from steelyard.running.load import thread_count
+from steelyard.running.measuring.counted import counted_blocks
+from steelyard.running.measuring.load import thread_count
+from steelyard.running.preparing.build_comparison import BuildComparison
+from steelyard.running.preparing.recording import Kept
+from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.recording import Kept
-from steelyard.running.setup import Setup
 from steelyard.study.design import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description

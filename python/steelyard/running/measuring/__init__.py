@@ -1,0 +1,1 @@
+"""Measures: pilot, slots, load, epochs until the plan ends."""

@@ -1,0 +1,1 @@
+"""Makes a weighing ready: record, engines, data, inspection, plan."""
