@@ -49,7 +49,7 @@ def interrupt(loader: Loader) -> None:
 def test_a_statement_under_way_is_cancelled_when_another_piece_fails_or_the_user_interrupts(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    with serve(engine18.create(place / "data", checksums=True)) as address:
+    with serve(engine18.create(place / "data", protection="checksums")) as address:
         database = PostgresDatabase(address)
         database.create()
         with pytest.raises(ServerError, match="could not go on"):
