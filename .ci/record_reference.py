@@ -9,10 +9,9 @@ from itertools import pairwise
 
 from pydantic.json_schema import models_json_schema
 
-from steelyard.record.environment import Environment
+from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, EpochLine, EventLine
 from steelyard.record.frozen import Frozen
-from steelyard.record.inspection import Inspection
 from steelyard.record.ledger import LedgerLine, NewLedgerLine
 from steelyard.record.plan import Plan
 from steelyard.record.record import FORMAT

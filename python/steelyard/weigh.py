@@ -10,10 +10,8 @@ from steelyard.running.pilot import Pilot
 from steelyard.running.planning import recall_choices, write_plan
 from steelyard.running.preparation import prepare
 from steelyard.running.progress import Progress
-from steelyard.running.publication import publish
-from steelyard.running.question import Question
-from steelyard.running.recording import open_record
-from steelyard.running.settling import settle
+from steelyard.running.recording import Question, open_record
+from steelyard.running.settling import publish, settle
 
 
 def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Verdict:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from driver.served import Server
-from steelyard.driver.ramp import read_ramp, summarize_ramp
+from steelyard.driver.summary import read_ramp, summarize_ramp
 from steelyard.model.errors import UsageError
 
 START = "from steelyard.cli.app import main; main()"

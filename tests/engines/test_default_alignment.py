@@ -10,7 +10,7 @@ from steelyard.engines import default_alignment
 from steelyard.engines.default_alignment import Alignment, written
 from steelyard.engines.differences import ABSENT
 from steelyard.engines.postgres.settings import SETTING_RULES
-from steelyard.model.defaults import Default
+from steelyard.model.identity import Default
 
 
 def compare_defaults(

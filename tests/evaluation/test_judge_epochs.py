@@ -16,8 +16,8 @@ from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.judge_arms import contrasts_of
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_assignment
+from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.threat import ThreatKind, raise_threat

@@ -17,8 +17,7 @@ from steelyard.running.laboratory import Laboratory
 from steelyard.running.load import Visit
 from steelyard.running.preparation import prepare
 from steelyard.running.progress import Silent
-from steelyard.running.question import Question
-from steelyard.running.recording import open_record
+from steelyard.running.recording import Question, open_record
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.study.study import Study

@@ -45,10 +45,13 @@ def weighed(start_shared: Callable[..., Underway]) -> Underway:
 def commits_per_transaction(weighing: Underway) -> dict[str, float]:
     """What the servers counted against what the driver counted, by arm, in the first epoch."""
     head = next(Record(weighing.record).lines("telemetry.jsonl"))
-    return {
-        arm: told["counters"]["xact_commit"] / told["all_transactions"]
-        for arm, told in head["arms"].items()
+    commits = {
+        arm: one["value"]
+        for arm, line in head["arms"].items()
+        for one in line["readings"]
+        if one["name"] == "commits"
     }
+    return {arm: commits[arm] / line["all_transactions"] for arm, line in head["arms"].items()}
 
 
 def stalled_share(weighing: Underway, arm: str) -> float:

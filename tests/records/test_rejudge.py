@@ -16,9 +16,9 @@ import pytest
 from records.conftest import KEPT
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.model.errors import RecordError
-from steelyard.record.comparison import differences
 from steelyard.record.record import FORMAT, Record
 from steelyard.record.recorded import Recorded, read_recorded, read_verdict
+from steelyard.record.verdict import differences
 
 Unpack = Callable[[str], Path]
 

@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.engines.engine import Engine
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
-from steelyard.model.defaults import BuildDefaults, Default
+from steelyard.model.identity import BuildDefaults, Default
 from steelyard.running.build_comparison import compare_builds
 from steelyard.running.progress import Silent
 from steelyard.study.study import Study

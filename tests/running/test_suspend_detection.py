@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.running.suspend_detection import SuspendDetector
+from steelyard.running.epoch import SuspendDetector
 from steelyard.telemetry.host import suspended_ns
 
 SECOND = 1_000_000_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.running.progress import Silent
-from steelyard.running.question import Question
+from steelyard.running.recording import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
 from story.asked import Facts, study_of

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.engines.engine import Engine
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
-from steelyard.model.defaults import BuildDefaults, Default
+from steelyard.model.identity import BuildDefaults, Default
 from steelyard.study.study import Study
 from story.asked import Facts, study_of
 from story.scripted import ScriptedWorld

@@ -11,7 +11,7 @@ import pytest
 from steelyard._core import builtin_script, script_statements
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.control_connection import connected
+from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.programs import run
 from steelyard.model.endpoint import Endpoint
 

@@ -25,8 +25,7 @@ from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.control_connection import connected
-from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.totals import epoch_totals

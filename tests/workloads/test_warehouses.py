@@ -12,8 +12,7 @@ from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.sql.control_connection import connected
-from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check

@@ -17,9 +17,8 @@ from steelyard._core import histogram_quantiles
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.control_connection import connected
 from steelyard.engines.postgres.sql.counters import wait_until_flushed
-from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checking.checks import check
 from steelyard.workloads.loading.template import description, template

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.engines.differences import ABSENT, Difference, SettingRules
-from steelyard.model.defaults import Default
+from steelyard.model.identity import Default
 
 Defaults = Mapping[str, Default]
 

@@ -13,9 +13,8 @@ from typing import Protocol, runtime_checkable
 
 from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
-from steelyard.model.defaults import BuildDefaults
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.identity import Identity
+from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.readings import Kind, Sample
 
 Settings = Mapping[str, str]

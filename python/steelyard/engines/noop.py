@@ -20,10 +20,9 @@ from steelyard.engines.engine import (
     Slot,
     TreeUse,
 )
-from steelyard.model.defaults import BuildDefaults
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
-from steelyard.model.identity import Identity
+from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.readings import Kind, Sample
 
 NOOP_IDENTITY = Identity(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.calibration.trust import Trust, trust
+from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.judging import judge, withdrawn

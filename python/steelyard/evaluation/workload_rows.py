@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.decision.quantile_contrast import quantile_contrasts
+from steelyard.analysis.decision.secondary import quantile_contrasts
 from steelyard.evaluation.causes import Read, compared, epoch_contrasts
 from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.record.environment import Environment
+from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
-from steelyard.record.inspection import Inspection
 from steelyard.record.plan import Plan
 from steelyard.record.record import STUDY_FILE, Record
 from steelyard.record.slice import SliceLine

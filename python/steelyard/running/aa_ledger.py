@@ -27,7 +27,7 @@ from steelyard.record.ledger import (
 )
 from steelyard.record.plan import Plan
 from steelyard.running.progress import Progress
-from steelyard.running.question import Question
+from steelyard.running.recording import Question
 
 
 def standing_of(page: Page, path: Path) -> LedgerStanding:

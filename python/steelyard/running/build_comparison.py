@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from steelyard.engines.default_alignment import Alignment, compare_defaults
 from steelyard.engines.engine import ComparableBuild, Engine, SettingsCheck
-from steelyard.model.defaults import BuildDefaults
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import BuildDefaults
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.progress import Progress
 from steelyard.study.design import FEWEST_LOADS

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.analysis.pilot.placement import choose_placement
+from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import Choices, PilotFigures
 from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
+from steelyard.running.background_work import find_stalls
 from steelyard.running.first_errors import require_answers, require_work
 from steelyard.running.load import Place, Visit, lay_out
 from steelyard.running.observation import WaitSampling
+from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.setup import Setup
-from steelyard.running.stalls import find_stalls
 from steelyard.study.design import Design
 from steelyard.study.study import Counted, Study
 

@@ -6,10 +6,11 @@ and kept out of the estimate. Three in a row end the weighing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from steelyard.engines.engine import Instance
+from steelyard.evaluation.threats.machine import SUSPENDED_NS
 from steelyard.evaluation.threats.pool_warmth import PARTS
 from steelyard.evaluation.workload_rows import work_per_minute
 from steelyard.model.errors import DriverError, EngineError, ServerError, SteelyardError
@@ -19,11 +20,10 @@ from steelyard.record.plan import Choices
 from steelyard.record.recorded import SLICES, TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
-from steelyard.running.arm_loss import ArmLostError
 from steelyard.running.counted import counted_visits
 from steelyard.running.load import Load, Place, Visit, lay_out
-from steelyard.running.setup import Setup
-from steelyard.running.suspend_detection import DROPPED, SuspendDetector
+from steelyard.running.preparation import Setup
+from steelyard.running.slots import ArmLostError
 from steelyard.study.design import block_count
 from steelyard.telemetry.host import host_readings
 from steelyard.telemetry.source import EpochTelemetry
@@ -205,3 +205,20 @@ def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError)
     if isinstance(failure, ArmLostError):
         dead.add(failure.arm)
     return f"crashed: {', '.join(sorted(dead))}" if dead else f"failed: {failure.primary}"
+
+
+DROPPED = "machine suspended"
+"""What a dropped slice's line in the record says."""
+
+
+class SuspendDetector:
+    """Tells after every slice whether that slice is to be dropped."""
+
+    def __init__(self, suspended_ns: Callable[[], int]) -> None:
+        self._suspended_ns = suspended_ns
+        self._before_ns = suspended_ns()
+
+    def affected(self) -> bool:
+        """Whether the machine was suspended since the last call."""
+        before_ns, self._before_ns = self._before_ns, self._suspended_ns()
+        return self._before_ns - before_ns > SUSPENDED_NS

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from steelyard.engines.differences import apart, builds_differ, compare
 from steelyard.evaluation.threats.inspection import common_threats, own_threats
 from steelyard.model.identity import Identity
-from steelyard.record.environment import Environment
+from steelyard.record.environment import ArmInspection, DifferencesFound, Environment, Inspection
 from steelyard.record.epoch import LedgerStanding
-from steelyard.record.inspection import ArmInspection, DifferencesFound, Inspection
 from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.running.aa_ledger import consult
 from steelyard.running.observation import plans_of, settings_of
+from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.question import Question
-from steelyard.running.setup import Setup
+from steelyard.running.recording import Question
 from steelyard.telemetry.environment import machines_differ
 
 

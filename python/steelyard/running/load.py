@@ -20,10 +20,9 @@ from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration
 from steelyard.record.plan import Stall
 from steelyard.record.slice import SliceLine
-from steelyard.running.background_work import BackgroundWork
+from steelyard.running.background_work import BackgroundWork, Stalls
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.observation import checkpointer_of
-from steelyard.running.stalls import Stalls
 from steelyard.study.design import Design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script

@@ -14,8 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.analysis.pilot.batch_means import SliceTrial, allowed_lengths, choose_slice
-from steelyard.analysis.pilot.placement import choose_placement
+from steelyard.analysis.pilot.batch_means import (
+    SliceTrial,
+    allowed_lengths,
+    choose_placement,
+    choose_slice,
+)
 from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import WeighingError
@@ -23,13 +27,13 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, SliceTrialFigures, Upkeep
 from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
+from steelyard.running.background_work import find_stalls
 from steelyard.running.counted import pilot_counted
 from steelyard.running.first_errors import errors_told, require_work
 from steelyard.running.load import Load, Place, Visit
 from steelyard.running.observation import WaitSampling
+from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.setup import Setup
-from steelyard.running.stalls import find_stalls
 from steelyard.study.design import slice_candidates
 
 BATCHES = 10

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.record.epoch import Epoch, EventLine
@@ -14,8 +16,8 @@ from steelyard.record.recorded import (
     read_plan,
     read_slices,
 )
-from steelyard.running.question import Question
 from steelyard.study.read import write_study
+from steelyard.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,16 @@ def open_record(question: Question) -> Kept:
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
     resumed = replace(question, seed=plan.seed)
     return Kept(record, resumed, plan, tuple(epochs), tuple(read_events(record)), attempts)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One weighing as it was asked for on the command line or from Python."""
+
+    study: Study
+    seed: int
+    record: Path | None = None  # None: records/<study>/<UTC time>/
+    resume: Path | None = None  # a record to go on with; its study and seed hold
+    command: Sequence[str] = ()
+    ledger: Path | None = None  # of this machine's balance; None: none is asked or told
+    new_ledger: bool = False  # begin a new one with this weighing

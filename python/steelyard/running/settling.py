@@ -6,18 +6,20 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.judging import judge
-from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless
+from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
 from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import EndLine, Epoch, EventLine
 from steelyard.record.plan import Choices, Plan
-from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, Recorded
+from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
+from steelyard.record.verdict import Verdict
+from steelyard.running.aa_ledger import update
 from steelyard.running.epoch import EpochRunner
 from steelyard.running.inspection import Inspected
+from steelyard.running.preparation import Setup
 from steelyard.running.progress import Facts, Progress
 from steelyard.running.recording import Kept
-from steelyard.running.setup import Setup
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing gives up at this many times its planned epochs."""
@@ -171,3 +173,16 @@ def _hopeless(recorded: Recorded) -> WeighingError | None:
         detail=" ".join(last.line.error) or None,
         hint="Everything that was measured is in the record; --resume goes on with it.",
     )
+
+
+def publish(kept: Kept, outcome: Outcome, progress: Progress) -> Verdict:
+    """Write what a weighing came to; nothing is measured any more."""
+    recorded = outcome.recorded
+    machine = recorded.environment.machine
+    standing = update(kept.question, recorded.plan, machine, outcome.contrasts, progress)
+    end = outcome.end.model_copy(update={"ledger": standing})
+    kept.record.append(TELEMETRY, end.to_json())
+    verdict = rejudge(replace(recorded, end=end))
+    kept.record.write(VERDICT, verdict.to_json())
+    kept.record.close()
+    return verdict

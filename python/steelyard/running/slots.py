@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Literal, Protocol, Self, cast
 
 from steelyard.engines.engine import (
     UNPROTECTED,
@@ -25,7 +25,6 @@ from steelyard.engines.engine import (
 )
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.record.plan import Upkeep
-from steelyard.running.arm_loss import ArmLostError
 from steelyard.study.study import Arm
 
 MOST_DIRTY_BYTES = 64 << 20
@@ -195,3 +194,32 @@ def _copy(instance: LocalInstance) -> _Copy:
     if not isinstance(instance, Clonable):
         raise EngineError(f"engine cannot clone its databases: {instance.identity.kind}")
     return cast(_Copy, instance)
+
+
+How = Literal["crashed", "could not start"]
+
+
+class ArmLostError(ServerError):
+    """An arm could not start or survive; the epoch's outcome says `how: arm`."""
+
+    def __init__(self, arm: str, how: How, primary: str, detail: str | None = None) -> None:
+        super().__init__(primary, detail=detail)
+        self.arm = arm
+        self.how = how
+
+    @property
+    def outcome(self) -> str:
+        """As an epoch's line in the record has it."""
+        return f"{self.how}: {self.arm}"
+
+    @classmethod
+    def at_start(cls, arm: str, failure: EngineError) -> Self:
+        """The arm's server refused to start; its own words stay in DETAIL."""
+        return cls(arm, "could not start", f'arm "{arm}": {failure.primary}', failure.detail)
+
+    @classmethod
+    def in_slice(cls, arm: str, errors: Mapping[str, int]) -> Self:
+        """The arm's server died in mid-slice, or threw its clients out."""
+        states = ", ".join(f"{state} ({count})" for state, count in sorted(errors.items()))
+        primary = f'arm "{arm}" lost its connections in mid-slice'
+        return cls(arm, "crashed", primary, f"SQLSTATE {states}." if states else None)

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
 from steelyard.analysis.decision.max_t import joint_flips
-from steelyard.analysis.decision.quantile_contrast import quantile_contrasts
-from steelyard.analysis.decision.secondary import secondary_contrasts
+from steelyard.analysis.decision.secondary import quantile_contrasts, secondary_contrasts
 from steelyard.analysis.decision.t_interval import t_interval
 
 

@@ -10,11 +10,11 @@ import pytest
 from steelyard.analysis.pilot.batch_means import (
     SliceTrial,
     allowed_lengths,
+    choose_placement,
     choose_slice,
     shortest_slice_ns,
     standard_error,
 )
-from steelyard.analysis.pilot.placement import choose_placement
 from steelyard.analysis.pilot.steady_state import drift_of, mser5
 
 MS = 1_000_000

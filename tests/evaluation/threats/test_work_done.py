@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.made import MakeEpoch
 from steelyard.evaluation.threats.work_done import work_threats
-from steelyard.record.inspection import Inspection
+from steelyard.record.environment import Inspection
 
 READS = Inspection(compared=0, statements=1, writes=False, arms={})
 WRITES = Inspection(compared=0, statements=2, writes=True, arms={})

@@ -14,11 +14,10 @@ from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.two_samples.welch import welch
 from steelyard.evaluation.contrast import Contrast
-from steelyard.foreign.comparison import Options, compare
+from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
 from steelyard.foreign.metric import Metric
-from steelyard.foreign.operating_point import OperatingPoint
 from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError

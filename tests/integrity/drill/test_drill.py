@@ -18,7 +18,7 @@ from steelyard.cli.command_line import app
 from steelyard.cli.views.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
 from steelyard.integrity.drill import drill as drilling
-from steelyard.integrity.drill.algorithms import compare_algorithms
+from steelyard.integrity.drill.algorithms import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.faults import FAULTS
 from steelyard.integrity.drill.files import drill_files, plant_in_copies
 from steelyard.integrity.drill.matrix import (
@@ -32,7 +32,6 @@ from steelyard.integrity.drill.matrix import (
     Rate,
     interval,
 )
-from steelyard.integrity.drill.memory import drill_pages, page_pairs
 from steelyard.integrity.drill.recovery import WAL_FAULTS, drill_recovery
 from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
 from steelyard.integrity.enabling import SHIPPED_KERNEL

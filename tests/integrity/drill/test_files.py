@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.engines.postgres.sql.drill_queries import DRILL_QUERIES, Reply
-from steelyard.integrity.drill.answers import Answers
+from steelyard.engines.postgres.sql.drill_tables import DRILL_QUERIES, Reply
 from steelyard.integrity.drill.files import score
 from steelyard.integrity.drill.matrix import (
     HANGS,
@@ -13,6 +12,7 @@ from steelyard.integrity.drill.matrix import (
     UNNOTICED,
     WRONG_ANSWER,
 )
+from steelyard.integrity.drill.test_cluster import Answers
 
 TRUE = {way: Reply("[(1,)]") for way in DRILL_QUERIES}
 

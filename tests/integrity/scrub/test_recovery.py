@@ -13,7 +13,7 @@ import pytest
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard._core import page_checksum, read_control
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file
+from steelyard.engines.postgres.life.control import PidFile, read_pid_file
 from steelyard.integrity.scrub.cluster_state import RunState, inspect_cluster, is_recovering
 from steelyard.integrity.scrub.layout import Layout
 from steelyard.integrity.scrub.outcome import Outcome

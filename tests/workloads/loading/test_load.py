@@ -12,8 +12,7 @@ import pytest
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.control_connection import connected
-from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.workloads.checking.checks import check

@@ -17,7 +17,7 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
-from steelyard.workloads.loading.parallel import Halt, run_parallel
+from steelyard.workloads.loading.tables import Halt, run_parallel
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 

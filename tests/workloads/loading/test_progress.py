@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.workloads.loading.progress import LoadProgress
+from steelyard.workloads.loading.disk_space import LoadProgress
 
 
 def test_rows_rate_and_time_left_are_told_every_half_second() -> None:

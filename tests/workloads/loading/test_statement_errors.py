@@ -141,7 +141,7 @@ def test_other_rows_inserted_last_than_were_said_are_an_error(
 
 def test_what_is_ignored_in_closing_a_connection_is_no_message() -> None:
     script = (
-        "import logging, steelyard.engines.postgres.sql.control_connection; "
+        "import logging, steelyard.engines.postgres.sql.database; "
         "logging.getLogger('psycopg').warning('error ignored')"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.workloads.loading.statements import by_creation, by_table
+from steelyard.workloads.loading.load import by_creation, by_table
 
 
 def test_a_table_comes_with_what_follows_it() -> None:

@@ -20,8 +20,7 @@ from steelyard.engines.engine import Identity
 from steelyard.engines.noop import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
-from steelyard.engines.postgres.sql.control_connection import connected
-from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.engines.postgres.sql.loader import value
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
@@ -141,7 +140,7 @@ def test_an_interrupted_load_leaves_no_template_and_no_server(
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("steelyard.workloads.loading.progress._EVERY_S", 0.0)
+        patch.setattr("steelyard.workloads.loading.disk_space._EVERY_S", 0.0)
         with pytest.raises(KeyboardInterrupt):
             template(engine18, pgbench, 7, interrupted)
     cache = open_cache()

@@ -100,3 +100,22 @@ def choose_slice(trials: Sequence[SliceTrial]) -> tuple[SliceTrial, str]:
     if len(rising) == 1:
         return best, f"the only length that fits: {error} in the pilot"
     return best, f"steadiest of {len(rising)} lengths in the pilot: {error}"
+
+
+WAL_FLUSH_LIMIT = 0.2
+"""Share of backends' active samples that wait for the WAL flush from which placement is free. Work
+in memory shows none and durable updates most; the exact place of the line is not measured."""
+
+
+def choose_placement(wal_flush_share: float, parallel_plans: bool = False) -> tuple[str, str]:
+    """What "auto" means, "symmetric" or "free", and why.
+
+    `wal_flush_share`: share of the pilot's looks at active backends that waited for the WAL flush,
+    0 … 1. `parallel_plans`: whether some plan uses parallel workers.
+    """
+    share = f"{100 * wal_flush_share:.0f} % of the pilot's samples waited for the WAL flush"
+    if parallel_plans:
+        return "free", "a plan uses parallel workers, which cannot be pinned alike"
+    if wal_flush_share >= WAL_FLUSH_LIMIT:
+        return "free", share
+    return "symmetric", share

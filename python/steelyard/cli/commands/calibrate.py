@@ -58,7 +58,7 @@ def calibrate(
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.record.ledger import LEDGER
     from steelyard.running.preparation import which_cost
-    from steelyard.running.question import Question
+    from steelyard.running.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh
 

@@ -19,8 +19,7 @@ from steelyard.cli.views.drive_summary import readable
 from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan
-from steelyard.driver.ramp import summarize_ramp
-from steelyard.driver.summary import summarize
+from steelyard.driver.summary import summarize, summarize_ramp
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, EngineError
 from steelyard.telemetry.processors import allowed_processors

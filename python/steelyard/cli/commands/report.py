@@ -47,9 +47,9 @@ def _rejudge(directory: Path, as_json: bool) -> None:
     """Nothing is written: the record keeps the verdict that was given."""
     from steelyard.evaluation.rejudge import rejudge
     from steelyard.model.errors import RecordError
-    from steelyard.record.comparison import differences
     from steelyard.record.record import Record
     from steelyard.record.recorded import read_recorded, read_verdict
+    from steelyard.record.verdict import differences
 
     record = Record.open(directory)
     recorded = read_verdict(record)

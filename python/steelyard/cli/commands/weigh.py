@@ -60,7 +60,7 @@ def weigh(
     from steelyard.cli.views.verdict_view import render_verdict
     from steelyard.evaluation.rule import FailCondition
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.question import Question
+    from steelyard.running.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh as weigh_question
 

@@ -16,7 +16,7 @@ from steelyard.driver.plan import (
     SliceRequest,
     Variable,
 )
-from steelyard.driver.ramp import read_ramp
+from steelyard.driver.summary import read_ramp
 from steelyard.engines.postgres.libpq.target import read_target
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError

@@ -120,7 +120,7 @@ def _listed(title: str, findings: tuple[Finding, ...], count: int) -> list[str]:
 
 
 def _described(finding: Finding) -> list[str]:
-    from steelyard.integrity.scrub.repair_advice import inspection_sql, repair_advice
+    from steelyard.integrity.scrub.finding import inspection_sql, repair_advice
 
     where = f"block {finding.block} of {finding.path}"
     if finding.relation is not None:

@@ -9,16 +9,14 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Instance, Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.build_defaults import examine
-from steelyard.engines.postgres.builds.settings_check import validate_settings
+from steelyard.engines.postgres.builds.settings_check import examine, validate_settings
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
 from steelyard.engines.postgres.life.initdb import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.engines.postgres.settings import SETTING_RULES
-from steelyard.model.defaults import BuildDefaults
 from steelyard.model.errors import EngineError
-from steelyard.model.identity import Identity
+from steelyard.model.identity import BuildDefaults, Identity
 
 LOAD_SETTINGS: Mapping[str, str] = {
     # Nothing reads this cluster before it is whole and on disk: no log of the rows, no waiting.

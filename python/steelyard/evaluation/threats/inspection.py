@@ -7,8 +7,8 @@ from textwrap import shorten
 
 from steelyard.analysis.calibration.balance import OFF_BALANCE
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.record.environment import Difference, Inspection
 from steelyard.record.epoch import LedgerStanding
-from steelyard.record.inspection import Difference, Inspection
 
 MOST_STATEMENTS = 3
 MOST_WORDS = 160

@@ -18,7 +18,7 @@ from steelyard.analysis.decision.sign_flip import p_value
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.record.inspection import Inspection
+from steelyard.record.environment import Inspection
 
 FEWEST_ROWS = 0.001
 """Rows a transaction below which nothing was done: a server changes a few rows of its own."""

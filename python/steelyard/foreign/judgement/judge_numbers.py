@@ -32,8 +32,7 @@ from steelyard.foreign.judgement.number_sets import (
     unpaired_sets,
 )
 from steelyard.foreign.judgement.number_threats import centres_threat, number_threats
-from steelyard.foreign.judgement.overview import Overview, overview_of
-from steelyard.foreign.judgement.pairing import Pairing, pairing_of
+from steelyard.foreign.judgement.overview import Overview, Pairing, overview_of, pairing_of
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate
 

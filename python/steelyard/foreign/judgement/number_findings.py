@@ -19,8 +19,7 @@ from steelyard.foreign.judgement.judgement import Finding
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets
 from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE, ratio_words
-from steelyard.foreign.judgement.overview import Overview
-from steelyard.foreign.judgement.pairing import Pairing
+from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.units import format_percent, percent_of_log
 

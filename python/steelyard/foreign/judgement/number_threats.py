@@ -18,8 +18,7 @@ from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_of, trend_words
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
-from steelyard.foreign.judgement.overview import Overview
-from steelyard.foreign.judgement.pairing import Pairing
+from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Order, Series
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log

@@ -15,8 +15,7 @@ from typing import Any
 
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.sql.drill_queries import checkpoint
-from steelyard.engines.postgres.sql.drill_tables import Row, copy_rows, expected_rows
+from steelyard.engines.postgres.sql.drill_tables import Row, checkpoint, copy_rows, expected_rows
 from steelyard.integrity.drill.damage_readers import (
     DONE,
     ERROR,

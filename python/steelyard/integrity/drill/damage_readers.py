@@ -12,11 +12,12 @@ from pathlib import Path
 
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.sql.drill_queries import flushed_lsn, has_replayed
 from steelyard.engines.postgres.sql.drill_tables import (
     Row,
     TableCopy,
     copy_rows,
+    flushed_lsn,
+    has_replayed,
     sorted_rows,
     update_row,
 )

@@ -14,12 +14,16 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.drill_tables import PLACES
 from steelyard.engines.registry import open_run
 from steelyard.integrity.checksum_cost import Cost, last_cost
-from steelyard.integrity.drill.algorithms import Verification, compare_algorithms
+from steelyard.integrity.drill.algorithms import (
+    Verification,
+    compare_algorithms,
+    drill_pages,
+    page_pairs,
+)
 from steelyard.integrity.drill.consequences import Consequence, drill_consequences, rates
 from steelyard.integrity.drill.faults import FAULTS
 from steelyard.integrity.drill.files import drill_files
 from steelyard.integrity.drill.matrix import Matrix, Rate
-from steelyard.integrity.drill.memory import drill_pages, page_pairs
 from steelyard.integrity.drill.recovery import drill_recovery
 from steelyard.integrity.drill.test_cluster import make_test_cluster
 from steelyard.model.errors import EngineError, SteelyardError, UsageError

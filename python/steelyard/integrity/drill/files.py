@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard._core import judge_page, page_checksum
-from steelyard.engines.postgres.sql.drill_queries import DRILL_QUERIES, found_by_amcheck
+from steelyard.engines.postgres.sql.drill_tables import DRILL_QUERIES, found_by_amcheck
 from steelyard.integrity.drill import checks
-from steelyard.integrity.drill.answers import Answers, query_copies
 from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Target, changed_blocks, plant
 from steelyard.integrity.drill.matrix import (
     ARMS,
@@ -24,7 +23,12 @@ from steelyard.integrity.drill.matrix import (
     Rate,
     settings_of,
 )
-from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
+from steelyard.integrity.drill.test_cluster import (
+    Answers,
+    TestCluster,
+    query_copies,
+    require_drill_cluster,
+)
 from steelyard.integrity.scrub.request import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 

@@ -15,7 +15,6 @@ from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.engines.postgres.sql.drill_tables import update_behind_checkpoint
 from steelyard.integrity.drill import checks
-from steelyard.integrity.drill.answers import Answers, query_copies, query_copy
 from steelyard.integrity.drill.faults import PAGE, SECTOR, TORN, torn_between
 from steelyard.integrity.drill.matrix import (
     ARMS,
@@ -30,7 +29,13 @@ from steelyard.integrity.drill.matrix import (
     Rate,
     settings_of,
 )
-from steelyard.integrity.drill.test_cluster import QUIET_SETTINGS, TestCluster
+from steelyard.integrity.drill.test_cluster import (
+    QUIET_SETTINGS,
+    Answers,
+    TestCluster,
+    query_copies,
+    query_copy,
+)
 from steelyard.integrity.scrub.wal import segment_begin
 from steelyard.model.errors import ServerError
 

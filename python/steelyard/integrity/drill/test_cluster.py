@@ -6,7 +6,7 @@ copies. The cluster keeps each file as it was before the last writes, for stale 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +16,15 @@ from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.drill_tables import create_table, file_paths, update_tables
-from steelyard.integrity.drill.answers import Answers, query_copies
+from steelyard.engines.postgres.sql.drill_tables import (
+    DRILL_QUERIES,
+    Reply,
+    create_table,
+    file_paths,
+    run_drill_query,
+    update_tables,
+)
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 
 MARKER = "steelyard.drill"
@@ -115,3 +122,54 @@ def require_drill_cluster(directory: Path) -> None:
             f'cannot damage "{directory}": it was not made by a drill',
             hint="A drill makes its own clusters; there is no way to point it at another.",
         )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The replies of one copy, by access path."""
+
+    replies: dict[str, Reply]
+
+    @property
+    def erred(self) -> set[str]:
+        """Access paths on which the server raised an error."""
+        return {path for path, reply in self.replies.items() if reply.error}
+
+    @property
+    def hung(self) -> set[str]:
+        """Access paths on which the query timed out."""
+        return {path for path, reply in self.replies.items() if reply.hung}
+
+    def wrong(self, truth: Answers) -> set[str]:
+        """Access paths whose answer is not the true one, whatever the others gave."""
+        return {
+            path
+            for path, reply in self.replies.items()
+            if not reply.error and not reply.hung and reply.answer != truth.replies[path].answer
+        }
+
+    def misread(self, truth: Answers) -> bool:
+        """Whether a read fails or differs from the true rows; inserts do not count."""
+        return bool((self.erred | self.hung | self.wrong(truth)) - {"insert"})
+
+
+def query_copies(
+    address: Endpoint, copies: Iterable[int], intact: tuple[int, Answers] | None = None
+) -> dict[int, Answers]:
+    """The answers of every copy, each query in a connection of its own.
+
+    `intact`: an undamaged copy and its true answers. When the server dies over a copy, and then
+    fails on the intact one too, the remaining copies are left out: their errors are not their own.
+    """
+    found: dict[int, Answers] = {}
+    for number in copies:
+        found[number] = query_copy(address, number)
+        died = any(reply.died for reply in found[number].replies.values())
+        if died and intact and query_copy(address, intact[0]) != intact[1]:
+            break
+    return found
+
+
+def query_copy(address: Endpoint, number: int) -> Answers:
+    """The answers of one copy."""
+    return Answers({path: run_drill_query(address, path, number) for path in DRILL_QUERIES})

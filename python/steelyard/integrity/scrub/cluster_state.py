@@ -9,9 +9,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from steelyard.engines.postgres.life.control import CONTROL_FILE
-from steelyard.engines.postgres.life.pidfile import PidFile, read_pid_file, read_regular
-from steelyard.integrity.scrub.backup.manifest import manifest_end
+from steelyard.engines.postgres.life.control import (
+    CONTROL_FILE,
+    PidFile,
+    read_pid_file,
+    read_regular,
+)
+from steelyard.integrity.scrub.backup.archive_paths import manifest_end
 from steelyard.integrity.scrub.layout import Layout, read_error, read_layout, read_major
 from steelyard.integrity.scrub.wal import log_end, parse_lsn
 from steelyard.model.errors import UsageError

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from steelyard._core import Segment, broken_forks, walk_cluster
-from steelyard.integrity.scrub.backup.manifest import manifest_files
+from steelyard.integrity.scrub.backup.archive_paths import manifest_files
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 from steelyard.integrity.scrub.damage_guess import fork_of, lsn_of, page_at
 from steelyard.integrity.scrub.finding import Finding, finding_of

@@ -11,6 +11,7 @@ from steelyard.integrity.scrub.wal import format_lsn
 
 if TYPE_CHECKING:
     from steelyard._core import Segment, Told
+from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """The finding as `scrub --json` gives it."""
-        from steelyard.integrity.scrub.repair_advice import inspection_sql, repair_advice
+        from steelyard.integrity.scrub.finding import inspection_sql, repair_advice
 
         facts: dict[str, Any] = {
             "path": self.path,
@@ -77,3 +78,75 @@ def finding_of(segment: Segment, block: int, fault: Told, layout: Layout) -> Fin
         filenode=segment.filenode,
         tablespace=segment.tablespace,
     )
+
+
+_INDEX_KINDS = frozenset("iI")
+_MAX_LINE_POINTERS = 1169
+"""In a page of 32 kB (MaxHeapTuplesPerPage of access/htup_details.h)."""
+_IGNORE_CHECKSUMS = "SET ignore_checksum_failure = on; "
+"""Without it the query fails with the checksum error; only a superuser may set it."""
+_FORK_REPAIRS = {
+    "fsm": "The free space map only guides inserts: VACUUM the table, or stop the server and "
+    "remove the file; it is made anew.",
+    "vm": "A wrong visibility map makes index-only scans answer wrongly: "
+    "SELECT pg_truncate_visibility_map('{name}') (extension pg_visibility), then VACUUM.",
+    "init": "The init fork is what the unlogged relation is reset to after a crash: "
+    "make the relation anew (CREATE UNLOGGED TABLE ... AS, or REINDEX).",
+}
+
+
+def inspection_sql(finding: Finding) -> str:
+    """A query that shows how the server sees the block."""
+    fork, block = finding.fork, finding.block
+    if finding.relation is None:
+        # pg_relation_filenode counts the database's own tablespace as 0.
+        tablespace = 0 if finding.tablespace == DEFAULT_TABLESPACE else finding.tablespace
+        return f"SELECT pg_filenode_relation({tablespace}, {finding.filenode})"
+    name, kind = finding.relation.name, finding.relation.kind
+    first = _IGNORE_CHECKSUMS if finding.reason == "checksum" else ""
+    if fork == "main" and kind in ("r", "m", "t"):
+        # Before 14 a range of ctid scans the whole table; a list does not.
+        return (
+            f"{first}SELECT ctid, * FROM {name} WHERE ctid = ANY (ARRAY(SELECT "
+            f"format('({block},%s)', i)::tid FROM generate_series(1, {_MAX_LINE_POINTERS}) i))"
+        )
+    return f"{first}SELECT * FROM page_header(get_raw_page('{_quoted(name)}', '{fork}', {block}))"
+
+
+def repair_advice(finding: Finding) -> str:
+    """What to do, harmless steps first."""
+    if finding.needs_replay:
+        return "Nothing yet: recovery makes it right. Let it recover, stop it, and scrub again."
+    return _repair(finding)
+
+
+def _repair(finding: Finding) -> str:
+    name = finding.relation.name if finding.relation is not None else "the relation"
+    if finding.reason == "unreadable":
+        return (
+            "The device could not read it: look at its health and at the kernel's log, and copy "
+            "what can be read to another one before anything else."
+        )
+    if finding.reason == "backwards":
+        return (
+            "A write was lost or an old copy came back: no checksum sees it. Look at the storage, "
+            f"and compare {name} with a standby or a backup; REINDEX what is an index."
+        )
+    if finding.fork in _FORK_REPAIRS:
+        return _FORK_REPAIRS[finding.fork].format(name=_quoted(name))
+    if finding.relation is not None and finding.relation.kind in _INDEX_KINDS:
+        return f"An index holds nothing of its own: REINDEX INDEX {name}."
+    if finding.reason in ("missing segment", "short"):
+        return (
+            "What is missing is gone from this copy: restore the file from a backup, or fail over "
+            "to a standby."
+        )
+    return (
+        "Keep a copy of the file. Fail over to a standby or restore from a backup that has the "
+        f"block; else save what can be read of {name} (dump it without the block's rows, or with "
+        "ignore_checksum_failure on a copy of the cluster)."
+    )
+
+
+def _quoted(name: str) -> str:
+    return name.replace("'", "''")

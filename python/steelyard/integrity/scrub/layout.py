@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard._core import read_control
-from steelyard.engines.postgres.life.pidfile import read_regular
+from steelyard.engines.postgres.life.control import read_regular
 from steelyard.model.errors import UsageError
 
 MAJORS = {1201: range(12, 13), 1300: range(13, 17), 1700: range(17, 18), 1800: range(18, 19)}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import catalogue_origin
-from steelyard.engines.postgres.life.pidfile import require_regular
+from steelyard.engines.postgres.life.control import require_regular
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 from steelyard.integrity.scrub.wal import format_lsn, log_end, record_digest
 from steelyard.model.errors import UsageError

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from steelyard._core import Segment
-from steelyard.engines.postgres.life.pidfile import read_regular
+from steelyard.engines.postgres.life.control import read_regular
 from steelyard.model.errors import UsageError
 
 FORMAT = 1

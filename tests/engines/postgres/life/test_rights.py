@@ -26,7 +26,7 @@ from steelyard.engines.postgres.builds import discover, readable
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life import cluster
-from steelyard.engines.postgres.processes import accounting
+from steelyard.engines.postgres.processes import process_tree as accounting
 from steelyard.engines.registry import open_run
 
 pytestmark = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.integrity.scrub.backup.manifest import manifest_end
+from steelyard.integrity.scrub.backup.archive_paths import manifest_end
 
 
 def test_a_manifest_says_where_its_log_ends(tmp_path: Path) -> None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
+import shutil
+from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Settings
+from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.life.server_log import quoted, reason
 from steelyard.engines.postgres.settings import refuse_slot_settings
+from steelyard.engines.postgres.sql.session import read_defaults
 from steelyard.engines.programs import run
 from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.identity import BuildDefaults, Default
+
+if TYPE_CHECKING:
+    from steelyard.engines.postgres.postgres import Postgres
 
 _UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
 
@@ -46,3 +54,37 @@ def _known(build: Build, account: Account) -> list[str]:
     command = [build.program("postgres"), "--describe-config"]
     _, words = run(account, command, environment=build.environment)
     return [line.split("\t", 1)[0] for line in words.splitlines()]
+
+
+_PRESETS = (
+    "block_size",
+    "segment_size",
+    "wal_block_size",
+    "max_identifier_length",
+    "max_index_keys",
+)
+"""What a server compares with the control file before it starts, as far as it can be told apart
+(ReadControlFile, src/backend/access/transam/xlog.c)."""
+
+
+def examine(engine: Postgres, slot: Slot) -> BuildDefaults:
+    """Make a cluster at the slot, start it, read, and remove it; takes one to two seconds.
+
+    ServerError quotes a server that would not be made or started.
+    """
+    directory = slot.path / "examined"
+    cluster = engine.create(directory, protection=CHECKSUMS)
+    try:
+        cluster.start(slot, {})
+        try:
+            defaults = read_defaults(cluster.address)
+        finally:
+            cluster.stop()
+        layout = {**read_layout(directory), **_compiled(defaults)}
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return BuildDefaults(layout, defaults)
+
+
+def _compiled(defaults: dict[str, Default]) -> dict[str, int]:
+    return {name: int(defaults[name].value or 0) for name in _PRESETS if name in defaults}

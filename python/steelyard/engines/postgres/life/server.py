@@ -16,7 +16,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.life.pidfile import read_pid_file
+from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.life.server_log import log_since, quoted, reason
 from steelyard.engines.postgres.processes.cleanup import (
     adopting_orphans,

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.postgres.life.pidfile import read_pid_file
+from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.processes.process_tree import every_pid, sample
 
 _PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb")

@@ -9,11 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.loading import DATABASE, ServerDisk
-from steelyard.engines.postgres.sql.control_connection import connected, on_this_machine
 from steelyard.engines.postgres.sql.loader import MARKER, PostgresChecker, PostgresLoader, value
-from steelyard.engines.postgres.sql.probes import PostgresProber
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
+
+if TYPE_CHECKING:
+    import psycopg
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steelyard.model.errors import ServerError, UsageError
+
+if TYPE_CHECKING:
+    import psycopg
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import psycopg
@@ -118,3 +129,99 @@ def _seen(directory: Path, process: int) -> bool:
 
 def _truth(connection: psycopg.Connection, query: str) -> bool:
     return bool(value(connection, query))
+
+
+# What psycopg ignores in closing a connection that broke is no second message to the user.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True)
+class GivenAddress(Endpoint):
+    """An address that a user gave: what else the connection string says is kept."""
+
+    words: str = ""
+
+    def conninfo(self) -> str:
+        """The string as it was given, but for the database."""
+        from psycopg.conninfo import make_conninfo
+
+        return make_conninfo(self.words, dbname=self.database)
+
+
+def on_this_machine(host: str) -> bool:
+    """Whether a host of a connection string is this machine, or a socket on it."""
+    return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")
+
+
+def connection_words(target: str) -> dict[str, str]:
+    """The keywords of a connection string or URI with their values; UsageError: it is neither."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        return {word: str(value) for word, value in conninfo_to_dict(target).items()}
+    except psycopg.Error as error:
+        raise UsageError(
+            f'invalid connection string: "{target}"', detail=str(error).strip()
+        ) from error
+
+
+@contextmanager
+def connected(address: Endpoint) -> Iterator[psycopg.Connection]:
+    """A control connection in autocommit; errors of the server become a ServerError."""
+    import psycopg
+
+    # Even empty, "options" keep PGOPTIONS of the caller out of the session. Checks and probes of a
+    # server of ours have all the time they need; on one of a user its own limits hold.
+    options = "" if isinstance(address, GivenAddress) else "-c statement_timeout=0"
+    try:
+        with psycopg.connect(address.conninfo(), options=options, autocommit=True) as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise ServerError(
+            f'could not work on database "{address.database}" at "{address.host}"',
+            detail=str(error).strip(),
+        ) from error
+
+
+COUNTED = {
+    "wal_records": "WAL Records",
+    "wal_full_page_images": "WAL FPI",
+    "wal_bytes": "WAL Bytes",
+    "blocks_hit": "Shared Hit Blocks",
+    "blocks_read": "Shared Read Blocks",
+    "blocks_dirtied": "Shared Dirtied Blocks",
+}
+_PLAIN = (
+    # The only way to these rows is their key: whatever reads a page at once would touch all rows.
+    "SET enable_seqscan = off",
+    "SET enable_bitmapscan = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
+    "SET enable_memoize = off",
+    "SET max_parallel_workers_per_gather = 0",
+    "SET jit = off",
+)
+
+
+class PostgresProber:
+    """A connection on which statements are explained; implements Prober."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        for setting in _PLAIN:
+            connection.execute(setting.encode())
+
+    def explain(self, settings: Sequence[str], query: str) -> dict[str, int]:
+        """Counter → amount of one execution, with settings that hold for it alone."""
+        explained = f"EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) {query}"
+        with self._connection.transaction():
+            for setting in settings:
+                self._connection.execute(setting.encode())
+            row = self._connection.execute(explained.encode()).fetchone()
+        assert row is not None  # EXPLAIN answers with one row of JSON
+        return _counts(row[0][0]["Plan"])
+
+
+def _counts(plan: Mapping[str, object]) -> dict[str, int]:
+    return {name: int(str(plan.get(key, 0))) for name, key in COUNTED.items()}

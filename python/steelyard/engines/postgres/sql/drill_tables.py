@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Iterable
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from steelyard.engines.postgres.sql.drill_queries import run_statements
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import ServerError
 
 Row = tuple[str, ...]
 PLACES = ("heap", "index", "TOAST", "FSM", "VM")
@@ -128,3 +134,142 @@ def update_row(address: Endpoint, row_id: int) -> RowUpdate:
     except psycopg.Error:
         return RowUpdate()
     return RowUpdate(cursor.rowcount, "WARNING" in severities)
+
+
+DRILL_QUERIES = {
+    "table": ("SET enable_indexscan = off; SET enable_bitmapscan = off; "
+              "SET enable_indexonlyscan = off; SET enable_seqscan = on",
+              "SELECT count(*), sum(hashtextextended(t::text, 0)) FROM drill_{n} t"),
+    "index": ("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexscan = on",
+              "SELECT count(*), sum(hashtextextended(s.r, 0)) FROM "
+              "(SELECT t::text AS r FROM drill_{n} t WHERE id > 0 ORDER BY id) s"),
+    "index alone": ("SET enable_seqscan = off; SET enable_bitmapscan = off; "
+                    "SET enable_indexonlyscan = on",
+                    "SELECT count(id), sum(id) FROM drill_{n} WHERE id > 0"),
+    "insert": ("SET enable_seqscan = on",
+               "INSERT INTO drill_{n} SELECT i, i, repeat('z', 128) FROM "
+               "generate_series(100001, 100020) i RETURNING 1"),
+}  # fmt: skip
+"""(settings, query) by access path, with the number of a table as {n}."""
+_CONNECT_TIMEOUT_S = 20.0
+_STATEMENT_TIMEOUT = "2s"
+_KILLED_AFTER_S = 3.0
+"""A damaged index may link in a circle, and not every loop of a server can be cancelled. On an
+intact copy a query takes milliseconds."""
+_CANCELLED = "57014"  # SQLSTATE query_canceled
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of one query: rows as text, an error, or a timeout."""
+
+    answer: str = ""
+    error: str = ""
+    hung: bool = False
+    died: bool = False  # the connection, and maybe the server with it
+
+
+def run_statements(address: Endpoint, texts: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Execute statements as superuser; rows of the last one. ServerError: one of them failed."""
+    import psycopg
+
+    rows: list[tuple[Any, ...]] = []
+    try:
+        with psycopg.connect(address.conninfo(), autocommit=True) as session:
+            for text in texts:
+                cursor = session.execute(text.encode())
+                rows = cursor.fetchall() if cursor.description else []
+    except psycopg.Error as error:
+        raise ServerError("a statement failed", detail=str(error).strip()) from error
+    return rows
+
+
+def run_drill_query(address: Endpoint, access_path: str, number: int) -> Reply:
+    """Query a drill's table of this number. What it inserts is rolled back."""
+    settings, query = DRILL_QUERIES[access_path]
+    return _run_query(address, settings, query.format(n=number))
+
+
+def _run_query(address: Endpoint, settings: str, query: str) -> Reply:
+    """Run one query in a connection and transaction of its own; waits for a restarting server."""
+    import psycopg
+
+    deadline = time.monotonic() + _CONNECT_TIMEOUT_S
+    while True:
+        try:
+            session = psycopg.connect(address.conninfo(), autocommit=True)
+            break
+        except psycopg.Error:
+            if time.monotonic() > deadline:
+                return Reply(hung=True, died=True)
+            time.sleep(0.05)
+    killed = threading.Event()
+    killer = threading.Timer(_KILLED_AFTER_S, _kill, (session.info.backend_pid, killed))
+    killer.start()
+    try:
+        with session:
+            session.execute(f"SET statement_timeout = '{_STATEMENT_TIMEOUT}'; {settings}".encode())
+            session.execute(b"BEGIN")
+            rows = session.execute(query.encode()).fetchall()
+            session.execute(b"ROLLBACK")
+            return Reply(repr(rows))
+    except psycopg.Error as error:
+        if killed.is_set() or error.sqlstate == _CANCELLED:
+            return Reply(hung=True, died=killed.is_set())
+        died = error.sqlstate is None or session.closed
+        message = f"{error.sqlstate or 'connection lost'}: {str(error).strip()}"
+        return Reply(error=message, died=died)
+    finally:
+        killer.cancel()
+
+
+def _kill(pid: int, killed: threading.Event) -> None:
+    killed.set()
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def found_by_amcheck(address: Endpoint, numbers: Iterable[int]) -> set[int] | None:
+    """The tables in which amcheck raises or reports something; None: the build has no amcheck.
+
+    A timeout does not count. verify_heapam came with 14.
+    """
+    try:
+        (count,) = run_statements(
+            address,
+            [
+                "CREATE EXTENSION IF NOT EXISTS amcheck",
+                "SELECT count(*) FROM pg_proc WHERE proname='verify_heapam'",
+            ],
+        )
+    except ServerError:
+        return None
+    noticed = set()
+    for number in numbers:
+        index = f"SELECT bt_index_check('drill_{number}_id', heapallindexed => true)"
+        heap = f"SELECT count(*) FROM verify_heapam('drill_{number}', check_toast => true)"
+        for query in (index, heap) if count != (0,) else (index,):
+            reply = _run_query(address, "SET enable_seqscan = on", query)
+            reports = query is heap and not reply.hung and reply.answer != "[(0,)]"
+            if reply.error or reports:
+                noticed.add(number)
+    return noticed
+
+
+def checkpoint(address: Endpoint) -> None:
+    """Write all changed pages. ServerError: the server could not."""
+    run_statements(address, ["CHECKPOINT"])
+
+
+def flushed_lsn(address: Endpoint) -> str:
+    """The LSN up to which everything logged so far is on disk. ServerError: the query failed."""
+    # A commit record flushes what was logged without one, so that it is sent to a standby.
+    commit = "SELECT pg_logical_emit_message(true, 'drill', '')"
+    ((lsn,),) = run_statements(address, [commit, "SELECT pg_current_wal_flush_lsn()::text"])
+    return str(lsn)
+
+
+def has_replayed(standby: Endpoint, lsn: str) -> bool:
+    """Whether a standby has replayed the log up to an LSN. ServerError: the query failed."""
+    reached = f"SELECT pg_last_wal_replay_lsn() >= '{lsn}'::pg_lsn"
+    return run_statements(standby, [reached]) == [(True,)]

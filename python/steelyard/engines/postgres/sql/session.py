@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from steelyard.model.defaults import Default
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Default
 
 if TYPE_CHECKING:
     import psycopg

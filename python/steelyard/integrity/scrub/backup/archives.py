@@ -8,8 +8,8 @@ from pathlib import Path
 
 from steelyard._core import Segment
 from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GLOBAL_TABLESPACE
+from steelyard.integrity.scrub.backup.archive_paths import manifest_files
 from steelyard.integrity.scrub.backup.layout_guess import guess_layout
-from steelyard.integrity.scrub.backup.manifest import manifest_files
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
 from steelyard.integrity.scrub.layout import Layout, major_of, read_layout
