@@ -19,9 +19,10 @@ from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind
 from steelyard.running.inspection import Inspected, inspect_arms
-from steelyard.running.preparation import Setup, prepare
+from steelyard.running.preparation import prepare
 from steelyard.running.progress import Silent
 from steelyard.running.recording import Question, open_record
+from steelyard.running.setup import Setup
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 

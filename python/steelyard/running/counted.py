@@ -18,8 +18,8 @@ from steelyard.running.background_work import find_stalls
 from steelyard.running.first_errors import require_answers, require_work
 from steelyard.running.load import Place, Visit, lay_out
 from steelyard.running.observation import WaitSampling
-from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.setup import Setup
 from steelyard.study.design import Design
 from steelyard.study.study import Counted, Study
 

@@ -22,7 +22,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.running.counted import counted_visits
 from steelyard.running.load import Load, Place, Visit, lay_out
-from steelyard.running.preparation import Setup
+from steelyard.running.setup import Setup
 from steelyard.running.slots import ArmLostError
 from steelyard.study.design import block_count
 from steelyard.telemetry.host import host_readings

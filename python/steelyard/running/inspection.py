@@ -13,9 +13,9 @@ from steelyard.record.epoch import LedgerStanding
 from steelyard.record.recorded import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.running.aa_ledger import consult
 from steelyard.running.observation import plans_of, settings_of
-from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.recording import Question
+from steelyard.running.setup import Setup
 from steelyard.telemetry.environment import machines_differ
 
 

@@ -32,8 +32,8 @@ from steelyard.running.counted import pilot_counted
 from steelyard.running.first_errors import errors_told, require_work
 from steelyard.running.load import Load, Place, Visit
 from steelyard.running.observation import WaitSampling
-from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.setup import Setup
 from steelyard.study.design import slice_candidates
 
 BATCHES = 10

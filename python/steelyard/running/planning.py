@@ -14,9 +14,9 @@ from steelyard.record.recorded import PLAN, read_verdict
 from steelyard.running.build_comparison import BuildComparison
 from steelyard.running.counted import counted_blocks
 from steelyard.running.load import thread_count
-from steelyard.running.preparation import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.recording import Kept
+from steelyard.running.setup import Setup
 from steelyard.study.design import block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description

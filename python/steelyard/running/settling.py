@@ -17,9 +17,9 @@ from steelyard.record.verdict import Verdict
 from steelyard.running.aa_ledger import update
 from steelyard.running.epoch import EpochRunner
 from steelyard.running.inspection import Inspected
-from steelyard.running.preparation import Setup
 from steelyard.running.progress import Facts, Progress
 from steelyard.running.recording import Kept
+from steelyard.running.setup import Setup
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing gives up at this many times its planned epochs."""

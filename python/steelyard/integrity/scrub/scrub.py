@@ -132,7 +132,7 @@ def _prepare(request: ScrubRequest) -> _Preparation:
 
 def _scan(request: ScrubRequest, ready: _Preparation, progress: Progress) -> Scanned:
     if ready.archive and ready.archive.compressed:
-        from steelyard.integrity.scrub.backup.tar_members import scan_compressed
+        from steelyard.integrity.scrub.backup.compressed_pages import scan_compressed
 
         return scan_compressed(ready.archives, ready.archive, ready.remaining)
     return scan_segments(

@@ -1,0 +1,72 @@
+"""Holds what stays the same from the first pilot epoch to the last epoch of a weighing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from steelyard.engines.engine import Instance, LocalInstance
+from steelyard.record.plan import Upkeep
+from steelyard.record.record import Record
+from steelyard.running.background_work import Stalls
+from steelyard.running.build_comparison import BuildComparison
+from steelyard.running.laboratory import Laboratory, WorkloadData
+from steelyard.running.load import Load
+from steelyard.running.slots import Slots
+from steelyard.study.design import Design
+from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A weighing made ready: its question, its design, its slots, and where it is recorded."""
+
+    laboratory: Laboratory
+    study: Study
+    design: Design
+    cost: str  # "foreground" or "whole"
+    cost_why: str
+    slots: Slots
+    data: WorkloadData
+    record: Record
+    builds: BuildComparison
+    began_ns: int  # when preparation began, on the laboratory's clock
+
+    @property
+    def scripts(self) -> tuple[Script, ...]:
+        """The scripts of the workload."""
+        return self.data.scripts
+
+    def connect(
+        self, arms: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
+    ) -> Load:
+        """Load connected to every arm, placed and weighted, none of it begun."""
+        return Load(
+            self.laboratory,
+            self.study,
+            arms,
+            data=self.data,
+            cost=self.cost,
+            placement=placement,
+            seed=seed,
+            stalls=stalls,
+        )
+
+    def loads_of(self, epoch: int) -> dict[str, int]:
+        """Arm → which of the loads of its data it uses in an epoch."""
+        loaders = self.builds.loaders
+        return {arm: self.design.load_of(loaders[arm], epoch, self.builds.loads) for arm in loaders}
+
+    @contextmanager
+    def started_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, LocalInstance]]:
+        """The arms, started in the slots of an epoch and stopped at the end whatever happens."""
+        slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
+        try:
+            arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
+            for instance in arms.values():
+                self.data.before_clients(instance)
+            yield arms
+        finally:
+            self.slots.stop_arms()
