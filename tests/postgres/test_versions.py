@@ -15,9 +15,10 @@ from engines.published import server
 from steelyard._core import read_control
 from steelyard.engines.postgres.builds.build import bundled_builds, parts_of_copy
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import EngineError
 from steelyard.model.threat import ThreatKind
-from steelyard.running.preparing.inspection import inspect_arms
+from steelyard.running.preparing.inspection import Inspected, inspect_arms
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.preparing.setup import Setup
@@ -51,31 +52,37 @@ def control_of(cluster: object) -> dict[str, Any]:
     return dict(read_control(cluster.directory / "global" / "pg_control"))
 
 
+def look(setup: Setup) -> Inspected:
+    """What the arms show when each is started once; no ledger is consulted."""
+    return inspect_arms(Question(setup.study, 1), setup, Silent())
+
+
 def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Standing) -> None:
     with ready("versions", "workload.loads=1") as setup:
         changed = {name for name, _, _ in setup.builds.alignment.changed["after"]}
         assert {"effective_io_concurrency", "maintenance_io_concurrency"} <= changed
-        found = inspect_arms(setup, Silent())
-    differences = found.differences["after"]
-    assert differences.undeclared == []
-    assert differences.declared == []
+        found = look(setup)
+    differences = found.found.arms["after"].differences
+    assert differences.undeclared == ()
+    assert differences.declared == ()
     assert "io_method" in {name for name, _, _ in differences.derived}
-    told = found.environment["arms"]
+    told = found.environment.to_json()["arms"]
     assert told["before"]["build"]["version"].startswith("16.")
     for name in changed:
         assert told["before"]["settings"][name] == told["after"]["settings"][name]
-    kinds = {threat.name for threat in found.threats}
+    kinds = {threat.name for threat in inspection_threats(found.found, "before", "after")}
     assert ThreatKind.BUILDS_DIFFER not in kinds
 
 
 def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: Standing) -> None:
     with ready("versions", "workload.loads=1", "defaults=as-shipped") as setup:
-        found = inspect_arms(setup, Silent())
+        found = look(setup)
         changed = {name for name, _, _ in setup.builds.alignment.changed["after"]}
-    declared = {name: (ours, theirs) for name, ours, theirs in found.differences["after"].declared}
+    differences = found.found.arms["after"].differences
+    declared = {name: (ours, theirs) for name, ours, theirs in differences.declared}
     assert {*declared} == changed
     assert declared["effective_io_concurrency"] == ("1", "16")
-    assert found.differences["after"].undeclared == []
+    assert differences.undeclared == ()
 
 
 @pytest.mark.long
@@ -119,7 +126,8 @@ def test_two_builds_share_one_load_and_each_arm_runs_its_own(ready: Standing, tw
     identifiers, slots = set(), set()
     with ready("builds", *changes) as setup:
         assert (setup.builds.shared, setup.builds.loads) == (True, 1)
-        assert inspect_arms(setup, Silent()).threats == ()
+        found = look(setup).found
+        assert inspection_threats(found, setup.study.control.name, setup.study.arms[0].name) == ()
         for epoch in range(setup.design.epochs):
             placed = tuple(setup.design.slots_of(epoch).items())
             if placed in slots:

@@ -21,7 +21,7 @@ CONTRAST |= {"low_percent", "high_percent", "confidence", "verdict", "nonzero", 
 CONTRAST |= {"forecast_seconds", "threats"}
 THREAT = {"name", "seen", "cause", "advice", "invalidates"}
 FILES = {"study.toml", "plan.json", "environment.json", "slices.jsonl", "telemetry.jsonl"}
-FILES |= {"verdict.json", "report.html"}
+FILES |= {"inspection.json", "verdict.json", "report.html"}
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,22 @@ def test_a_source_of_a_tests_own_is_in_record_causes_summary_and_report(
     assert "energy" in page
 
 
+class Unmetered(ScriptedWorld):
+    """The scripted world with a meter that stands still."""
+
+    def sources(self) -> Sequence[Source]:
+        return (*super().sources(), Electricity(step=0.0))
+
+
+def test_a_reading_of_zero_is_a_figure(
+    tmp_path: Path, weigh_in: Callable[..., dict[str, Any]]
+) -> None:
+    weigh_in(Unmetered(tmp_path / "world"), study_of())
+    line = json.loads((tmp_path / "record" / "telemetry.jsonl").read_text().splitlines()[0])
+    [energy] = [one for one in line["arms"]["on"]["readings"] if one["name"] == "energy_mj"]
+    assert energy["value"] == 0.0
+
+
 def telemetry_of(source: Electricity) -> EpochTelemetry:
     return EpochTelemetry([source], {"on": object()})  # type: ignore[dict-item]
 

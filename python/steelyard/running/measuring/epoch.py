@@ -191,7 +191,11 @@ def _arm_line(
 
 
 def _lines(readings: Iterable[Reading]) -> tuple[ReadingLine, ...]:
-    kept = ({k: v for k, v in asdict(one).items() if v not in ("", False)} for one in readings)
+    """Without what says nothing; a value of 0 is one."""
+    kept = (
+        {name: value for name, value in asdict(one).items() if value != "" and value is not False}
+        for one in readings
+    )
     return tuple(ReadingLine.model_validate(one) for one in kept)
 
 
