@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from steelyard.cli.views.live_view import LiveView, PlainView, open_view
-from steelyard.running.progress import Progress, Silent
+from steelyard.running.progress import Progress
+from story.asked import Silent
 
 PLAN = {
     "epochs": 12,

@@ -14,7 +14,7 @@ from underway import Underway
 
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.measuring.load import Visit
+from steelyard.running.measuring.load import Place, Visit
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
 from steelyard.running.world import World
@@ -120,13 +120,13 @@ def test_background_work_is_charged_like_a_debt_with_cost_whole(
         setup.started_arms(0, "restore") as standing,
         setup.connect(standing, "symmetric", 1, {}) as load,
     ):
-        lines = list(load.run(visits))
-    control, own = ([line for line in lines if line["arm"] == arm] for arm in ("a", "b"))
-    left = sum(x["left_ns"] for x in own) / sum(x["end_ns"] - x["start_ns"] for x in own)
+        lines = list(load.run(visits, Place(0)))
+    control, own = ([line for line in lines if line.arm == arm] for arm in ("a", "b"))
+    left = sum(x.left_ns for x in own) / sum(x.end_ns - x.start_ns for x in own)
     assert left == pytest.approx(WEIGHT, rel=0.4), "as long as that much work takes"
-    assert all(x["debt_ns"] > x["left_ns"] for x in own), "a CHECKPOINT comes on top"
-    assert not any(x.get("left_ns") for x in control)
-    assert all(x["debt_ns"] > 0 for x in control)
+    assert all(x.debt_ns > x.left_ns for x in own), "a CHECKPOINT comes on top"
+    assert not any(x.left_ns for x in control)
+    assert all(x.debt_ns > 0 for x in control)
 
 
 def test_background_work_that_nobody_pays_is_seen_by_its_processor_time(
@@ -136,7 +136,7 @@ def test_background_work_that_nobody_pays_is_seen_by_its_processor_time(
     study = study_with_background("foreground", "budget.slice=50ms", "budget.epochs=8")
     budget = study.budget.model_copy(update={"measuring": 5_000_000_000})
     question = Question(study.model_copy(update={"budget": budget}), 3, tmp_path / "record")
-    verdict = weigh(question, world, Silent())
+    verdict = weigh(question, world, Silent()).to_json()
     [contrast] = verdict["contrasts"]
     assert contrast["true_percent"] == 0.0
     assert contrast["estimate_percent"] > -20, "it is not charged"

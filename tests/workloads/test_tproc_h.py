@@ -28,6 +28,8 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
+from steelyard.record.epoch import EpochLine
+from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
 from steelyard.workloads.checking.checks import check
@@ -264,22 +266,31 @@ def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dr
         )
     stream = workload.streams[0]
     placed = [
-        {**line, "kind": "measured", "block": block, "position": arm, "script": stream[block]}
+        SliceLine.model_validate(
+            {
+                **line,
+                "epoch": 0,
+                "kind": "measured",
+                "block": block,
+                "position": arm,
+                "script": stream[block],
+            }
+        )
         for line, (block, arm) in zip(lines, itertools.product(range(22), range(2)), strict=True)
     ]
     head = {"epoch": 0, "slots": {"free": 0, "limited": 1}, "start_order": ["free", "limited"]}
-    totals = epoch_totals(head, placed)
+    totals = epoch_totals(EpochLine.model_validate(head), placed)
     assert totals.arms["limited"].errors.keys() == {"57014"}
     epochs = [replace(totals, epoch=number) for number in range(8)]
-    rows = {row["query"]: row for row in query_rows(epochs, "free", "limited")}
+    rows = {row.query: row for row in query_rows(epochs, "free", "limited")}
     assert list(rows) == [f"q{number:02}" for number in range(1, 23)]
-    assert all(row["control_unfinished"] == 0 for row in rows.values())
+    assert all(row.control_unfinished == 0 for row in rows.values())
     slow = rows["q01"]  # some 60,000 lines are added up
-    assert slow["arm_unfinished"] == 8
-    assert 1 <= slow["arm_ms"] < slow["control_ms"]
-    unfinished = sum(row["arm_unfinished"] for row in rows.values()) // 8
+    assert slow.arm_unfinished == 8
+    assert 1 <= slow.arm_ms < slow.control_ms
+    unfinished = sum(row.arm_unfinished for row in rows.values()) // 8
     assert unfinished == totals.arms["limited"].failed
-    mean = sum(math.log(row["arm_ms"] / row["control_ms"]) for row in rows.values()) / 22
+    mean = sum(math.log(row.arm_ms / row.control_ms) for row in rows.values()) / 22
     assert epoch_log_ratio(totals, "limited", "free", "geometric_mean") == pytest.approx(mean)
 
 
