@@ -1,0 +1,72 @@
+"""One turn as a line of telemetry.jsonl: what was prepared, what was seen second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from steelyard.model.turn import TurnEnd
+from steelyard.record.epoch import ArmLine, ReadingLine
+from steelyard.record.frozen import Frozen
+
+
+class CheckpointLine(Frozen):
+    """One checkpoint, on the driver's monotonic clock."""
+
+    began_ns: int
+    """At its redo point."""
+    ended_ns: int | None = None
+    """None: it was under way when the turn ended."""
+    cause: str = ""
+    """As the server says it."""
+
+
+class DebtLine(Frozen):
+    """What an arm owed at one moment; None: it was not had."""
+
+    wal_bytes: float | None = None
+    """Log since the redo point of the last completed checkpoint."""
+    waiting_bytes: float | None = None
+    """Dirty and under write-back on the whole machine."""
+
+
+class SecondsLine(Frozen):
+    """One number for each measured slice of the turn, in their order; None: it was not had."""
+
+    wal_bytes: tuple[float | None, ...] = ()
+    images: tuple[float | None, ...] = ()
+    read_bytes: tuple[float | None, ...] = ()
+    waiting_bytes: tuple[float | None, ...] = ()
+
+
+class TurnLine(Frozen):
+    """One arm alone on the machine for some checkpoint cycles."""
+
+    type: Literal["turn"] = "turn"
+    epoch: int
+    attempt: int = 1
+    arm: str
+    slot: int
+    position: int
+    """0: first of its epoch."""
+    end: TurnEnd
+    level: bool
+    """Whether throughput and reads were level when measuring began."""
+    evicted_bytes: int = 0
+    """Size of the files of all arms."""
+    resident_bytes: int | None = None
+    """Of them, still in the page cache after eviction; None: the kernel does not tell."""
+    quiet: bool
+    """Whether the device was quiet when the server was started."""
+    waiting_bytes: int
+    """Dirty and under write-back then."""
+    phases_ns: Mapping[str, int]
+    """Phase → the time it took, in order."""
+    checkpoints: tuple[CheckpointLine, ...] = ()
+    at_start: DebtLine = DebtLine()
+    at_end: DebtLine = DebtLine()
+    seconds: SecondsLine = SecondsLine()
+    read: ArmLine
+    """What telemetry read of the arm."""
+    violations: tuple[str, ...] = ()
+    machine: tuple[ReadingLine, ...] = ()
