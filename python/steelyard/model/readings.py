@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steelyard.model.turn import Turn
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -110,6 +112,8 @@ class EpochTotals:
     """Arm → transactions of the measured slices, dropped ones included."""
     parts: Mapping[str, tuple[PartReadings, ...]] = field(default_factory=dict)
     """Arm → what was read in each part of its measured slices, where slices are cut by time."""
+    turns: Mapping[str, Turn] = field(default_factory=dict)
+    """Arm → its turn, with layout "turns"."""
 
     def amount(self, arm: str, name: str) -> float:
         """A reading of an arm; NaN where it is missing or was not taken."""
