@@ -6,7 +6,7 @@ processes can be held still. `noop.py` implements all of them in memory and is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -16,6 +16,7 @@ from steelyard.engines.differences import SettingRules
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.readings import Kind, Sample
+from steelyard.model.turn import Checkpoint
 
 Settings = Mapping[str, str]
 """Server settings by name, values as the server's configuration file has them, without quotes."""
@@ -261,3 +262,58 @@ class Checkpointer(Protocol):
 
     def checkpointer(self, database: str) -> CheckpointSession:
         """A session for checkpoints."""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """How far apart a server's checkpoints are by its settings: whichever comes first."""
+
+    timeout_ns: int
+    wal_bytes: float  # log after which one is requested
+    largest_scale: float  # both can be divided by this at most
+
+
+@runtime_checkable
+class CycleSettings(Protocol):
+    """An engine that knows which settings space its checkpoints, and can bring them nearer."""
+
+    @property
+    def tell_checkpoints(self) -> Settings:
+        """Settings with which a server's checkpoints can be watched."""
+
+    def cycle(self, settings: Settings) -> Cycle:
+        """Of settings as the server reports them; EngineError: one of them is not known."""
+
+    def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
+        """The settings that space checkpoints, divided by a factor, as they are to be set."""
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """What a server counted since it was made; cheap enough to be read every second."""
+
+    wal_bytes: float  # position in the log
+    images: float  # full-page images; may be a second late
+    owed_bytes: float  # log since the redo point of the last completed checkpoint
+
+
+class CheckpointWatch(Protocol):
+    """Watching of one server's checkpoints, from its making to `close`."""
+
+    @property
+    def seen(self) -> Sequence[Checkpoint]:
+        """Those seen so far, in order; the last may be under way."""
+
+    def pulse(self) -> Pulse | None:
+        """What the server counts now; None when it died, which the load reports too."""
+
+    def close(self) -> None:
+        """End it; safe to call twice."""
+
+
+@runtime_checkable
+class CheckpointsSeen(Protocol):
+    """Its checkpoints can be watched from outside while it works."""
+
+    def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> CheckpointWatch:
+        """Begin to watch; times are of `now_ns`. EngineError: its settings hide them."""

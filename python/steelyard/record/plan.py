@@ -41,11 +41,36 @@ class PilotFigures(Frozen):
     driver_io: str = ""
 
 
+class TurnChoices(Frozen):
+    """How long turns are, and how near their checkpoints."""
+
+    time_scale: float
+    """checkpoint_timeout and the limits of the log were divided by it."""
+    time_scale_why: str
+    cycles: int
+    """Checkpoints from whose end to whose end a turn is measured."""
+    stated_ns: int | None = None
+    """Measured part where the study states it, in place of whole cycles."""
+    warmup_cap_ns: int
+    """Longest warm-up, if reads and throughput do not become level."""
+    wait_ns: int
+    """Longest wait for the end of a checkpoint after it."""
+    longest_ns: int
+    """Longest measured part."""
+    turn_ns: int
+    """What one turn was expected to take."""
+    epochs: int
+    settings: Mapping[str, Mapping[str, str]] = {}
+    """Arm → its settings as the time scale leaves them."""
+    cycle_seconds: Mapping[str, float] = {}
+    """Arm → time between two checkpoints as expected from its settings and the pilot."""
+
+
 class Choices(Frozen):
     """How the epochs of a weighing are run, and why: everything that the seed does not decide."""
 
     cost: str
-    """"foreground" or "whole"."""
+    """"foreground", "whole", or "cycles": whole checkpoint cycles hold what is left behind."""
     cost_why: str
     slice_ns: int
     slice_why: str
@@ -63,6 +88,8 @@ class Choices(Frozen):
     stalls: Mapping[str, Stall] = {}
     """Arm → what its weight makes of it."""
     pilot: PilotFigures = PilotFigures()
+    turns: TurnChoices | None = None
+    """None: the layout is slices."""
 
 
 class LoadsOfArm(Frozen):
@@ -118,7 +145,8 @@ class Plan(Choices):
     first_verdict: bool = False
     judged: str = "jointly"
     layout: str = ""
-    """"slices"; empty: the record is older than the word."""
+    """"slices" or "turns"; empty: the record is older than the word."""
+    layout_why: str = ""
     epoch_ns: int
     blocks_per_epoch: int
     threads: int

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from steelyard.model.turn import TurnEnd
+from steelyard.model.turn import Checkpoint, Debt, Second, Turn, TurnEnd
 from steelyard.record.epoch import ArmLine, ReadingLine
 from steelyard.record.frozen import Frozen
+from steelyard.record.slice import SliceLine
 
 
 class CheckpointLine(Frozen):
@@ -70,3 +72,49 @@ class TurnLine(Frozen):
     """What telemetry read of the arm."""
     violations: tuple[str, ...] = ()
     machine: tuple[ReadingLine, ...] = ()
+
+
+def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
+    """A turn from its line and its measured slices, in order; dropped ones are left out."""
+    columns = (
+        line.seconds.wal_bytes,
+        line.seconds.images,
+        line.seconds.read_bytes,
+        line.seconds.waiting_bytes,
+    )
+    seconds = tuple(
+        Second(
+            one.start_ns,
+            one.end_ns,
+            one.transactions,
+            one.busy_with_debt_ns,
+            *(_number(column[place]) if place < len(column) else math.nan for column in columns),
+        )
+        for place, one in enumerate(slices)
+        if not one.dropped
+    )
+    unknown = line.resident_bytes is None or not line.evicted_bytes
+    return Turn(
+        arm=line.arm,
+        position=line.position,
+        clients=max((one.clients for one in slices), default=0),
+        end=line.end,
+        level=line.level,
+        resident_share=math.nan if unknown else (line.resident_bytes or 0) / line.evicted_bytes,
+        quiet=line.quiet,
+        waiting_bytes=line.waiting_bytes,
+        seconds=seconds,
+        checkpoints=tuple(
+            Checkpoint(one.began_ns, one.ended_ns, one.cause) for one in line.checkpoints
+        ),
+        at_start=_debt(line.at_start),
+        at_end=_debt(line.at_end),
+    )
+
+
+def _debt(line: DebtLine) -> Debt:
+    return Debt(_number(line.wal_bytes), _number(line.waiting_bytes))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -14,6 +14,7 @@ from steelyard.model.units import format_duration, parse_duration, parse_percent
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
+Layout = Literal["auto", "slices", "turns"]
 Defaults = Literal["aligned", "as-shipped"]
 
 
@@ -170,7 +171,8 @@ class Counted(_Model):
 
 
 class Budget(_Model):
-    """How long may be measured, and how it is cut into epochs."""
+    """How long may be measured, and how it is cut into epochs. With layout "turns" it holds the
+    turns as a whole, their starts and warm-ups too."""
 
     measuring: Annotated[Nanoseconds, at_least("20s")] = 120_000_000_000
     epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
@@ -185,6 +187,18 @@ class Budget(_Model):
         if self.slice is not None and self.counted is not None:
             raise ValueError('"slice" and "counted" both say how long a slice is: give one of them')
         return self
+
+
+class Turns(_Model):
+    """How one arm after the other is measured alone, over whole checkpoint cycles."""
+
+    time_scale: Annotated[float, Field(ge=1, le=10_000)] | None = None
+    """checkpoint_timeout and the limits of the log of all arms are divided by it. None: the
+    smallest with which the budget holds enough epochs, 1 where it can be."""
+    cycles: Annotated[int, Field(ge=2, le=20)] = 2
+    """Checkpoints from whose end to whose end a turn is measured."""
+    measured: Annotated[Nanoseconds, at_least("10s")] | None = None
+    """A stated time in place of whole cycles."""
 
 
 class Study(_Model):
@@ -206,6 +220,11 @@ class Study(_Model):
     workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
     cost: Cost = "auto"
     placement: Placement = "auto"
+    layout: Layout = "auto"
+    """slices: all arms run, and the load moves between them in slices; turns: one arm at a time,
+    over whole checkpoint cycles. auto: turns where the work writes and an arm differs in what acts
+    through checkpoints."""
+    turns: Turns = Turns()
     decision: Decision = Decision()
     budget: Budget = Budget()
 
@@ -214,6 +233,12 @@ class Study(_Model):
         names = [arm.name for arm in self.every_arm]
         if len(set(names)) != len(names):
             raise ValueError("two arms have one name")
+        return self
+
+    @model_validator(mode="after")
+    def _turns_are_timed(self) -> Study:
+        if self.layout == "turns" and self.budget.counted is not None:
+            raise ValueError('layout = "turns" cuts by time: leave out budget.counted')
         return self
 
     @model_validator(mode="after")

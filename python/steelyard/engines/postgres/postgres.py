@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Instance, Settings, Slot
+from steelyard.engines.engine import Cycle, Instance, Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.settings_check import examine, validate_settings
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -15,6 +15,7 @@ from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identif
 from steelyard.engines.postgres.life.initdb import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.engines.postgres.settings import SETTING_RULES
+from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Identity
 
@@ -91,6 +92,19 @@ class Postgres:
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Its layout and defaults, read from a cluster that is made at a free slot and removed."""
         return examine(self, slot)
+
+    @property
+    def tell_checkpoints(self) -> Settings:
+        """With which the log tells of checkpoints; on by itself only from 15 on."""
+        return {"log_checkpoints": TOLD_BY["log_checkpoints"][0]}
+
+    def cycle(self, settings: Settings) -> Cycle:
+        """How far apart checkpoints are by settings as a server reports them."""
+        return cycle_of(settings)
+
+    def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
+        """checkpoint_timeout and the limits of the log, divided by a factor."""
+        return scaled(settings, factor)
 
     def adopt(self, instance: Instance) -> Cluster:
         """The same stopped cluster, to be started by this build; its layout must be alike."""

@@ -72,6 +72,7 @@ class Slots:
         self._clones: dict[tuple[int, Path], _Copy] = {}
         self._carried: dict[tuple[str, Path], _Copy] = {}
         self._started: dict[str, _Copy] = {}
+        self._laid: dict[str, _Copy] = {}
 
     def start_arms(
         self,
@@ -84,20 +85,42 @@ class Slots:
 
         `loads`: arm → which of the loads of its data it uses; the first where none is given.
         """
+        self.lay_arms(slots, order, upkeep, loads)
+        for place, arm in enumerate(order):
+            self.start_arm(arm, replace(self.slot(slots[arm]), start_order=place))
+        return dict(self._started)
+
+    def lay_arms(
+        self,
+        slots: Mapping[str, int],
+        order: Sequence[str],
+        upkeep: Upkeep,
+        loads: Mapping[str, int] | None = None,
+    ) -> None:
+        """Stop what runs, and put the arms' files into their slots; none is started."""
         self.stop_arms()
         chosen = {arm: self.arms[arm].templates[(loads or {}).get(arm, 0)] for arm in order}
-        laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
+        self._laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
         if self._copied_bytes > MOST_DIRTY_BYTES:
             self._write_back()
             self._copied_bytes = 0
-        for place, arm in enumerate(order):
-            slot = replace(self.slot(slots[arm]), start_order=place)
-            try:
-                laid[arm].start(slot, self.arms[arm].settings)
-            except ServerError as failure:
-                raise ArmLostError.at_start(arm, failure) from failure
-            self._started[arm] = laid[arm]
-        return dict(self._started)
+
+    def start_arm(
+        self, arm: str, slot: Slot, settings: Mapping[str, str] | None = None
+    ) -> LocalInstance:
+        """Start an arm whose files were laid; `settings` in place of some of its own."""
+        copy = self._laid[arm]
+        try:
+            copy.start(slot, {**self.arms[arm].settings, **(settings or {})})
+        except ServerError as failure:
+            raise ArmLostError.at_start(arm, failure) from failure
+        self._started[arm] = copy
+        return copy
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """The data directories of the arms that were laid."""
+        return tuple(copy.directory for copy in self._laid.values())
 
     def stop_arms(self) -> None:
         """Stop every server that runs; every one is tried before the first error is raised."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from steelyard.engines.postgres.life.server_log import quoted
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
+from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.plans import read_plans
@@ -205,6 +206,12 @@ class Cluster:
     def checkpointer(self, database: str) -> Checkpoints:
         """A connection for checkpoints."""
         return Checkpoints(self._conninfo(database))
+
+    def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> LogWatch:
+        """Begin to watch its checkpoints; EngineError where its settings hide them."""
+        require_seen(self.settings())
+        conninfo, log = self._conninfo(database), self._required().log
+        return LogWatch(conninfo, self._identity.version_number, log, now_ns)
 
     def _conninfo(self, database: str) -> str:
         return replace(self.address, database=database).conninfo()

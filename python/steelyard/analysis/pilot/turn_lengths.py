@@ -1,0 +1,151 @@
+"""Chooses how long turns are: the time scale, and how many epochs the budget holds.
+
+A turn is measured from the end of one completed checkpoint to the end of the k-th after it. The
+first checkpoint of a server begins one cycle after its start and is spread over most of the next
+(checkpoint_completion_target), so a turn takes about (2 + k) cycles. Where the budget does not hold
+enough of those, what spaces checkpoints is divided by one factor F, the same for all arms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+FEWEST_EPOCHS = 8
+WANTED_EPOCHS = 10
+MOST_EPOCHS = 40
+NEVER_S = 4 * 3600.0
+"""An arm whose next checkpoint is further away makes none in any turn."""
+LEAST_MEASURED_S = 10.0
+MOST_WITHOUT_S = 300.0
+"""Measured part where no arm makes checkpoints."""
+PATIENCE = 1.5
+"""Times what is expected that a turn waits for a checkpoint."""
+_STEP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ArmCycle:
+    """What spaces the checkpoints of an arm: its settings, and the log that it writes."""
+
+    timeout_s: float
+    wal_bytes: float  # log after which a checkpoint is requested
+    largest_scale: float
+    wal_bytes_per_s: float  # of the pilot; 0: nothing is written, and no checkpoint is made
+
+    def seconds(self, scale: float) -> float:
+        """Time between two checkpoints at a time scale; infinite where none is made."""
+        if self.wal_bytes_per_s <= 0:
+            return math.inf
+        by_log = self.wal_bytes / self.wal_bytes_per_s
+        cycle = min(self.timeout_s, by_log) / scale
+        return cycle if cycle <= NEVER_S else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the study asks of turns; None: it is chosen."""
+
+    budget_s: float
+    cycles: int
+    stated_s: float | None = None
+    scale: float | None = None
+    epochs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLengths:
+    """What was chosen; times in seconds."""
+
+    scale: float
+    epochs: int
+    turn_s: float  # the longest of the arms'
+    epoch_s: float  # all arms' turns
+    wait_s: float  # at most, for the end of a checkpoint
+    longest_s: float  # measured part at most
+    cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
+
+    @property
+    def total_s(self) -> float:
+        """What all epochs take."""
+        return self.epochs * self.epoch_s
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """The budget does not hold 8 epochs, however near checkpoints are brought."""
+
+    needed_s: float
+
+
+def choose_lengths(
+    arms: Sequence[ArmCycle], wish: Wish, *, idle_s: float, warm_s: float
+) -> TurnLengths | Shortage:
+    """The smallest time scale with which the budget holds 10 epochs (8 with the largest scale), or
+    the study's own. `idle_s`: of a turn without load; `warm_s`: its warm-up.
+
+    With a scale of 1 and time left there are more epochs, 40 at most. An even number of them, so
+    that every order of two arms comes equally often.
+    """
+    largest = min(arm.largest_scale for arm in arms)
+    scales = _scales(largest) if wish.scale is None else [wish.scale]
+    wanted = wish.epochs or WANTED_EPOCHS
+    for scale in scales:
+        found = _lengths(arms, wish, scale, idle_s, warm_s)
+        held = math.floor(wish.budget_s / found.epoch_s + 1e-9)
+        if held >= wanted:
+            return _with_epochs(found, wish.epochs or min(MOST_EPOCHS, held // 2 * 2))
+    last = _lengths(arms, wish, scales[-1], idle_s, warm_s)
+    fewest = wish.epochs or FEWEST_EPOCHS
+    if fewest * last.epoch_s <= wish.budget_s:
+        return _with_epochs(last, fewest)
+    return Shortage(fewest * last.epoch_s)
+
+
+def least_budget_s(arms: int, epochs: int | None) -> float:
+    """What the shortest turns there can be take, before anything is known of the arms."""
+    return (epochs or FEWEST_EPOCHS) * arms * (2 * LEAST_MEASURED_S)
+
+
+def _scales(largest: float) -> list[float]:
+    """1, 1.1, 1.2, ... and the largest."""
+    steps = math.floor((largest - 1) / _STEP + 1e-9)
+    return [*(round(1 + _STEP * step, 1) for step in range(steps + 1)), largest]
+
+
+def _lengths(
+    arms: Sequence[ArmCycle], wish: Wish, scale: float, idle_s: float, warm_s: float
+) -> TurnLengths:
+    cycles = tuple(arm.seconds(scale) for arm in arms)
+    made = [cycle for cycle in cycles if math.isfinite(cycle)]
+    longest = max(made, default=0.0)
+    if wish.stated_s is not None:
+        measured = [wish.stated_s for _ in cycles]
+    elif made:
+        without = max(LEAST_MEASURED_S, wish.cycles * longest)
+        measured = [
+            max(LEAST_MEASURED_S, wish.cycles * cycle) if math.isfinite(cycle) else without
+            for cycle in cycles
+        ]
+    else:
+        room = wish.budget_s / (wish.epochs or WANTED_EPOCHS) / len(arms) - idle_s - warm_s
+        measured = [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room)) for _ in cycles]
+    # From its start to the end of its first checkpoint that comes after the warm-up.
+    before = [
+        max(2 * cycle, warm_s + cycle) if math.isfinite(cycle) else warm_s for cycle in cycles
+    ]
+    turns = [idle_s + one + other for one, other in zip(before, measured, strict=True)]
+    return TurnLengths(
+        scale=scale,
+        epochs=0,
+        turn_s=max(turns),
+        epoch_s=sum(turns),
+        wait_s=PATIENCE * 2 * longest,
+        longest_s=wish.stated_s or max(measured) * (PATIENCE if made else 1.0),
+        cycles_s=cycles,
+    )
+
+
+def _with_epochs(lengths: TurnLengths, epochs: int) -> TurnLengths:
+    return replace(lengths, epochs=epochs)
