@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.running.measuring.epoch import SuspendDetector
+from steelyard.running.measuring.driving import SuspendDetector
 from steelyard.telemetry.host import suspended_ns
 
 SECOND = 1_000_000_000

@@ -1,0 +1,80 @@
+"""Reads standing arms beside their load: telemetry, the work that was counted, probes, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from steelyard.engines.engine import Instance
+from steelyard.evaluation.workload_rows import work_per_minute
+from steelyard.model.readings import Reading
+from steelyard.record.epoch import ArmLine, PartLine, ReadingLine
+from steelyard.record.slice import SliceLine
+from steelyard.running.preparing.setup import Setup
+from steelyard.telemetry.source import EpochTelemetry
+
+
+@dataclass(frozen=True)
+class ArmsRead:
+    """What was read of arms that were measured to their end."""
+
+    arms: Mapping[str, ArmLine] = field(default_factory=dict)
+    violations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class ArmReadings:
+    """Readings of standing arms, from before the load connects until after it has gone."""
+
+    def __init__(self, setup: Setup, standing: Mapping[str, Instance]) -> None:
+        self._data = setup.data
+        self._standing = standing
+        self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
+        self._done = {arm: self._data.work_counts(one) for arm, one in standing.items()}
+
+    def border(self) -> None:
+        """Read what is read at a border of the measured slices; first at their beginning."""
+        self._telemetry.border()
+
+    def close(self, lines: Iterable[SliceLine], borders: Sequence[int] = ()) -> ArmsRead:
+        """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
+        block of each part, where parts are to be kept."""
+        self._telemetry.close()
+        every = list(lines)
+        arms = {}
+        for arm, instance in self._standing.items():
+            own = [line for line in every if line.arm == arm]
+            line = self._line(arm, own, borders)
+            done = self._data.work_counts(instance)
+            arms[arm] = line.model_copy(
+                update={
+                    "work_per_minute": work_per_minute(self._done[arm], done, own),
+                    "probes": self._data.probes(instance),
+                }
+            )
+        violations = {
+            arm: tuple(self._data.violations(instance)) for arm, instance in self._standing.items()
+        }
+        return ArmsRead(arms, violations)
+
+    def _line(self, arm: str, own: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
+        measured = [line for line in own if line.kind == "measured"]
+        parts = self._telemetry.parts(arm)
+        return ArmLine(
+            driver_cpu_ns=sum(line.driver_cpu_ns for line in measured),
+            transactions=sum(line.transactions for line in measured),
+            all_transactions=sum(line.transactions for line in own),
+            readings=reading_lines(self._telemetry.readings(arm)),
+            parts=tuple(
+                PartLine(first_block=first, values=values)
+                for first, values in zip(borders, parts, strict=False)
+            ),
+        )
+
+
+def reading_lines(readings: Iterable[Reading]) -> tuple[ReadingLine, ...]:
+    """Readings as lines, without what says nothing; a value of 0 is one."""
+    kept = (
+        {name: value for name, value in asdict(one).items() if value != "" and value is not False}
+        for one in readings
+    )
+    return tuple(ReadingLine.model_validate(one) for one in kept)
