@@ -12,6 +12,7 @@ from steelyard.record.plan import Plan
 from steelyard.record.record import STUDY_FILE, Record
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of
+from steelyard.record.turn import TurnLine
 from steelyard.record.upgrade import (
     end_of,
     inspection_of,
@@ -48,6 +49,14 @@ class Recorded:
     events: tuple[EventLine, ...] = ()
     end: EndLine | None = None
     """None: it has not ended yet."""
+
+
+@dataclass(frozen=True)
+class TurnDone:
+    """A finished turn: its line and its slices, those of the warm-up among them."""
+
+    line: TurnLine
+    slices: tuple[SliceLine, ...]
 
 
 def read_recorded(record: Record) -> Recorded:
@@ -117,8 +126,27 @@ def epoch_lines(record: Record) -> list[EpochLine]:
 def finished_epochs(record: Record) -> list[Epoch]:
     """Every epoch that was finished, in order, with the totals over its slices."""
     lines = epoch_lines(record)
-    totals = epochs_of(read_slices(record), lines)
+    totals = epochs_of(read_slices(record), lines, turn_lines(record))
     return [Epoch(line, one) for line, one in zip(lines, totals, strict=True)]
+
+
+def turn_lines(record: Record) -> list[TurnLine]:
+    """The line of every turn that was finished, in order."""
+    place = _place(record, TELEMETRY)
+    lines = (line for line in _telemetry(record) if line.get("type") == "turn")
+    return [TurnLine.of_json(line, place) for line in lines]
+
+
+def turns_of_torn_epochs(record: Record) -> dict[tuple[int, str], TurnDone]:
+    """(epoch, arm) → each finished turn of an epoch that was not."""
+    finished = {line.epoch for line in epoch_lines(record)}
+    torn = {(one.epoch, one.arm): one for one in turn_lines(record) if one.epoch not in finished}
+    own: dict[tuple[int, str], list[SliceLine]] = {key: [] for key in torn}
+    for line in read_slices(record) if torn else ():
+        key = line.epoch, line.arm
+        if key in torn and line.attempt == torn[key].attempt:
+            own[key].append(line)
+    return {key: TurnDone(line, tuple(own[key])) for key, line in torn.items()}
 
 
 def _events(telemetry: list[dict[str, Any]], record: Record) -> Iterator[EventLine]:

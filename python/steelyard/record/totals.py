@@ -9,6 +9,7 @@ from steelyard._core import histogram_merge
 from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
 from steelyard.record.epoch import EpochLine, ReadingLine
 from steelyard.record.slice import SliceLine
+from steelyard.record.turn import TurnLine, turn_of
 
 
 def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:
@@ -46,8 +47,10 @@ def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:
     )
 
 
-def epoch_totals(epoch: EpochLine, slices: Iterable[SliceLine]) -> EpochTotals:
-    """One epoch from its line and its slices; warm-up slices are not readings."""
+def epoch_totals(
+    epoch: EpochLine, slices: Iterable[SliceLine], turns: Iterable[TurnLine] = ()
+) -> EpochTotals:
+    """One epoch from its line, its slices and its turns; warm-up slices are not readings."""
     by_arm: dict[str, list[SliceLine]] = {arm: [] for arm in epoch.slots}
     for line in slices:
         if line.kind == "measured":
@@ -69,18 +72,29 @@ def epoch_totals(epoch: EpochLine, slices: Iterable[SliceLine]) -> EpochTotals:
             arm: tuple(PartReadings(part.first_block, part.values) for part in one.parts)
             for arm, one in arms.items()
         },
+        turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns},
     )
 
 
-def epochs_of(slices: Iterable[SliceLine], epochs: Sequence[EpochLine]) -> list[EpochTotals]:
-    """Every finished epoch of a record in order; slices of a torn epoch are left unseen."""
+def epochs_of(
+    slices: Iterable[SliceLine], epochs: Sequence[EpochLine], turns: Sequence[TurnLine] = ()
+) -> list[EpochTotals]:
+    """Every finished epoch of a record in order; slices of a torn epoch or turn are left unseen."""
     finished = {line.epoch: line for line in epochs}
     by_epoch: dict[int, list[SliceLine]] = {epoch: [] for epoch in finished}
+    own: dict[int, dict[str, TurnLine]] = {epoch: {} for epoch in finished}
+    for turn in turns:
+        own.setdefault(turn.epoch, {})[turn.arm] = turn
     for line in slices:
-        known = line.kind == "measured" and line.epoch in by_epoch
-        if known and line.attempt == finished[line.epoch].attempt:
+        if line.kind != "measured" or line.epoch not in by_epoch:
+            continue
+        of_turn = own[line.epoch].get(line.arm)
+        if line.attempt == (of_turn or finished[line.epoch]).attempt:
             by_epoch[line.epoch].append(line)
-    return [epoch_totals(finished[epoch], by_epoch[epoch]) for epoch in sorted(finished)]
+    return [
+        epoch_totals(finished[epoch], by_epoch[epoch], own[epoch].values())
+        for epoch in sorted(finished)
+    ]
 
 
 def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.page_cache import Evicted
 from steelyard.study.study import Study
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
@@ -29,6 +30,9 @@ class Engines(Protocol):
 
     def slot(self, number: int) -> Slot:
         """The slot of a number, in a private place that is removed when the weighing ends."""
+
+    def evict(self, directories: Sequence[Path]) -> Evicted:
+        """Drop stopped servers' files from the kernel's page cache; what stayed is counted."""
 
     def write_back(self) -> None:
         """Wait until copied files are on disk, so that no slice is charged for writing them."""
@@ -112,6 +116,9 @@ class Host(Protocol):
     def sample(self) -> HostSample:
         """The state of the machine now; two of these are compared."""
 
+    def waiting_bytes(self) -> int:
+        """Dirty and under write-back in the page cache of the whole machine."""
+
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Mapping[str, Any]:
@@ -123,6 +130,9 @@ class Clock(Protocol):
 
     def now_ns(self) -> int:
         """A monotonic clock."""
+
+    def pause(self, duration_ns: int) -> None:
+        """Let time pass."""
 
     def suspended_ns(self) -> int:
         """Time that the machine was suspended so far; cheap enough to be read after every slice."""

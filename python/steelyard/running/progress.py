@@ -39,6 +39,9 @@ class Progress(Protocol):
         `epoch`, after the last of them.
         """
 
+    def turn(self, epoch: int, arm: str, phase: str) -> None:
+        """A turn of an epoch (from 1) goes on to a phase: `"warm up"`, `"measure"`."""
+
     def threat(self, threat: Facts) -> None:
         """A reason to doubt was seen: `name`, `seen`, `cause`, `advice`, `invalidates`."""
 

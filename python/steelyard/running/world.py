@@ -20,13 +20,14 @@ from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.loading import TemplateEngine, database_of
+from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.model.units import format_bytes
+from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
 from steelyard.telemetry.environment import environment
-from steelyard.telemetry.host import HostSample, sample_host, suspended_ns
+from steelyard.telemetry.host import HostSample, sample_host, suspended_ns, waiting_bytes
 from steelyard.telemetry.processors import allowed_processors
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.checking.checks import check, count_work, explain_probes
@@ -92,6 +93,10 @@ class LocalEngines:
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
         return self._run().slot(number)
+
+    def evict(self, directories: Sequence[Path]) -> Evicted:
+        """Drop files from the page cache; what stayed is counted."""
+        return evict(directories)
 
     def write_back(self) -> None:
         """syncfs(2) of the file system the slots are on."""
@@ -195,6 +200,10 @@ class LocalHost:
         """The state of the machine and of the disk that the slots are on."""
         return sample_host(self._run().directory)
 
+    def waiting_bytes(self) -> int:
+        """Dirty and Writeback of /proc/meminfo."""
+        return waiting_bytes()
+
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Mapping[str, Any]:
@@ -209,6 +218,10 @@ class SystemClock:
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC."""
         return time.monotonic_ns()
+
+    def pause(self, duration_ns: int) -> None:
+        """Sleep."""
+        time.sleep(duration_ns / NS_PER_S)
 
     def suspended_ns(self) -> int:
         """CLOCK_BOOTTIME − CLOCK_MONOTONIC."""

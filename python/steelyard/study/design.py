@@ -18,6 +18,8 @@ MOST_EPOCHS = 40
 FEWEST_LOADS = 3
 """Separate loads of each build's data, where builds cannot share it: the luck of one load (which
 rows ANALYZE saw, where files lie) is then seen instead of taken for the build."""
+TURN_EPOCHS = 10
+"""With layout "turns", until the pilot knows what a turn takes."""
 EPOCH_TARGET_NS = {"foreground": 6_500 * NS_PER_MS, "whole": 12 * NS_PER_S}
 """Load per epoch that the number of epochs is chosen for: restarts cost about 2 s more."""
 
@@ -71,10 +73,11 @@ class Design:
         return random.Random(f"{self.seed}/script/{epoch}").getrandbits(63)
 
 
-def draw_design(study: Study, seed: int, cost: str) -> Design:
-    """The design of a study for a seed; `cost` is "foreground" or "whole"."""
+def draw_design(study: Study, seed: int, cost: str, epochs: int | None = None) -> Design:
+    """The design of a study for a seed; `cost` is "foreground", "whole" or "cycles". `epochs`: in
+    place of the number that study and budget give."""
     names = tuple(arm.name for arm in study.every_arm)
-    epochs = epochs_for(study, cost)
+    epochs = epochs_for(study, cost) if epochs is None else epochs
     one_look = study.decision.open_ended or study.decision.judged == "separately"
     return Design(
         seed=seed,
@@ -91,6 +94,8 @@ def epochs_for(study: Study, cost: str) -> int:
     """The study's own number, else one from the budget: even, 10 to 40."""
     if study.budget.epochs is not None:
         return study.budget.epochs
+    if cost == "cycles":
+        return TURN_EPOCHS
     wanted = study.budget.measuring / EPOCH_TARGET_NS[cost]
     return max(FEWEST_EPOCHS, min(MOST_EPOCHS, 2 * round(wanted / 2)))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.model.readings import Reading
@@ -94,6 +95,33 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
     return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
+_LEVELS = frozenset(
+    {"processors", "memory_available_bytes", "memory_total_bytes"}
+    | {"disk_free_bytes", "disk_total_bytes"}
+)
+_FIRST = frozenset({"processors_before", "memory_total_before_bytes"})
+
+
+def joined(parts: Sequence[Sequence[Reading]]) -> tuple[Reading, ...]:
+    """What happened to the machine in several spans together: amounts are summed; of a level the
+    last counts, and of what was before the first."""
+    every: dict[str, list[Reading]] = {}
+    for part in parts:
+        for one in part:
+            every.setdefault(one.name, []).append(one)
+    return tuple(_joined(own) for own in every.values())
+
+
+def _joined(own: Sequence[Reading]) -> Reading:
+    name, values = own[0].name, [one.value for one in own if one.value is not None]
+    if name in _LEVELS or not values:
+        return own[-1]
+    if name in _FIRST:
+        return own[0]
+    value = min(values) if name == "same_processors" else sum(values)
+    return replace(own[0], value=value)
+
+
 def sample_host(path: Path, root: Path = ROOT) -> HostSample:
     """Sample the machine now; `path` stands on the disk whose room is of interest."""
     busy_ns, steal_ns = _processor_time(root)
@@ -138,6 +166,12 @@ def _memory(root: Path) -> dict[str, int]:
     """/proc/meminfo in bytes."""
     lines = (line.split() for line in _text(root / "proc/meminfo").splitlines())
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+
+
+def waiting_bytes(root: Path = ROOT) -> int:
+    """Dirty pages of the whole machine, and those under write-back now."""
+    memory = _memory(root)
+    return memory.get("Dirty", 0) + memory.get("Writeback", 0)
 
 
 def _pressure(root: Path) -> dict[str, int]:

@@ -76,7 +76,8 @@ def read_epoch(
     `metric` is "throughput", "latency_mean" or "geometric_mean".
     """
     both = {name: totals.arms[name] for name in (control, arm)}
-    ratios = block_log_ratios(both[arm], both[control], metric)
+    # Seconds of two turns lie minutes apart: they are no blocks.
+    ratios = [] if totals.turns else block_log_ratios(both[arm], both[control], metric)
     return EpochReading(
         epoch=totals.epoch,
         slots=dict(totals.slots),
@@ -84,8 +85,8 @@ def read_epoch(
         d=epoch_log_ratio(totals, arm, control, metric),
         typical_d=typical(ratios),
         throughput={name: one.throughput for name, one in both.items()},
-        blocks=len(ratios),
-        carry_over=carry_over(totals.arms, arm, control),
+        blocks=1 if totals.turns else len(ratios),
+        carry_over=math.nan if totals.turns else carry_over(totals.arms, arm, control),
         block_autocorrelation=lag_one(ratios),
         busy_share={name: busy_share(one) for name, one in both.items()},
         uncharged_share={name: uncharged_share(one) for name, one in both.items()},

@@ -57,7 +57,7 @@ def calibrate(
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.preparing.preparation import which_cost
+    from steelyard.running.preparing.preparation import which_cost, which_layout
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh
@@ -66,8 +66,9 @@ def calibrate(
     command = repeating_command(sys.argv[1:], drawn)
     with World(account) as world, open_view(sys.stderr) as view:
         if resume is None:
-            cost, _ = which_cost(chosen, world.data.open(chosen).scripts)
-            laid = lay_out(chosen, shares, whole=cost == "whole")
+            scripts = world.data.open(chosen).scripts
+            cost, _ = which_cost(chosen, scripts, which_layout(chosen, scripts)[0])
+            laid = lay_out(chosen, shares, whole=cost != "foreground")
             chosen = laid.study
             for what, why in laid.left_out:
                 view.note(f"{what} left out: {why}")

@@ -70,6 +70,10 @@ class PlainView:
         """The epochs of the record in one line."""
         self._write(event_lines.recalled_line(len(readings), total, read_contrasts(contrasts)))
 
+    def turn(self, epoch: int, arm: str, phase: str) -> None:
+        """A phase of a turn."""
+        self.stage(f"epoch {epoch}, turn of {arm}: {phase}")
+
     def threat(self, threat: Json) -> None:
         """The threat and what was seen."""
         self._write(event_lines.threat_line(Threat.read(threat)))
@@ -140,6 +144,10 @@ class LiveView:
         self._readings = [(n, finite(d)) for n, d in enumerate(readings, 1)]
         self._left = f"epoch {len(readings)} of {total}"
         self._draw()
+
+    def turn(self, epoch: int, arm: str, phase: str) -> None:
+        """A phase of a turn."""
+        self.stage(f"epoch {epoch}, turn of {arm}: {phase}")
 
     def threat(self, threat: Json) -> None:
         """A threat in a line that stays."""

@@ -44,13 +44,14 @@ def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> 
     """Every threat to one contrast that is not in its log ratios alone."""
     control = study.control.name
     both, totals = (control, arm), [epoch.totals for epoch in epochs]
+    in_slices = plan.layout != "turns"  # within a cycle throughput has a course of its own
     return (
         *_wrong_answers(epochs, both),
-        *_background(epochs, both),
+        *(_background(epochs, both) if in_slices else ()),
         *_working_set(epochs, both, study),
         *_driver(epochs),
         *_processor_time(epochs, control, arm, plan.margin),
-        *_steadiness(epochs, plan, both),
+        *(_steadiness(epochs, plan, both) if in_slices else ()),
         *pool_not_warm(totals, control, arm, plan.margin, writes=plan.writes),
         *machine_threats(epochs, plan.processors),
         *_plan(plan),

@@ -30,14 +30,14 @@ COMPLETE = "complete"
 
 
 @dataclass(frozen=True)
-class _Ending:
+class Ending:
     """How an epoch went."""
 
     outcome: str = COMPLETE
     error: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, outcome: str, failure: SteelyardError) -> _Ending:
+    def of(cls, outcome: str, failure: SteelyardError) -> Ending:
         return cls(outcome, tuple(failure.lines()))
 
 
@@ -61,7 +61,7 @@ class EpochRunner:
         host_before = host.sample()
         ending, seen = self._measure_or_lose(place, lines)
         if ending.outcome != COMPLETE:
-            self._keep_logs(epoch)
+            keep_logs(self._setup, epoch)
         line = EpochLine(
             type="epoch",
             epoch=epoch,
@@ -78,19 +78,19 @@ class EpochRunner:
         self._setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines))
 
-    def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[_Ending, ArmsRead]:
-        ending, seen = _Ending(), ArmsRead()
+    def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[Ending, ArmsRead]:
+        ending, seen = Ending(), ArmsRead()
         try:
             with self._setup.started_arms(place.epoch, self._choices.upkeep) as standing:
                 try:
                     seen = self._measure(place, standing, lines)
                 except (EngineError, DriverError) as failure:
-                    ending = _Ending.of(_blame(standing, failure), failure)
+                    ending = Ending.of(_blame(standing, failure), failure)
         except ArmLostError as failure:
-            ending = _Ending.of(failure.outcome, failure)
+            ending = Ending.of(failure.outcome, failure)
         except ServerError as failure:  # it did its work and would not stop
             if ending.outcome == COMPLETE:
-                ending = _Ending.of(f"failed: {failure.primary}", failure)
+                ending = Ending.of(f"failed: {failure.primary}", failure)
         return ending, seen
 
     def _measure(
@@ -127,10 +127,11 @@ class EpochRunner:
         length_ns = choices.slice_ns
         return lay_out(self._design, epoch, warm_blocks, blocks, length_ns=length_ns)
 
-    def _keep_logs(self, epoch: int) -> None:
-        """The servers' logs of an epoch that was lost, beside the record's other files."""
-        for slot, log in self._setup.laboratory.engines.server_logs().items():
-            self._setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
+
+def keep_logs(setup: Setup, epoch: int) -> None:
+    """The servers' logs of an epoch that was lost, beside the record's other files."""
+    for slot, log in setup.laboratory.engines.server_logs().items():
+        setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
 
 
 def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:

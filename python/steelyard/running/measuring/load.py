@@ -4,6 +4,8 @@ A *visit* is one slice of one arm with what belongs to it. With cost "foreground
 whole list of slices by itself; with cost "whole" every arm's background processes are held still
 outside its own visits, and a visit ends with the arm paying its debt. Where an arm carries a weight
 of background work, its visit ends with that work, and cost "whole" charges it as part of the debt.
+With cost "cycles" (turns) one arm runs by itself, and only such a weight is charged as a debt: what
+else it leaves to the background happens within the checkpoint cycles that are measured.
 """
 
 from __future__ import annotations
@@ -130,6 +132,7 @@ class Load:
         scripts = data.scripts
         self._placement = placement
         self._whole = cost == "whole"
+        self._charges_left = cost == "cycles"
         self._background = BackgroundWork({a.name: a.weight.background for a in study.every_arm})
         processors = self._processors = list(laboratory.host.processors())
         threads = thread_count(study, processors)
@@ -197,9 +200,11 @@ class Load:
                 yield _line(visit, place, answer, debt_ns=0)
             return
         for visit in visits:
-            answer, debt_ns = (
-                self._visit_whole(visit) if self._whole else (self._visit_alone(visit), 0)
-            )
+            if self._whole:
+                answer, debt_ns = self._visit_whole(visit)
+            else:
+                answer = self._visit_alone(visit)
+                debt_ns = answer.get("left_ns", 0) if self._charges_left else 0
             yield _line(visit, place, answer, debt_ns=debt_ns)
 
     def _visit_whole(self, visit: Visit) -> tuple[dict[str, Any], int]:
@@ -217,7 +222,7 @@ class Load:
         return answer, answer.get("left_ns", 0) + paid_ns
 
     def _visit_alone(self, visit: Visit) -> dict[str, Any]:
-        """With cost "foreground": background work is not charged."""
+        """Nothing is frozen, and no checkpoint asked for."""
         answer = self._drive(visit)
         self._place_again(answer)
         return answer

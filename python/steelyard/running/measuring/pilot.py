@@ -32,6 +32,7 @@ from steelyard.running.measuring.counted import pilot_counted
 from steelyard.running.measuring.first_errors import errors_told, require_work
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import WaitSampling
+from steelyard.running.measuring.turn_pilot import pilot_turns
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.study.design import slice_candidates
@@ -81,6 +82,8 @@ class Pilot:
     def run(self) -> Choices:
         """The choices for this weighing; an arm that cannot start or do work is an error here."""
         setup, study, seed = self._setup, self._study, self._design.script_seed
+        if setup.layout == "turns":
+            return pilot_turns(setup, self._progress)
         if study.budget.counted is not None:
             return pilot_counted(setup, study.budget.counted, self._progress)
         asked = study.placement

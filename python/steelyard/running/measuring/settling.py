@@ -15,6 +15,7 @@ from steelyard.record.plan import Choices, Plan
 from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
 from steelyard.record.verdict import Verdict
 from steelyard.running.measuring.epoch import EpochRunner
+from steelyard.running.measuring.turns import TurnsRunner
 from steelyard.running.preparing.aa_ledger import update
 from steelyard.running.preparing.inspection import Inspected
 from steelyard.running.preparing.recording import Kept
@@ -45,7 +46,12 @@ def settle(
 ) -> Outcome:
     """Run what is missing of the plan. Ctrl-C judges what there is: epochs are timed, not chosen
     by their outcome, so ending between them is legal. Three lost epochs in a row end it too."""
-    clock, runner = setup.laboratory.clock, EpochRunner(setup, choices)
+    clock = setup.laboratory.clock
+    runner = (
+        EpochRunner(setup, choices)
+        if choices.turns is None
+        else TurnsRunner(setup, choices, kept.turns, progress)
+    )
     started_ns = clock.now_ns()
     weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)
     interrupted = False

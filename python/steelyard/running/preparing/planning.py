@@ -17,7 +17,7 @@ from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.study.design import block_count
+from steelyard.study.design import Design, block_count, draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
@@ -38,7 +38,9 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
 
 
 def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
-    study, design, workload = setup.study, setup.design, setup.study.workload
+    study, workload, design = setup.study, setup.study.workload, setup.design
+    if choices.turns is not None:
+        design = draw_design(study, design.seed, setup.cost, choices.turns.epochs)
     processors = list(setup.laboratory.host.processors())
     counted = study.budget.counted
     return Plan(
@@ -55,12 +57,13 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         open_ended=study.decision.open_ended,
         first_verdict=study.decision.first_verdict,
         judged=study.decision.judged,
-        layout="slices",
+        layout=setup.layout,
+        layout_why=setup.layout_why,
         epoch_ns=design.epoch_ns,
         blocks_per_epoch=(
             counted_blocks(study, counted)[1]
             if counted is not None
-            else block_count(design.epoch_ns, len(design.arms), choices.visit_ns)
+            else block_count(_load_ns(design, choices), len(design.arms), choices.visit_ns)
         ),
         threads=thread_count(study, processors),
         clients=workload.clients,
@@ -76,6 +79,13 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         command=shlex.join(kept.question.command),
         **{name: getattr(choices, name) for name in Choices.model_fields},
     )
+
+
+def _load_ns(design: Design, choices: Choices) -> int:
+    """Load of an epoch, all arms together."""
+    if choices.turns is None:
+        return design.epoch_ns
+    return choices.turns.longest_ns * len(design.arms)
 
 
 def _defaults(builds: BuildComparison) -> DefaultsFound:

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from steelyard.analysis.pilot.turn_lengths import least_budget_s
 from steelyard.engines.engine import Engine, SettingsCheck
+from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
+from steelyard.model.units import NS_PER_S
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
+from steelyard.running.measuring.turn_pilot import too_short
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
@@ -37,11 +41,14 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_no_long_pause(study, data.scripts)
         arms, builds = _arms(study, data, laboratory, progress)
         slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back)
-        cost, cost_why = which_cost(study, data.scripts)
+        layout, layout_why = which_layout(study, data.scripts)
+        cost, cost_why = which_cost(study, data.scripts, layout)
         setup = Setup(
             laboratory=laboratory,
             study=study,
             design=draw_design(study, kept.question.seed, cost),
+            layout=layout,
+            layout_why=layout_why,
             cost=cost,
             cost_why=cost_why,
             slots=slots,
@@ -139,8 +146,43 @@ def _keep_logs(setup: Setup, failure: ServerError) -> None:
     failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
 
 
-def which_cost(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
-    """ "foreground" or "whole", and why: work that writes leaves a debt behind."""
+def which_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
+    """ "slices" or "turns", and why: what acts through checkpoints is measured over their cycles.
+    StudyError where the budget cannot hold turns, however short they are."""
+    own = study.layout == "auto"
+    layout, why = _own_layout(study, scripts) if own else (study.layout, "the study says so")
+    if layout == "turns":
+        arms, epochs = len(study.every_arm), study.budget.epochs
+        least_s = least_budget_s(arms, epochs)
+        if study.budget.measuring < least_s * NS_PER_S:
+            raise too_short(study, least_s, least=True)
+    return layout, why
+
+
+def _own_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
+
+    if study.budget.counted is not None:
+        return "slices", "they are cut by executions"
+    if not any(script.writes for script in scripts):
+        return "slices", "the work only reads"
+    through = sorted(
+        {
+            name
+            for arm in study.arms
+            for name in study.declared_differences(arm)
+            if name.startswith(ACTS_THROUGH_CHECKPOINTS)
+        }
+    )
+    if not through:
+        return "slices", "no arm differs in what acts through checkpoints"
+    acts = "acts" if len(through) == 1 else "act"
+    return "turns", f"the work writes, and {' and '.join(through)} {acts} through checkpoints"
+
+
+def which_cost(study: Study, scripts: tuple[Script, ...], layout: str) -> tuple[str, str]:
+    """ "foreground", "whole" or "cycles", and why: work that writes leaves a debt behind."""
+    if layout == "turns":
+        return "cycles", "whole checkpoint cycles are measured: what an arm leaves is in them"
     if study.cost != "auto":
         return study.cost, "the study says so"
     if any(script.writes for script in scripts):

@@ -11,10 +11,12 @@ from steelyard.record.epoch import Epoch, EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.record import Record
 from steelyard.record.recorded import (
+    TurnDone,
     finished_epochs,
     read_events,
     read_plan,
     read_slices,
+    turns_of_torn_epochs,
 )
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
@@ -32,6 +34,8 @@ class Kept:
     events: tuple[EventLine, ...] = ()
     attempts: dict[int, int] = field(default_factory=dict)
     """Epoch → how often it was begun; a torn one is begun again and its slices left unseen."""
+    turns: dict[tuple[int, str], TurnDone] = field(default_factory=dict)
+    """(epoch, arm) → a finished turn of a torn epoch: it is not measured again."""
 
     @property
     def resumed(self) -> bool:
@@ -56,7 +60,15 @@ def open_record(question: Question) -> Kept:
     for line in read_slices(record):
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
     resumed = replace(question, seed=plan.seed)
-    return Kept(record, resumed, plan, tuple(epochs), tuple(read_events(record)), attempts)
+    return Kept(
+        record,
+        resumed,
+        plan,
+        tuple(epochs),
+        tuple(read_events(record)),
+        attempts,
+        turns_of_torn_epochs(record),
+    )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ class Setup:
     laboratory: Laboratory
     study: Study
     design: Design
-    cost: str  # "foreground" or "whole"
+    layout: str  # "slices" or "turns"
+    layout_why: str
+    cost: str  # "foreground", "whole", or "cycles"
     cost_why: str
     slots: Slots
     data: WorkloadData
@@ -38,6 +40,11 @@ class Setup:
     def scripts(self) -> tuple[Script, ...]:
         """The scripts of the workload."""
         return self.data.scripts
+
+    @property
+    def writes(self) -> bool:
+        """Whether the work writes."""
+        return any(script.writes for script in self.scripts)
 
     def connect(
         self, arms: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
@@ -58,6 +65,17 @@ class Setup:
         """Arm → which of the loads of its data it uses in an epoch."""
         loaders = self.builds.loaders
         return {arm: self.design.load_of(loaders[arm], epoch, self.builds.loads) for arm in loaders}
+
+    @contextmanager
+    def laid_arms(self, epoch: int, upkeep: Upkeep, design: Design) -> Iterator[Slots]:
+        """The slots of an epoch with the arms' files in them, none started; whatever was started
+        meanwhile is stopped at the end."""
+        slots, order = design.slots_of(epoch), design.start_order(epoch)
+        try:
+            self.slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
+            yield self.slots
+        finally:
+            self.slots.stop_arms()
 
     @contextmanager
     def started_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, LocalInstance]]:

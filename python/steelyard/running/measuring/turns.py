@@ -1,0 +1,118 @@
+"""Runs the epochs of a weighing in turns: files laid in the slots, then one arm after the other.
+
+A turn is written down as it ends, so that a weighing that is killed loses the turn under way and
+no other: the epoch goes on with the arms that are missing. An arm that could not start or survive
+its turn is an outcome of the epoch; the other arms have theirs all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.model.errors import DriverError, EngineError
+from steelyard.model.readings import Reading
+from steelyard.record.epoch import Epoch, EpochLine, ReadingLine
+from steelyard.record.plan import Choices
+from steelyard.record.recorded import TELEMETRY, TurnDone
+from steelyard.record.slice import SliceLine
+from steelyard.record.totals import epoch_totals
+from steelyard.record.turn import TurnLine
+from steelyard.running.measuring.arm_readings import reading_lines
+from steelyard.running.measuring.epoch import COMPLETE, Ending, keep_logs
+from steelyard.running.measuring.load import Place
+from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.turn import ReportsPhase, TurnPlace, TurnRunner
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.progress import Progress
+from steelyard.study.design import draw_design
+from steelyard.telemetry.host import joined
+
+Done = Mapping[tuple[int, str], TurnDone]
+"""(epoch, arm) → a turn that an interrupted weighing had finished."""
+
+
+@dataclass(frozen=True)
+class _Where:
+    """An epoch that is run, and what of it there is already."""
+
+    place: Place
+    seed: int
+    done: dict[str, TurnDone]
+
+
+class TurnsRunner:
+    """Runs the epochs of one weighing, each a turn of every arm."""
+
+    def __init__(self, setup: Setup, choices: Choices, done: Done, progress: Progress) -> None:
+        assert choices.turns is not None  # callers check the layout first
+        self._setup = setup
+        self._choices = choices
+        self._done = done
+        self._progress = progress
+        self._turn = TurnRunner(setup, choices)
+        self._design = draw_design(setup.study, setup.design.seed, setup.cost, choices.turns.epochs)
+
+    def run(self, epoch: int, attempt: int = 1) -> Epoch:
+        """Run what is missing of one epoch and write its lines.
+
+        Raises nothing for an arm that died: the outcome says so.
+        """
+        design = self._design
+        order, slots = design.start_order(epoch), design.slots_of(epoch)
+        done = {arm: turn for (n, arm), turn in self._done.items() if n == epoch}
+        where = _Where(Place(epoch, attempt, slots=slots), design.script_seed(epoch), done)
+        lines = [line for turn in done.values() for line in turn.slices]
+        ending = self._turns(order, where, lines)
+        if ending.outcome != COMPLETE:
+            keep_logs(self._setup, epoch)
+        turns = [where.done[arm].line for arm in order if arm in where.done]
+        line = EpochLine(
+            type="epoch",
+            epoch=epoch,
+            attempt=attempt,
+            slots=slots,
+            start_order=order,
+            outcome=ending.outcome,
+            error=ending.error,
+            arms={one.arm: one.read for one in turns} if len(turns) == len(order) else {},
+            loads=self._setup.loads_of(epoch),
+            violations={one.arm: one.violations for one in turns},
+            machine=_joined_machine(turns),
+        )
+        self._setup.record.append(TELEMETRY, line.to_json())
+        return Epoch(line, epoch_totals(line, lines, turns))
+
+    def _turns(self, order: tuple[str, ...], where: _Where, lines: list[SliceLine]) -> Ending:
+        """Every turn that is missing; the first failure is the epoch's."""
+        setup, epoch = self._setup, where.place.epoch
+        ending = Ending()
+        with setup.laid_arms(epoch, self._choices.upkeep, self._design) as slots:
+            for position, arm in enumerate(order):
+                if arm in where.done:
+                    continue
+                own: list[SliceLine] = []
+                try:
+                    turn = TurnPlace(arm, position, where.place, where.seed)
+                    line = self._turn.run(turn, own, self._report(epoch, arm))
+                    setup.record.append(TELEMETRY, line.to_json())
+                    where.done[arm] = TurnDone(line, tuple(own))
+                except (EngineError, DriverError) as failure:
+                    if ending.outcome == COMPLETE:
+                        ending = Ending.of(_outcome(failure), failure)
+                    slots.stop_arms()
+                finally:
+                    lines += own
+        return ending
+
+    def _report(self, epoch: int, arm: str) -> ReportsPhase:
+        return lambda phase: self._progress.turn(epoch + 1, arm, phase)
+
+
+def _joined_machine(turns: Sequence[TurnLine]) -> tuple[ReadingLine, ...]:
+    parts = [[Reading(line.name, line.unit, line.value) for line in turn.machine] for turn in turns]
+    return reading_lines(joined(parts))
+
+
+def _outcome(failure: EngineError | DriverError) -> str:
+    return failure.outcome if isinstance(failure, ArmLostError) else f"failed: {failure.primary}"
