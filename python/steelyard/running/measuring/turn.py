@@ -8,6 +8,7 @@ of the k-th after it, in slices of about a second.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -85,7 +86,8 @@ class Series:
     @property
     def level(self) -> bool:
         """Whether throughput and reads per transaction have come to their level (MSER-5)."""
-        kept = [place for place, line in enumerate(self.lines) if not line.dropped]
+        known = self.lines[: len(self.read_bytes)]
+        kept = [place for place, line in enumerate(known) if not line.dropped]
         if len(kept) < FEWEST_SECONDS:
             return False
         rates = [self.lines[k].transactions / max(1, self.lines[k].busy_ns) for k in kept]
@@ -107,8 +109,21 @@ class Series:
         )
 
 
+@dataclass(frozen=True)
+class _Border:
+    """What was read at the border of two slices."""
+
+    pulse: Pulse | None
+    requested_bytes: int
+    waiting_bytes: int
+
+
 class SecondBySecond:
-    """Drives an arm in slices of about a second and reads server and machine between them."""
+    """Drives an arm in slices of about a second, and reads server and machine at their borders.
+
+    Reading is done beside the next slice: done between two, it would leave the server idle for some
+    milliseconds of every second.
+    """
 
     def __init__(
         self,
@@ -125,36 +140,50 @@ class SecondBySecond:
         self._watch = watch
         self._where = where
         self._kept = kept
-        self._before = self._read()
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="turn reader")
+        self._last = self._read()
+        self._due: tuple[Series, Future[_Border]] | None = None
 
     def run(self, series: Series, kind: str, length_ns: int) -> SliceLine:
-        """One more slice of a series."""
+        """One more slice of a series; what is read at its end joins the series with the next."""
         visit = Visit(self._where.arm, length_ns, kind, block=len(series.lines), position=0)
         self._kept.extend(drive(self._setup, self._load, [visit], self._where.place))
+        self._settle()
         line = self._kept[-1]
         series.lines.append(line)
-        before, self._before = self._before, self._read()
-        after = self._before
-        series.wal_bytes.append(_change(before[0], after[0], "wal_bytes"))
-        series.images.append(_change(before[0], after[0], "images"))
-        series.read_bytes.append(float(after[1] - before[1]))
-        series.waiting_bytes.append(float(self._setup.laboratory.host.waiting_bytes()))
+        self._due = series, self._reader.submit(self._read)
         return line
 
-    @property
     def debt(self) -> DebtLine:
-        """What the arm owed at the last border."""
-        pulse = self._before[0]
+        """What the arm owes at the last border."""
+        self._settle()
+        pulse = self._last.pulse
         return DebtLine(
             wal_bytes=None if pulse is None else pulse.owed_bytes,
-            waiting_bytes=float(self._setup.laboratory.host.waiting_bytes()),
+            waiting_bytes=float(self._last.waiting_bytes),
         )
 
-    def _read(self) -> tuple[Pulse | None, int]:
+    def close(self) -> None:
+        """Wait for the reader."""
+        self._reader.shutdown()
+
+    def _settle(self) -> None:
+        """Have what was read at the last border join its series."""
+        if self._due is None:
+            return
+        series, reading = self._due
+        before, self._last, self._due = self._last, reading.result(), None
+        after = self._last
+        series.wal_bytes.append(_change(before.pulse, after.pulse, "wal_bytes"))
+        series.images.append(_change(before.pulse, after.pulse, "images"))
+        series.read_bytes.append(float(after.requested_bytes - before.requested_bytes))
+        series.waiting_bytes.append(float(after.waiting_bytes))
+
+    def _read(self) -> _Border:
         requested = 0
         if isinstance(self._instance, Observable) and self._instance.running:
             requested = self._instance.use().requested_bytes
-        return self._watch.pulse(), requested
+        return _Border(self._watch.pulse(), requested, self._setup.laboratory.host.waiting_bytes())
 
 
 def _change(before: Pulse | None, after: Pulse | None, name: str) -> float | None:
@@ -211,6 +240,7 @@ class TurnRunner:
         with phases("stop"):
             slots.stop_arms()
         return TurnLine(
+            type="turn",
             epoch=where.place.epoch,
             attempt=where.place.attempt,
             arm=arm,
@@ -244,18 +274,18 @@ class TurnRunner:
         with (
             setup.connect({arm: instance}, choices.placement, where.seed, choices.stalls) as load,
             closing(watch_checkpoints(instance, self._clock.now_ns)) as watch,
+            closing(SecondBySecond(setup, load, instance, watch, where, kept)) as seconds,
         ):
-            seconds = SecondBySecond(setup, load, instance, watch, where, kept)
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
             with phases("wait for a checkpoint"):
                 self._wait(seconds, warm, watch)
+            at_start = seconds.debt()
             readings.border()
-            at_start = seconds.debt
             with phases("measure"):
                 end = self._cycles(seconds, measured, watch)
+            at_end, checkpoints = seconds.debt(), tuple(watch.seen)
             readings.border()
-            at_end, checkpoints = seconds.debt, tuple(watch.seen)
         with phases("read"):
             read = readings.close([*warm.lines, *measured.lines])
         return _Seen(end, level, checkpoints, at_start, at_end, measured, read)

@@ -201,14 +201,15 @@ def _wish(study: Study) -> Wish:
 def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
     """The budget does not hold 8 epochs in turns; `least`: nothing is known of the arms yet."""
     epochs = study.budget.epochs or FEWEST_EPOCHS
-    needed = format_duration(math.ceil(needed_s / 60) * 60 * NS_PER_S)
+    minutes = math.ceil(needed_s / 60)
+    needed = format_duration(minutes * 60 * NS_PER_S)
     about = "at least " if least else "about "
     return StudyError(
         f"the budget is too short for {epochs} epochs in turns: "
         f"{format_duration(study.budget.measuring)} where they take {about}{needed}",
         detail="The work writes, and an arm differs in what acts through checkpoints: each arm is "
         "measured alone over whole checkpoint cycles.",
-        hint=f"Weigh with --budget {needed.replace(' ', '')}, or insist on slices, which say what "
+        hint=f"Weigh with --budget {minutes}m, or insist on slices, which say what "
         "happens right after a checkpoint: --set layout=slices.",
     )
 
