@@ -16,6 +16,7 @@ from steelyard.record.ledger import LedgerLine, NewLedgerLine
 from steelyard.record.plan import Plan
 from steelyard.record.record import FORMAT
 from steelyard.record.slice import SliceLine
+from steelyard.record.turn import TurnLine
 from steelyard.record.verdict import Verdict
 
 FILES: tuple[tuple[str, str, tuple[type[Frozen], ...]], ...] = (
@@ -25,8 +26,8 @@ FILES: tuple[tuple[str, str, tuple[type[Frozen], ...]], ...] = (
     ("slices.jsonl", "A line a slice, as it ends.", (SliceLine,)),
     (
         "telemetry.jsonl",
-        "A line an epoch, an event, and the end, told apart by `type`.",
-        (EpochLine, EventLine, EndLine),
+        "A line an epoch, a turn, an event, and the end, told apart by `type`.",
+        (EpochLine, TurnLine, EventLine, EndLine),
     ),
     ("verdict.json", "Written once, at the end; what `weigh --json` prints.", (Verdict,)),
     (

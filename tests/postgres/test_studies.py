@@ -34,7 +34,7 @@ def weigh(start: Start, *arguments: str) -> dict[str, Any]:
 
 
 def test_writing_work_is_charged_with_what_it_leaves_behind(start: Start) -> None:
-    verdict = weigh(start, "checksums-rw")
+    verdict = weigh(start, "checksums-rw", "--set", "layout=slices")
     [contrast] = verdict["contrasts"]
     assert contrast["epochs"] >= 8
     assert contrast["verdict"] != "invalid", contrast["threats"]

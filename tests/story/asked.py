@@ -33,6 +33,9 @@ class Silent:
     ) -> None:
         """Shows nothing."""
 
+    def turn(self, epoch: int, arm: str, phase: str) -> None:
+        """Shows nothing."""
+
     def threat(self, threat: Shown) -> None:
         """Shows nothing."""
 
@@ -51,6 +54,8 @@ class Watcher(Silent):
     epochs: list[int] = field(default_factory=list)
     threats: list[str] = field(default_factory=list)
     recalls: list[list[float | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    phases: list[tuple[int, str, str]] = field(default_factory=list)
 
     def stage(self, text: str) -> None:
         self.stages.append(text)
@@ -60,6 +65,12 @@ class Watcher(Silent):
 
     def recalled(self, readings: Any, total: int, contrasts: Any) -> None:
         self.recalls.append(list(readings))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def turn(self, epoch: int, arm: str, phase: str) -> None:
+        self.phases.append((epoch, arm, phase))
 
     def threat(self, threat: Any) -> None:
         self.threats.append(threat["name"])
@@ -74,6 +85,7 @@ def study_of(**changes: Any) -> Study:
         "control": {"name": "on", "checksums": True},
         "arms": [{"name": "off", "checksums": False}],
         "workload": {"clients": 4},
+        "layout": "slices",
         "budget": {"measuring": "30s"},
     }
     return Study.model_validate({**facts, **changes})

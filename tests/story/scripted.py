@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
-from steelyard.engines.engine import Engine, Instance, SessionWaits, Slot
+from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
 from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
+from steelyard.engines.page_cache import Evicted
+from steelyard.model.turn import Checkpoint
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
 from steelyard.telemetry.host import HostSample
@@ -131,6 +133,15 @@ class ScriptedWorld:
     events: dict[int, list[Callable[[], None]]] = field(default_factory=dict)
     """Number of a slice (from 1) → what happens before it is driven."""
     distort: Distort = lambda answer: None
+    cycle_ns: int = 15_000_000_000
+    """With layout "turns": from the begin of one checkpoint to the begin of the next; 0: none."""
+    checkpoint_lasts_ns: int = 9_000_000_000
+    resident_bytes: int | None = 0
+    """Of 1 GB, after eviction."""
+    waiting: Callable[[], int] = lambda: 0
+    """Bytes that wait for the device."""
+    paused_ns: int = 0
+    evicted: list[tuple[Path, ...]] = field(default_factory=list)
     slept_ns: int = 0
     previous: str = ""
     """Arm of the slice before."""
@@ -155,6 +166,9 @@ class ScriptedWorld:
             plan=lambda instance: self.plans_by_port.get(instance.address.port, "Result"),
             checkpoint_ns=self._checkpoint,
             uncounted=self.uncounted,
+            checkpoints=self._checkpoints,
+            pulse=self._pulse,
+            cycle=lambda settings: Cycle(self.cycle_ns or 10**15, 1e15, 10.0),
         )
 
     @property
@@ -171,6 +185,23 @@ class ScriptedWorld:
 
     def sources(self) -> tuple[Source, ...]:
         return built_in_sources()
+
+    def _checkpoints(
+        self, instance: NoopInstance, began_ns: int, now_ns: int
+    ) -> Sequence[Checkpoint]:
+        """One every cycle after the watch began, each lasting for a part of it."""
+        nearer = float(instance.settings().get("nearer", "1")) if instance.running else 1.0
+        every = round(self.cycle_ns / nearer)
+        starts = range(began_ns + every, now_ns + 1, every) if every else ()
+        lasts = round(self.checkpoint_lasts_ns / nearer)
+        return [
+            Checkpoint(start, start + lasts if start + lasts <= now_ns else None, "time")
+            for start in starts
+        ]
+
+    def _pulse(self, instance: NoopInstance) -> Pulse:
+        written = self.clock.now / 1000 if self.writes else 0.0
+        return Pulse(wal_bytes=written, images=self.clock.now / 1e8, owed_bytes=1000.0)
 
     def debt_of(self, instance: NoopInstance) -> int:
         """How long an arm's checkpoint takes."""
@@ -237,6 +268,10 @@ class ScriptedEngines:
 
     def write_back(self) -> None:
         self.world.written_back += 1
+
+    def evict(self, directories: Sequence[Path]) -> Evicted:
+        self.world.evicted.append(tuple(directories))
+        return Evicted(1 << 30, self.world.resident_bytes)
 
     def server_logs(self) -> Mapping[str, str]:
         return {"slot0": "LOG:  scripted"}
@@ -329,6 +364,9 @@ class ScriptedHost:
             suspended_ns=0,
         )
 
+    def waiting_bytes(self) -> int:
+        return self.world.waiting()
+
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Mapping[str, Any]:
@@ -343,6 +381,10 @@ class ScriptedClock:
 
     def now_ns(self) -> int:
         return self.world.clock.now
+
+    def pause(self, duration_ns: int) -> None:
+        self.world.paused_ns += duration_ns
+        self.world.clock.now += duration_ns
 
     def suspended_ns(self) -> int:
         return self.world.slept_ns

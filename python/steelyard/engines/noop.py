@@ -13,17 +13,21 @@ from pathlib import Path
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
     UNPROTECTED,
+    Cycle,
     Instance,
     Process,
+    Pulse,
     SessionWaits,
     Settings,
     Slot,
     TreeUse,
 )
+from steelyard.engines.noop_sessions import NoopCheckpoints, NoopCheckpointWatch, NoopWatch
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.readings import Kind, Sample
+from steelyard.model.turn import Checkpoint
 
 NOOP_IDENTITY = Identity(
     kind="noop",
@@ -52,6 +56,10 @@ class Answers:
     waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
     plan: Callable[[NoopInstance], str] = lambda _: "Result"
     checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
+    checkpoints: Callable[[NoopInstance, int, int], Sequence[Checkpoint]] = lambda *_: ()
+    """Of an instance, between two moments of the clock: when it was begun to watch, and now."""
+    pulse: Callable[[NoopInstance], Pulse | None] = lambda _: Pulse(0.0, 0.0, 0.0)
+    cycle: Callable[[Settings], Cycle] = lambda _: Cycle(300_000_000_000, 1e9, 10.0)
 
 
 @dataclass(frozen=True)
@@ -250,6 +258,19 @@ class NoopInstance:
         """A session whose checkpoints take what the answers say."""
         return NoopCheckpoints(self)
 
+    def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> NoopCheckpointWatch:
+        """A watch of the checkpoints that the answers give."""
+        self._require(running=True)
+        return NoopCheckpointWatch(self, now_ns, now_ns())
+
+    def checkpoints_between(self, began_ns: int, now_ns: int) -> Sequence[Checkpoint]:
+        """Its checkpoints between two moments."""
+        return self._journal.answers.checkpoints(self, began_ns, now_ns)
+
+    def pulse(self) -> Pulse | None:
+        """What it counts now."""
+        return self._journal.answers.pulse(self)
+
     def checkpoint_ns(self) -> int:
         """How long a checkpoint takes now."""
         return self._journal.answers.checkpoint_ns(self)
@@ -260,33 +281,9 @@ class NoopInstance:
             raise EngineError(f'cluster "{self._directory}" is {state}')
 
 
-@dataclass(frozen=True)
-class NoopWatch:
-    """A watch of waits in memory."""
-
-    seen: Callable[[], SessionWaits]
-
-    def stop(self) -> SessionWaits:
-        """What the answers say at its end."""
-        return self.seen()
-
-
-@dataclass(frozen=True)
-class NoopCheckpoints:
-    """Checkpoints of a server in memory."""
-
-    instance: NoopInstance
-
-    def checkpoint(self) -> int:
-        """Takes what the answers say."""
-        return self.instance.checkpoint_ns()
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 class NoopEngine:
-    """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild.
+    """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild,
+    CycleSettings.
 
     It has no setting rules: every undeclared difference of its settings counts.
     """
@@ -332,6 +329,19 @@ class NoopEngine:
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Those that it was made with."""
         return self._defaults
+
+    @property
+    def tell_checkpoints(self) -> Settings:
+        """Checkpoints in memory are seen by themselves."""
+        return {}
+
+    def cycle(self, settings: Settings) -> Cycle:
+        """What the answers say."""
+        return self.journal.answers.cycle(settings)
+
+    def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
+        """The factor by which checkpoints are nearer."""
+        return {"nearer": f"{factor:g}"}
 
     def adopt(self, instance: Instance) -> NoopInstance:
         """The same cluster, to be started by this build."""

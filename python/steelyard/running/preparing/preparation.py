@@ -41,7 +41,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_no_long_pause(study, data.scripts)
         arms, builds = _arms(study, data, laboratory, progress)
         slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back)
-        layout, layout_why = which_layout(study, data.scripts)
+        layout, layout_why = _layout(kept, data.scripts)
         cost, cost_why = which_cost(study, data.scripts, layout)
         setup = Setup(
             laboratory=laboratory,
@@ -144,6 +144,13 @@ def _keep_logs(setup: Setup, failure: ServerError) -> None:
     for slot, log in setup.laboratory.engines.server_logs().items():
         setup.record.write(f"server-{slot}.log", log)
     failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
+
+
+def _layout(kept: Kept, scripts: tuple[Script, ...]) -> tuple[str, str]:
+    """A weighing that goes on keeps the layout of its plan."""
+    if kept.plan is not None:
+        return kept.plan.layout or "slices", kept.plan.layout_why
+    return which_layout(kept.question.study, scripts)
 
 
 def which_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:

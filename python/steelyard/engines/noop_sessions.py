@@ -1,0 +1,59 @@
+"""Watches and sessions of servers in memory: what they see is what the answers say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steelyard.engines.engine import Pulse, SessionWaits
+from steelyard.model.turn import Checkpoint
+
+if TYPE_CHECKING:
+    from steelyard.engines.noop import NoopInstance
+
+
+@dataclass(frozen=True)
+class NoopWatch:
+    """A watch of waits in memory."""
+
+    seen: Callable[[], SessionWaits]
+
+    def stop(self) -> SessionWaits:
+        """What the answers say at its end."""
+        return self.seen()
+
+
+@dataclass(frozen=True)
+class NoopCheckpoints:
+    """Checkpoints of a server in memory."""
+
+    instance: NoopInstance
+
+    def checkpoint(self) -> int:
+        """Takes what the answers say."""
+        return self.instance.checkpoint_ns()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True)
+class NoopCheckpointWatch:
+    """A watch of the checkpoints of a server in memory."""
+
+    instance: NoopInstance
+    now_ns: Callable[[], int]
+    began_ns: int
+
+    @property
+    def seen(self) -> Sequence[Checkpoint]:
+        """Those that the answers give so far."""
+        return self.instance.checkpoints_between(self.began_ns, self.now_ns())
+
+    def pulse(self) -> Pulse | None:
+        """What the answers give now; None when the server died."""
+        return self.instance.pulse() if self.instance.running else None
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,143 @@
+"""Drives one arm in slices of about a second, and reads server and machine at their borders."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from steelyard.analysis.pilot.steady_state import mser5
+from steelyard.engines.engine import CheckpointWatch, Instance, Observable, Pulse
+from steelyard.record.slice import SliceLine
+from steelyard.record.turn import DebtLine, SecondsLine
+from steelyard.running.measuring.driving import drive
+from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.preparing.setup import Setup
+
+BLOCK_BYTES = 8192
+FEW_BLOCKS = 0.01
+"""Blocks read a transaction that are level whatever their course."""
+FEWEST_SECONDS = 20
+"""Of a warm-up: MSER-5 needs four batches of five."""
+
+
+@dataclass
+class Series:
+    """Seconds of a turn as they end: the lines, and what was read at each border."""
+
+    lines: list[SliceLine] = field(default_factory=list)
+    wal_bytes: list[float | None] = field(default_factory=list)
+    images: list[float | None] = field(default_factory=list)
+    read_bytes: list[float | None] = field(default_factory=list)
+    waiting_bytes: list[float | None] = field(default_factory=list)
+
+    @property
+    def level(self) -> bool:
+        """Whether throughput and reads per transaction have come to their level (MSER-5)."""
+        known = self.lines[: len(self.read_bytes)]
+        kept = [place for place, line in enumerate(known) if not line.dropped]
+        if len(kept) < FEWEST_SECONDS:
+            return False
+        rates = [self.lines[k].transactions / max(1, self.lines[k].busy_ns) for k in kept]
+        if mser5(rates) is None:
+            return False
+        reads = [
+            (self.read_bytes[k] or 0.0) / BLOCK_BYTES / max(1, self.lines[k].transactions)
+            for k in kept
+        ]
+        return max(reads[-5:]) < FEW_BLOCKS or mser5(reads) is not None
+
+    def columns(self) -> SecondsLine:
+        """What was read, as the record has it."""
+        return SecondsLine(
+            wal_bytes=tuple(self.wal_bytes),
+            images=tuple(self.images),
+            read_bytes=tuple(self.read_bytes),
+            waiting_bytes=tuple(self.waiting_bytes),
+        )
+
+
+@dataclass(frozen=True)
+class _Border:
+    """What was read at the border of two slices."""
+
+    pulse: Pulse | None
+    requested_bytes: int
+    waiting_bytes: int
+
+
+class SecondBySecond:
+    """Drives an arm in slices of about a second, and reads server and machine at their borders.
+
+    Reading is done beside the next slice: done between two, it would leave the server idle for some
+    milliseconds of every second.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        load: Load,
+        instance: Instance,
+        watch: CheckpointWatch,
+        arm: str,
+        place: Place,
+        kept: list[SliceLine],
+    ) -> None:
+        self._setup = setup
+        self._load = load
+        self._instance = instance
+        self._watch = watch
+        self._arm = arm
+        self._place = place
+        self._kept = kept
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="turn reader")
+        self._last = self._read()
+        self._due: tuple[Series, Future[_Border]] | None = None
+
+    def run(self, series: Series, kind: str, length_ns: int) -> SliceLine:
+        """One more slice of a series; what is read at its end joins the series with the next."""
+        visit = Visit(self._arm, length_ns, kind, block=len(series.lines), position=0)
+        self._kept.extend(drive(self._setup, self._load, [visit], self._place))
+        self._settle()
+        line = self._kept[-1]
+        series.lines.append(line)
+        self._due = series, self._reader.submit(self._read)
+        return line
+
+    def debt(self) -> DebtLine:
+        """What the arm owes at the last border."""
+        self._settle()
+        pulse = self._last.pulse
+        return DebtLine(
+            wal_bytes=None if pulse is None else pulse.owed_bytes,
+            waiting_bytes=float(self._last.waiting_bytes),
+        )
+
+    def close(self) -> None:
+        """Wait for the reader."""
+        self._reader.shutdown()
+
+    def _settle(self) -> None:
+        """Have what was read at the last border join its series."""
+        if self._due is None:
+            return
+        series, reading = self._due
+        before, self._last, self._due = self._last, reading.result(), None
+        after = self._last
+        series.wal_bytes.append(_change(before.pulse, after.pulse, "wal_bytes"))
+        series.images.append(_change(before.pulse, after.pulse, "images"))
+        series.read_bytes.append(float(after.requested_bytes - before.requested_bytes))
+        series.waiting_bytes.append(float(after.waiting_bytes))
+
+    def _read(self) -> _Border:
+        requested = 0
+        if isinstance(self._instance, Observable) and self._instance.running:
+            requested = self._instance.use().requested_bytes
+        return _Border(self._watch.pulse(), requested, self._setup.laboratory.host.waiting_bytes())
+
+
+def _change(before: Pulse | None, after: Pulse | None, name: str) -> float | None:
+    """None where the server did not tell, or its statistics were reset meanwhile."""
+    if before is None or after is None:
+        return None
+    change = float(getattr(after, name) - getattr(before, name))
+    return change if change >= 0 else None

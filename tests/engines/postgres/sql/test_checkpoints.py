@@ -1,0 +1,148 @@
+"""Checkpoints are seen from outside as they begin and end; their distance follows settings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from steelyard.engines.engine import CheckpointsSeen, CycleSettings, Slot
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.sql.checkpoints import cycle_of, require_seen, scaled
+from steelyard.model.errors import EngineError
+
+Slots = Callable[[int], Slot]
+SETTINGS = {
+    "checkpoint_timeout": "300 s",
+    "max_wal_size": "1024 MB",
+    "min_wal_size": "80 MB",
+    "checkpoint_completion_target": "0.9",
+    "wal_segment_size": "16777216 B",
+}
+
+
+def test_the_cycle_is_that_of_timeout_and_log() -> None:
+    cycle = cycle_of(SETTINGS)
+    assert cycle.timeout_ns == 300_000_000_000
+    assert cycle.wal_bytes == pytest.approx(1024 * 2**20 / 1.9)
+    assert cycle.largest_scale == 10  # checkpoint_timeout is at least 30 s
+
+
+def test_small_logs_bound_the_factor() -> None:
+    small = SETTINGS | {"max_wal_size": "64 MB"}
+    assert cycle_of(small).largest_scale == 2  # two segments of 16 MB at least
+    assert cycle_of(small | {"checkpoint_timeout": "10 s"}).largest_scale == 1
+
+
+def test_a_factor_divides_the_timeout_and_both_limits_and_keeps_what_the_server_allows() -> None:
+    assert scaled(SETTINGS, 4) == {
+        "checkpoint_timeout": "75s",
+        "max_wal_size": "256MB",
+        "min_wal_size": "32MB",
+    }
+
+
+def test_a_setting_in_another_unit_is_an_error() -> None:
+    with pytest.raises(EngineError, match='setting "checkpoint_timeout"'):
+        cycle_of(SETTINGS | {"checkpoint_timeout": "5 min"})
+
+
+@pytest.mark.parametrize("name", ["log_checkpoints", "logging_collector", "log_destination"])
+def test_settings_that_hide_checkpoints_are_refused(name: str) -> None:
+    require_seen({"log_checkpoints": "on", "logging_collector": "off"})
+    with pytest.raises(EngineError, match=f'cannot see checkpoints: setting "{name}"'):
+        require_seen({name: "csvlog" if name == "log_destination" else "nonsense"})
+
+
+@pytest.mark.postgres
+def test_an_engine_reads_the_settings_its_own_server_reports(
+    engine: Postgres, cluster: Cluster, slot_of: Slots
+) -> None:
+    assert isinstance(engine, CycleSettings)
+    cluster.start(slot_of(0), {"checkpoint_timeout": "10min", "max_wal_size": "2GB"})
+    cycle = engine.cycle(cluster.settings())
+    assert cycle.timeout_ns == 600_000_000_000
+    assert cycle.largest_scale == 20
+    spaced = engine.scaled(cluster.settings(), 20)
+    cluster.stop()
+    cluster.start(slot_of(0), spaced)
+    assert cluster.settings()["checkpoint_timeout"] == "30 s"
+
+
+@pytest.mark.postgres
+def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
+    cluster: Cluster, slot_of: Slots, engine: Postgres
+) -> None:
+    assert isinstance(cluster, CheckpointsSeen)
+    cluster.start(slot_of(0), engine.tell_checkpoints)
+    watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
+    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+        session.execute("CREATE TABLE t AS SELECT generate_series(1, 100000) AS n")
+        before = watch.pulse()
+        asked_ns = time.monotonic_ns()
+        session.execute("CHECKPOINT")
+        done_ns = time.monotonic_ns()
+        deadline = done_ns + 5_000_000_000
+        while not any(one.ended_ns for one in watch.seen) and time.monotonic_ns() < deadline:
+            time.sleep(0.01)
+        after = watch.pulse()
+    watch.close()
+    watch.close()  # twice does no harm
+    [seen] = watch.seen
+    assert seen.ended_ns is not None
+    assert asked_ns <= seen.began_ns <= seen.ended_ns
+    assert "force" in seen.cause or "immediate" in seen.cause or "fast" in seen.cause
+    assert before is not None
+    assert after is not None
+    assert before.owed_bytes > 1_000_000 > after.owed_bytes
+    assert after.wal_bytes >= before.wal_bytes
+
+
+@pytest.mark.postgres
+def test_images_are_counted_anew_after_a_checkpoint(
+    cluster: Cluster, slot_of: Slots, engine: Postgres
+) -> None:
+    cluster.start(slot_of(0), engine.tell_checkpoints)
+    watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
+
+    def images(session: Any) -> float:
+        session.execute("UPDATE t SET n = n")
+        session.execute("SELECT pg_stat_force_next_flush()")
+        session.execute("SELECT 1")
+        pulse = watch.pulse()
+        assert pulse is not None
+        return pulse.images
+
+    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+        if cluster.identity.version_number < 150000:
+            pytest.skip("statistics are flushed on their own time")
+        session.execute("CREATE TABLE t WITH (fillfactor = 40) AS SELECT 1 AS n")
+        session.execute("CHECKPOINT")
+        first = images(session)
+        second = images(session)
+        session.execute("CHECKPOINT")
+        third = images(session)
+    watch.close()
+    assert second - first < third - second
+
+
+@pytest.mark.postgres
+def test_a_server_that_died_has_no_pulse(
+    cluster: Cluster, slot_of: Slots, engine: Postgres
+) -> None:
+    cluster.start(slot_of(0), engine.tell_checkpoints)
+    watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
+    cluster.crash()
+    assert watch.pulse() is None
+    watch.close()
+
+
+@pytest.mark.postgres
+def test_an_arm_whose_log_is_silent_is_refused(cluster: Cluster, slot_of: Slots) -> None:
+    cluster.start(slot_of(0), {"log_checkpoints": "off"})
+    with pytest.raises(EngineError, match="cannot see checkpoints"):
+        cluster.watch_checkpoints("postgres", time.monotonic_ns)

@@ -1,0 +1,68 @@
+"""Eviction drops what is clean, writes back what is dirty, and counts what stays."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.page_cache import evict
+
+MB = 1 << 20
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "1").write_bytes(os.urandom(8 * MB))
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "odd").write_bytes(b"x" * 5001)
+    os.symlink("1", tmp_path / "base" / "link")
+    return tmp_path
+
+
+def cached_bytes(path: Path) -> int:
+    """By util-linux's fincore, another reader of the same thing."""
+    done = subprocess.run(
+        ["fincore", "--bytes", "--noheadings", "--output", "RES", str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+def test_dirty_files_are_written_back_and_leave_the_page_cache(files: Path) -> None:
+    assert cached_bytes(files / "base" / "1") == 8 * MB
+    evicted = evict([files])
+    assert evicted.file_bytes == 8 * MB + 5001
+    assert evicted.resident_bytes == 0
+    assert cached_bytes(files / "base" / "1") == 0
+
+
+def test_what_another_mapping_holds_stays_and_is_counted(files: Path) -> None:
+    with (
+        (files / "base" / "1").open("rb") as file,
+        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
+    ):
+        touched = sum(mapped[place] for place in range(0, 2 * MB, mmap.PAGESIZE))
+        assert touched
+        evicted = evict([files])
+        assert evicted.resident_bytes == cached_bytes(files / "base" / "1") >= 2 * MB
+
+
+def test_files_in_memory_stay_and_are_counted() -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or not os.access(shared, os.W_OK):
+        pytest.skip("there is no file system in memory")
+    place = shared / f"steelyard-test-{os.getpid()}"
+    place.mkdir()
+    try:
+        (place / "one").write_bytes(b"x" * MB)
+        assert evict([place]).resident_bytes == MB
+    finally:
+        (place / "one").unlink()
+        place.rmdir()
