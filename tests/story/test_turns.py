@@ -24,7 +24,7 @@ def writing_study(**changes: Any) -> Study:
     return study_of(
         **{
             "layout": "auto",
-            "budget": {"measuring": "20m", "epochs": 8},
+            "budget": {"turns": "20m", "epochs": 8},
             "decision": {"first_verdict": False},
             **changes,
         }
@@ -197,7 +197,7 @@ def test_a_budget_too_short_for_eight_epochs_of_turns_says_what_they_take(
     writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:
     with pytest.raises(StudyError, match="too short for 8 epochs in turns: 40 s") as refused:
-        weigh_in(writing, writing_study(budget={"measuring": "40s"}))
+        weigh_in(writing, writing_study(budget={"turns": "40s"}))
     assert "--set layout=slices" in (refused.value.hint or "")
     assert not writing.noop.calls[1:], "refused before anything was started"
 
@@ -207,14 +207,14 @@ def test_a_budget_that_the_arms_checkpoints_exceed_is_refused_after_the_pilot(
 ) -> None:
     writing.cycle_ns = 300_000_000_000
     with pytest.raises(StudyError, match="where they take about") as refused:
-        weigh_in(writing, writing_study(budget={"measuring": "10m"}))
+        weigh_in(writing, writing_study(budget={"turns": "10m"}))
     assert "--budget 32m" in (refused.value.hint or "")
 
 
 def test_a_budget_that_holds_the_arms_own_distance_leaves_it(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
-    weigh_in(writing, writing_study(budget={"measuring": "40m", "epochs": 8}))
+    weigh_in(writing, writing_study(budget={"turns": "40m", "epochs": 8}))
     assert Record(tmp_path / "record").read("plan.json")["turns"]["time_scale"] == 1
 
 
@@ -222,7 +222,7 @@ def test_a_budget_that_does_not_brings_all_arms_checkpoints_nearer_alike(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
     writing.cycle_ns = 120_000_000_000
-    weigh_in(writing, writing_study(budget={"measuring": "40m", "epochs": 8}))
+    weigh_in(writing, writing_study(budget={"turns": "40m", "epochs": 8}))
     turns = Record(tmp_path / "record").read("plan.json")["turns"]
     assert 1 < turns["time_scale"] <= 10
     assert {one["nearer"] for one in turns["settings"].values()} == {f"{turns['time_scale']:g}"}

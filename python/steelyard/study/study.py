@@ -171,10 +171,11 @@ class Counted(_Model):
 
 
 class Budget(_Model):
-    """How long may be measured, and how it is cut into epochs. With layout "turns" it holds the
-    turns as a whole, their starts and warm-ups too."""
+    """How long may be measured, and how it is cut into epochs."""
 
     measuring: Annotated[Nanoseconds, at_least("20s")] = 120_000_000_000
+    turns: Annotated[Nanoseconds, at_least("20s")] = 2_700_000_000_000
+    """In place of `measuring` with layout "turns": all turns, with their starts and warm-ups."""
     epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
     """None: chosen from the budget, even, at least 10."""
     slice: Annotated[Nanoseconds, at_least("50ms")] | None = None

@@ -26,7 +26,7 @@ def changes_of(
     """The options of a command as overrides of its study: another workload first, then `--set`."""
     changes = [f"workload={workload}"] if workload else []
     changes += list(overrides or ())
-    changes += [f"budget.measuring={budget}"] if budget else []
+    changes += [f"budget.{key}={budget}" for key in ("measuring", "turns")] if budget else []
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
 

@@ -190,7 +190,7 @@ def _lengths(setup: Setup, looked: Mapping[str, _Looked]) -> TurnLengths:
 def _wish(study: Study) -> Wish:
     turns, budget = study.turns, study.budget
     return Wish(
-        budget_s=budget.measuring / NS_PER_S,
+        budget_s=budget.turns / NS_PER_S,
         cycles=turns.cycles,
         stated_s=None if turns.measured is None else turns.measured / NS_PER_S,
         scale=turns.time_scale,
@@ -206,7 +206,7 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
     about = "at least " if least else "about "
     return StudyError(
         f"the budget is too short for {epochs} epochs in turns: "
-        f"{format_duration(study.budget.measuring)} where they take {about}{needed}",
+        f"{format_duration(study.budget.turns)} where they take {about}{needed}",
         detail="The work writes, and an arm differs in what acts through checkpoints: each arm is "
         "measured alone over whole checkpoint cycles.",
         hint=f"Weigh with --budget {minutes}m, or insist on slices, which say what "

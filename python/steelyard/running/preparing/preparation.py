@@ -161,7 +161,7 @@ def which_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
     if layout == "turns":
         arms, epochs = len(study.every_arm), study.budget.epochs
         least_s = least_budget_s(arms, epochs)
-        if study.budget.measuring < least_s * NS_PER_S:
+        if study.budget.turns < least_s * NS_PER_S:
             raise too_short(study, least_s, least=True)
     return layout, why
 
