@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -49,17 +50,22 @@ def bursts(n: int = 10, depth: float = 0.4, sd: float = 0.03) -> list[Pair]:
 
 def textbook_rate(turn: Turn, low_s: float, high_s: float, steps: int = 40) -> float:
     """Work per second near a checkpoint, step by step: every second is cut into small steps, each
-    of which looks for its checkpoint; steps of one distance are averaged before distances are."""
+    of which looks for its checkpoint; in a second in which one began, the steps before it work as
+    the second before did. Steps of one distance are averaged before distances are."""
     found: dict[int, list[tuple[float, float]]] = {}
-    for one in turn.seconds:
+    begins = [c.began_ns for c in turn.checkpoints]
+    for one, before in zip(turn.seconds, (None, *turn.seconds), strict=False):
         step = (one.end_ns - one.start_ns) / steps
-        for number in range(steps):
-            at = one.start_ns + (number + 0.5) * step
-            before = [c.began_ns for c in turn.checkpoints if c.began_ns <= at]
-            if before and low_s * NS <= at - max(before) < high_s * NS:
-                place = int((at - max(before)) // step)
-                work = (one.transactions / steps, one.busy_ns / steps)
-                found.setdefault(place, []).append(work)
+        times = [one.start_ns + (number + 0.5) * step for number in range(steps)]
+        begun = [begin for begin in begins if one.start_ns < begin < one.end_ns]
+        early = sum(at < begun[0] for at in times) if begun and before else 0
+        quick = before.transactions / steps if before else 0.0
+        rest = (one.transactions - early * quick) / (steps - early)
+        for number, at in enumerate(times):
+            known = [begin for begin in begins if begin <= at]
+            if known and low_s * NS <= at - max(known) < high_s * NS:
+                work = (quick if number < early else rest, one.busy_ns / steps)
+                found.setdefault(int((at - max(known)) // step), []).append(work)
     means = [np.mean(works, axis=0) for works in found.values()]
     done, busy_ns = np.sum(means, axis=0)
     return float(turn.clients * done / busy_ns * NS)
@@ -106,6 +112,24 @@ def test_no_work_is_lost_or_doubled_by_the_cuts(
     assert (cut.high_ns <= cycle_s * NS + 2).all()
     parts = cut.inside(0, 3 * NS) + cut.inside(3 * NS, 100 * NS)
     assert parts == pytest.approx(np.ones(len(parts)), abs=1e-6)
+
+
+@pytest.mark.parametrize("offset_s", [0.1, 0.3, 0.5, 0.9])
+def test_a_burst_is_not_moved_to_before_its_checkpoint(offset_s: float) -> None:
+    """The work of a second is exact here: half the speed from the begin of a checkpoint on."""
+    turn = make_turn(lead_s=27.0 + offset_s, speed=lambda s: 500.0 if s < 12 else 1000.0)
+    exact = []
+    for one in turn.seconds:
+        steps = [one.start_ns + (n + 0.5) * NS / 100 for n in range(100)]
+        since = [at - max(c.began_ns for c in turn.checkpoints if c.began_ns <= at) for at in steps]
+        exact.append(sum(5 if s < 12 * NS else 10 for s in since))
+    seconds = [
+        dataclasses.replace(one, transactions=done)
+        for one, done in zip(turn.seconds, exact, strict=True)
+    ]
+    cut = series_of(dataclasses.replace(turn, seconds=tuple(seconds)))
+    assert cut.work_per_second(0, 2 * NS) == pytest.approx(500)
+    assert cut.work_per_second(28 * NS, 30 * NS) == pytest.approx(1000)
 
 
 def test_a_distance_that_is_passed_more_often_weighs_no_more() -> None:

@@ -6,10 +6,12 @@ complete: from the redo point on the first change of a page writes its whole ima
 checkpoint itself is part of what follows. A checkpoint that never completed has a redo point too.
 Measuring begins where a checkpoint completed, so its first seconds lie late in a cycle.
 
-A second that straddles the begin of a checkpoint, or the edge of a bin, is split: its work belongs
-to either side in proportion to time. To assign it whole by its middle would leave bins empty just
-where a stall makes a second long, and drop those epochs: a selection by outcome. Splitting moves a
-sixth of a second of a burst to before its checkpoint. What lies before any known checkpoint has no
+A second that straddles the begin of a checkpoint is split: the part before goes on at the rate of
+the second before, and the rest of its work came after. Split in proportion to time, a sixth of a
+second of a burst would count as before the checkpoint that causes it: 8 % of a burst in a bin of
+two seconds. Assigned whole by its middle, it would leave bins empty just where a stall makes a
+second long, and drop those epochs: a selection by outcome. At the edges of bins, where nothing
+happens, seconds are split in proportion to time. What lies before any known checkpoint has no
 distance and is left out.
 """
 
@@ -40,7 +42,7 @@ class Series:
     """1 ÷ how many cycles of the turn were measured at this distance, so that every distance
     weighs the same however often the turn came by."""
     transactions: Floats
-    """Of the piece: its part of the second's; so with all sums."""
+    """Of the piece; so are all sums."""
     busy_ns: Floats
     images: Floats
     wal_bytes: Floats
@@ -69,11 +71,15 @@ def series_of(turn: Turn) -> Series:
     """The pieces of a turn's measured seconds."""
     starts, ends = _numbers(turn, "start_ns"), _numbers(turn, "end_ns")
     begins = np.sort(np.array([one.began_ns for one in turn.checkpoints], dtype=np.float64))
-    owner, lows, highs = _cut(starts, ends, begins)
-    place = np.searchsorted(begins, lows, side="right") - 1
+    pieces = _cut(starts, ends, begins)
+    place = np.searchsorted(begins, pieces.lows, side="right") - 1
     after = place >= 0
-    owner, lows, highs, place = owner[after], lows[after], highs[after], place[after]
-    part = (highs - lows) / np.maximum(ends - starts, 1.0)[owner]
+    lows, highs, place = pieces.lows[after], pieces.highs[after], place[after]
+    busy_ns = _numbers(turn, "busy_ns")
+
+    def amounts(name: str) -> Floats:
+        return pieces.amounts(_numbers(turn, name), busy_ns)[after]
+
     origin = begins[place] if len(place) else lows
     spans = list(_spans(lows - origin, highs - origin, place))
     middles = (lows + highs) / 2 - origin
@@ -86,10 +92,10 @@ def series_of(turn: Turn) -> Series:
         low_ns=lows - origin,
         high_ns=highs - origin,
         share=1 / np.maximum(covered, 1.0),
-        transactions=part * _numbers(turn, "transactions")[owner],
-        busy_ns=part * _numbers(turn, "busy_ns")[owner],
-        images=part * _numbers(turn, "images")[owner],
-        wal_bytes=part * _numbers(turn, "wal_bytes")[owner],
+        transactions=amounts("transactions"),
+        busy_ns=(pieces.parts * busy_ns[pieces.owner])[after],
+        images=amounts("images"),
+        wal_bytes=amounts("wal_bytes"),
         reach_ns=_reach(spans, 2 * typical_ns),
         typical_ns=typical_ns,
     )
@@ -99,8 +105,39 @@ def _numbers(turn: Turn, name: str) -> Floats:
     return np.array([getattr(one, name) for one in turn.seconds], dtype=np.float64)
 
 
-def _cut(starts: Floats, ends: Floats, begins: Floats) -> tuple[np.ndarray, Floats, Floats]:
-    """Which second each piece is of, and its ends: seconds cut where checkpoints began."""
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """Seconds cut where checkpoints began."""
+
+    owner: np.ndarray
+    """Which second a piece is of."""
+    lows: Floats
+    highs: Floats
+    parts: Floats
+    """Share of its second's time."""
+    head: np.ndarray
+    """Whether it is what comes before the first checkpoint of its second."""
+
+    def amounts(self, whole: Floats, busy_ns: Floats) -> Floats:
+        """What of the seconds' sums falls to each piece; a head has the rate of the second before
+        it, at most all there is, and by time where that is not known."""
+        shares = self.parts.copy()
+        [heads] = np.nonzero(self.head & (self.owner > 0))
+        for place in heads:
+            own = self.owner[place]
+            rate = whole[own - 1] / busy_ns[own - 1] if busy_ns[own - 1] else np.nan
+            expected = rate * self.parts[place] * busy_ns[own]
+            if not (np.isfinite(expected) and whole[own] > 0):
+                continue
+            share = min(expected / whole[own], 1.0)
+            others = self.owner == own
+            shares[others] *= (1 - share) / (1 - self.parts[place])
+            shares[place] = share
+        found: Floats = shares * whole[self.owner]
+        return found
+
+
+def _cut(starts: Floats, ends: Floats, begins: Floats) -> _Pieces:
     owner, lows, highs = np.arange(len(starts)), starts.copy(), ends.copy()
     for begin in begins:
         [hit] = np.nonzero((lows < begin) & (begin < highs))
@@ -108,7 +145,9 @@ def _cut(starts: Floats, ends: Floats, begins: Floats) -> tuple[np.ndarray, Floa
         lows = np.concatenate([lows, np.full(len(hit), begin)])
         highs = np.concatenate([highs, highs[hit]])
         highs[hit] = begin
-    return owner, lows, highs
+    parts = (highs - lows) / np.maximum(ends - starts, 1.0)[owner]
+    head = (lows == starts[owner]) & (highs < ends[owner])
+    return _Pieces(owner, lows, highs, parts, head)
 
 
 def _spans(lows: Floats, highs: Floats, place: np.ndarray) -> Iterator[Span]:
