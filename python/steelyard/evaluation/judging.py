@@ -17,6 +17,7 @@ from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.evaluation.threats.run import run_threats
+from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.threat import Threat
@@ -50,8 +51,10 @@ def times_looked(events: Sequence[EventLine]) -> int:
 def threats_beside(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
     """Every threat to the contrast of an arm that its log ratios alone do not show."""
     totals, control = [epoch.totals for epoch in recorded.epochs], recorded.study.control.name
+    turns = totals if recorded.plan.layout == "turns" else []
     return (
         *_distance(recorded, arm),
+        *turn_threats(turns, recorded.plan, control, arm),
         *inspection_threats(recorded.inspection, control, arm),
         *work_threats(totals, control, arm, recorded.inspection),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),

@@ -42,6 +42,13 @@ class ThreatKind(StrEnum):
     ATTEMPT = "attempt k"
     LOOKED_AT = "looked at before its end"
     MACHINE_CHANGED = "machine changed"
+    # Of turns:
+    NOT_EVICTED = "files not evicted"
+    DEVICE_BUSY = "device busy"
+    NO_CHECKPOINT = "no checkpoint in a turn"
+    NO_PAUSE = "checkpoints without pause"
+    UNEQUAL_DEBT = "unequal debt"
+    AGEING = "ageing"
     # Of numbers from elsewhere:
     OBSERVATIONAL = "observational"
     ONE_AFTER_OTHER = "one arm after the other"
@@ -213,6 +220,42 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.MACHINE_CHANGED: _Template(
         "the weighing was resumed on another machine, kernel or build",
         "the comparison inside every epoch stands; the effect may differ between the machines",
+    ),
+    ThreatKind.NOT_EVICTED: _Template(
+        "the kernel kept files of the arms in its page cache when it was to drop them: another "
+        "process has them open or mapped, or the file system keeps a cache of its own",
+        "stop what else uses these files, and weigh on a file system that drops them; tmpfs does "
+        "not",
+    ),
+    ThreatKind.DEVICE_BUSY: _Template(
+        "what an earlier turn or another program had written was still on its way to the disk when "
+        "the server was started, and took its share of it",
+        "find what else writes to this disk; longer turns make what the other arm left behind a "
+        "smaller part",
+    ),
+    ThreatKind.NO_CHECKPOINT: _Template(
+        "the cycles asked for do not fit into the longest turn: what checkpoints cost is in the "
+        "figure in part, or not at all",
+        "read the figure as one of that time without a checkpoint, or give turns more time or a "
+        "larger time scale",
+    ),
+    ThreatKind.NO_PAUSE: _Template(
+        "the log limit is reached so fast that a checkpoint begins as soon as the one before it is "
+        "complete: most changes then log whole pages",
+        "raise max_wal_size unless it is what is weighed, or use a smaller time scale, which "
+        "divides that limit less",
+    ),
+    ThreatKind.UNEQUAL_DEBT: _Template(
+        "one arm ended its turns with more log or dirty pages to be paid for later than the other: "
+        "it was charged less than its work",
+        "measure more cycles a turn (a larger budget for as many epochs), of which what is left is "
+        "a smaller part",
+    ),
+    ThreatKind.AGEING: _Template(
+        "files grow and fragment from epoch to epoch, and the arms do not age alike: the figure is "
+        "the mean over these ages",
+        "look at the effect epoch by epoch; weigh data of the age that is asked about, restored "
+        "before every epoch",
     ),
     ThreatKind.OBSERVATIONAL: _Template(
         "chance did not draw which arm was measured when, or nobody says so: whatever else "

@@ -54,7 +54,7 @@ def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> 
         *(_steadiness(epochs, plan, both) if in_slices else ()),
         *pool_not_warm(totals, control, arm, plan.margin, writes=plan.writes),
         *machine_threats(epochs, plan.processors),
-        *_plan(plan),
+        *plan_threats(plan),
     )
 
 
@@ -159,7 +159,8 @@ def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> I
             yield raise_threat(ThreatKind.NO_STEADY_STATE, seen)
 
 
-def _plan(plan: Plan) -> Iterator[Threat]:
+def plan_threats(plan: Plan) -> Iterator[Threat]:
+    """Threats that are known before the first slice."""
     loads, fewest = plan.loads, plan.loads.fewest
     if plan.upkeep == "carry" and fewest < FEWEST_LOADS:
         yield raise_threat(ThreatKind.DIRECTORY_TIED, plan.upkeep_why)

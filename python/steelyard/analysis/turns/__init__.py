@@ -1,0 +1,1 @@
+"""What turns show beside their log ratio: by distance, evenness, debt, ageing. Pure."""

@@ -1,0 +1,195 @@
+"""Computes curves over the time since a checkpoint began, and effects at a checkpoint distance.
+
+Turns run at the distance that the arms' own settings and the time scale give. What a treatment
+costs through full-page images is paid near a checkpoint, so its effect at another distance can be
+computed from the curve: up to a distance T, every time since the checkpoint counting alike. That
+is what turns at T would show if nothing but the images depended on T. It is labelled as computed,
+since the writing of a checkpoint is spread over T too.
+
+An epoch is a replicate as everywhere: one log ratio an epoch and bin, joint intervals over the
+bins, and apart from them over the distances, by sign flips and max-T (Westfall & Young 1993;
+Romano & Wolf, JASA 100 (2005) 94). How seconds get their distance: see `series`. Servers count
+images up to a second late, so some of a bin's images may stand in the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
+from steelyard.analysis.decision.max_t import ALPHA, JointResult, joint_flips
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.turns.series import Series, series_of
+from steelyard.model.estimate import LOG_RATIO, Estimate
+from steelyard.model.turn import Turn
+from steelyard.model.units import NS_PER_S
+
+Pair = tuple[Turn, Turn]
+"""The turns of the control and of the arm in one epoch."""
+
+MOST_BINS = 8
+MOST_DISTANCES = 8
+EDGES_NS = tuple(
+    NS_PER_S * s for s in (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
+)
+"""Where bins may end, finer near the checkpoint, where images fall fast; the last ends where the
+measured part of the curve does."""
+DISTANCES_NS = tuple(NS_PER_S * s for s in (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600))
+FINEST = 1.5
+"""Slices in the first bin, at least: it is blurred by the slice that straddles the checkpoint."""
+LAST_BIN = 1.25
+"""The last bin ends at least so many times as far out as it begins: no sliver at the end."""
+NEARLY = 0.98
+"""A distance counts as reached at this share of it: timers wake up to a second off."""
+REACHED_BY = 0.9
+"""Share of the epochs that must reach what is shown: one short cycle does not end the curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerTransaction:
+    """What an arm wrote in a bin, per transaction, over all epochs; NaN: not counted."""
+
+    images: float
+    wal_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The contrast of the arms in one bin of the time since a checkpoint began."""
+
+    from_ns: int
+    to_ns: int
+    estimate: Estimate
+    """Log ratio of throughput, arm to control; its interval holds jointly with all other bins."""
+    p_value: float
+    control: PerTransaction
+    arm: PerTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceEffect:
+    """The effect as it would be with a checkpoint every `distance_ns`: computed, not measured."""
+
+    distance_ns: int
+    estimate: Estimate
+    """Log ratio of throughput; its interval holds jointly with all other distances."""
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """The epochs in which both arms were measured far enough, and how far that is."""
+
+    pairs: tuple[tuple[Series, Series], ...]
+    reach_ns: float
+
+    @property
+    def typical_ns(self) -> float:
+        """The longest median length of a turn's seconds."""
+        return max(side.typical_ns for pair in self.pairs for side in pair)
+
+
+def curve(pairs: Sequence[Pair]) -> tuple[CurvePoint, ...]:
+    """The contrast by bins of the time since a checkpoint began, in order.
+
+    Bins reach as far as both arms do in nine of ten epochs, at least 8 (in all, where there are
+    no more); other epochs are left out, so that all bins have the same ones: their number is the
+    estimate's count. Empty where no epoch has a checkpoint in both arms.
+    """
+    reached = _reached(pairs)
+    if not reached.pairs:
+        return ()
+    bins = list(pairwise(bin_edges(reached.reach_ns, reached.typical_ns)))
+    table = np.array([[_log_ratio(pair, *ends) for ends in bins] for pair in reached.pairs])
+    whole = ~np.isnan(table).any(axis=1)
+    kept = [pair for pair, keep in zip(reached.pairs, whole, strict=True) if keep]
+    return tuple(
+        CurvePoint(
+            from_ns=round(low),
+            to_ns=round(high),
+            estimate=_estimate(result, len(kept)),
+            p_value=result.p_value,
+            control=_written([pair[0] for pair in kept], low, high),
+            arm=_written([pair[1] for pair in kept], low, high),
+        )
+        for (low, high), result in zip(bins, joint_flips(table[whole]), strict=True)
+    )
+
+
+def effects_at(pairs: Sequence[Pair]) -> tuple[DistanceEffect, ...]:
+    """The effect at each of `DISTANCES_NS` that was reached (as for `curve`), the longest eight.
+
+    By epoch ln of the ratio of work per time of the seconds nearer to a checkpoint than T. Where
+    whole cycles were measured that is their plain total; else a distance that was passed more
+    often than others weighs no more.
+    """
+    reached = _reached(pairs)
+    if not reached.pairs:
+        return ()
+    distances = [one for one in DISTANCES_NS if NEARLY * one <= reached.reach_ns][-MOST_DISTANCES:]
+    if not distances:
+        return ()
+    table = np.array([[_log_ratio(pair, 0, one) for one in distances] for pair in reached.pairs])
+    whole: Floats = table[~np.isnan(table).any(axis=1)]
+    if not len(whole):
+        return ()
+    return tuple(
+        DistanceEffect(distance, _estimate(result, len(whole)), result.p_value)
+        for distance, result in zip(distances, joint_flips(whole), strict=True)
+    )
+
+
+def bin_edges(reach_ns: float, second_ns: float) -> list[float]:
+    """Edges of at most 8 bins from 0 to the reach, none much finer than the slices that fill them
+    (`second_ns`: their median length)."""
+    finest = FINEST * second_ns
+    inner = [one for one in EDGES_NS if finest <= one and LAST_BIN * one <= reach_ns]
+    return [0.0, *(float(one) for one in inner[-(MOST_BINS - 1) :]), reach_ns]
+
+
+def _reached(pairs: Sequence[Pair]) -> _Reached:
+    both = [(series_of(control), series_of(arm)) for control, arm in pairs]
+    known = [(min(c.reach_ns, a.reach_ns), (c, a)) for c, a in both if c.reach_ns and a.reach_ns]
+    if not known:
+        return _Reached((), 0.0)
+    needed = min(len(known), max(FEWEST_FOR_VERDICT, math.ceil(REACHED_BY * len(known))))
+    reach_ns = sorted((reach for reach, _ in known), reverse=True)[needed - 1]
+    return _Reached(
+        tuple(pair for reach, pair in known if reach >= NEARLY * reach_ns), float(reach_ns)
+    )
+
+
+def _log_ratio(pair: tuple[Series, Series], low_ns: float, high_ns: float) -> float:
+    """±∞ where one arm did no work there, NaN where neither did or one was not measured there."""
+    control, arm = (side.work_per_second(low_ns, high_ns) for side in pair)
+    if math.isnan(control) or math.isnan(arm) or control == arm == 0:
+        return math.nan
+    if control == 0 or arm == 0:
+        return math.inf if control == 0 else -math.inf
+    return math.log(arm) - math.log(control)
+
+
+def _estimate(result: JointResult, count: int) -> Estimate:
+    low, high = result.interval.low, result.interval.high
+    return Estimate(result.value, low, high, count, LOG_RATIO, 1 - ALPHA)
+
+
+def _written(sides: Sequence[Series], low_ns: float, high_ns: float) -> PerTransaction:
+    """Totals over the seconds whose number was had."""
+    inside = [side.inside(low_ns, high_ns) for side in sides]
+
+    def per_transaction(name: str) -> float:
+        total = done = 0.0
+        for side, own in zip(sides, inside, strict=True):
+            amounts: Floats = getattr(side, name)
+            had = np.isfinite(amounts)
+            total += float(own[had] @ amounts[had])
+            done += float(own[had] @ side.transactions[had])
+        return total / done if done else math.nan
+
+    return PerTransaction(per_transaction("images"), per_transaction("wal_bytes"))

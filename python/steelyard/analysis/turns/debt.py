@@ -1,0 +1,79 @@
+"""Compares what the arms of a turn left unpaid: log since a redo point, and pages to be written.
+
+A turn that ends with more debt than it began with did work that it has not paid for. Turns of whole
+cycles begin and end at the same place of a cycle, so the debts cancel; where they do not, and not
+alike in both arms, one arm was charged less than its work. What counts is therefore the growth of
+an arm's debt over a turn as a share of the bytes of log that the turn wrote, and of it only the
+difference between the arms: from 2 % on (METHODOLOGY.md, turns), beyond chance at 99 % over epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.turn import Turn
+
+UNEQUAL_SHARE = 0.02
+"""Of a turn's bytes."""
+CONFIDENCE = 0.99
+FEWEST_EPOCHS = 4
+"""With fewer no spread is known, and nothing is told from chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class DebtGrowth:
+    """How much of a turn's bytes of log the arms left unpaid, on average over the epochs."""
+
+    control: float
+    arm: float
+    unequal: bool
+    """Whether the arms differ by more than UNEQUAL_SHARE, and by more than chance."""
+
+
+UNKNOWN = DebtGrowth(math.nan, math.nan, False)
+
+
+def wal_growth(pairs: Sequence[tuple[Turn, Turn]]) -> DebtGrowth:
+    """Of the log since the redo point of the last completed checkpoint; pairs: control, arm."""
+    return _growth(pairs, "wal_bytes")
+
+
+def waiting_growth(pairs: Sequence[tuple[Turn, Turn]]) -> DebtGrowth:
+    """Of what is dirty or under write-back on the machine; pairs: control, arm."""
+    return _growth(pairs, "waiting_bytes")
+
+
+def turn_bytes(turn: Turn) -> float:
+    """The log that a turn wrote while it was measured; NaN where some second's is not known."""
+    return float(sum(one.wal_bytes for one in turn.seconds)) if turn.seconds else math.nan
+
+
+def apart(differences: Floats, threshold: float) -> bool:
+    """Whether differences between the arms, one an epoch, are centred beyond ±threshold: more than
+    so, and more than chance at 99 %. Those that are not known are left out."""
+    known = differences[np.isfinite(differences)]
+    if len(known) < FEWEST_EPOCHS:
+        return False
+    return abs(float(known.mean())) > threshold and 0.0 not in t_interval(known, CONFIDENCE)
+
+
+def _growth(pairs: Sequence[tuple[Turn, Turn]], name: str) -> DebtGrowth:
+    shares = np.array([[_share(side, name) for side in pair] for pair in pairs]).reshape(-1, 2)
+    known = shares[np.isfinite(shares).all(axis=1)]
+    if not len(known):
+        return UNKNOWN
+    control, arm = known.mean(axis=0)
+    unequal = apart(known[:, 1] - known[:, 0], UNEQUAL_SHARE)
+    return DebtGrowth(float(control), float(arm), unequal)
+
+
+def _share(turn: Turn, name: str) -> float:
+    whole = turn_bytes(turn)
+    grown: float = getattr(turn.at_end, name) - getattr(turn.at_start, name)
+    return grown / whole if whole else math.nan

@@ -1,0 +1,216 @@
+"""Raises the threats of turns: what was not alike for both arms when each stood alone.
+
+The order of the arms and their directories are drawn, so what the machine does by itself is noise
+in every epoch and no threat to the contrast. What is tied to an arm is. Which of it invalidates:
+
+- *files not evicted*, where the resident share differs between the arms beyond chance: one arm
+  reads from memory what the other reads from disk, and nothing of that is the treatment;
+- *data directory tied to the arm*, where the plan has directories drawn and they never were: the
+  test that judges takes that draw for granted.
+
+Everything else leaves a comparison that is fair or whose bias is bounded by what is seen: a busy
+device delays a server by what it still has to write, as carry-over does in slices; debt is bounded
+by its share of a turn's bytes, which are not its time; a turn without its checkpoints is a true
+figure of another distance; ageing is an effect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from steelyard.analysis.checks.drops import unequal
+from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
+from steelyard.analysis.turns.ageing import ageing
+from steelyard.analysis.turns.debt import apart, waiting_growth, wal_growth
+from steelyard.analysis.turns.series import cycles_ns, pauses_ns
+from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.turn import Turn
+from steelyard.model.units import (
+    NS_PER_S,
+    format_bytes,
+    format_duration,
+    format_percent,
+    percent_of_log,
+)
+from steelyard.record.plan import Plan
+
+RESIDENT_SHARE = 0.01
+"""Of the arms' files: what may be left in the page cache after eviction."""
+UNSTEADY_SHARE = 0.5
+"""Of an arm's turns that were measured although reads and throughput were not level."""
+FEWEST_TURNS = 4
+"""Of an arm, before its shares are told."""
+PAUSE_NS = NS_PER_S
+"""A shorter pause is nearly none: it is below the length of a slice."""
+SHORT_CYCLE_NS = 30 * NS_PER_S
+"""The least checkpoint_timeout that a server takes: shorter cycles come from the log limit."""
+
+Pair = tuple[Turn, Turn]
+
+
+def turn_threats(
+    epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
+) -> tuple[Threat, ...]:
+    """Every threat that the turns of one contrast show; epochs in which both arms had one."""
+    both = [one for one in epochs if control in one.turns and arm in one.turns]
+    pairs = [(one.turns[control], one.turns[arm]) for one in both]
+    if not pairs:
+        return ()
+    return (
+        *_directories(both, plan, control, arm),
+        *_evicted(pairs),
+        *_quiet(pairs),
+        *_level(pairs),
+        *_unfinished(pairs),
+        *_pauses(pairs),
+        *_debt(pairs),
+        *_ageing(both, plan, control, arm),
+    )
+
+
+def _sides(pairs: Sequence[Pair]) -> tuple[list[Turn], list[Turn]]:
+    """The turns of the control, and of the arm."""
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _directories(
+    epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str
+) -> Iterator[Threat]:
+    """Directories that the plan draws and that stayed with their arms; one that it carries with
+    its arm is the plan's own threat. Half of the epochs are drawn either way, so that eight in the
+    same place are no chance."""
+    places = {(one.slots.get(control), one.slots.get(arm)) for one in epochs}
+    if plan.upkeep == "carry" or len(epochs) < FEWEST_FOR_VERDICT or len(places) > 1:
+        return
+    [(of_control, of_arm)] = places
+    if of_control != of_arm:
+        yield raise_threat(
+            ThreatKind.DIRECTORY_TIED,
+            f"{arm} had the same directory in all {len(epochs)} epochs, and {control} the other, "
+            "though they were to be drawn",
+            invalidates=True,
+        )
+
+
+def _evicted(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    shares = np.array([[turn.resident_share for turn in pair] for pair in pairs])
+    kept = shares > RESIDENT_SHARE  # not known: not kept
+    if not kept.any():
+        return
+    seen = (
+        f"up to {100 * float(shares[kept].max()):.2g} % of the arms' files were still in the page "
+        f"cache after eviction, more than {100 * RESIDENT_SHARE:g} % before "
+        f"{_counted(kept, pairs)}"
+    )
+    fatal = apart(shares[:, 1] - shares[:, 0], RESIDENT_SHARE)
+    if fatal:
+        seen += "; that differs between the arms beyond chance"
+    yield raise_threat(ThreatKind.NOT_EVICTED, seen, invalidates=fatal)
+
+
+def _quiet(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    busy = np.array([[not turn.quiet for turn in pair] for pair in pairs])
+    if not busy.any():
+        return
+    waiting = max(turn.waiting_bytes for turn in chain(*pairs) if not turn.quiet)
+    seen = (
+        f"up to {format_bytes(waiting)} were still to be written to the disk when a server was "
+        f"started, before {_counted(busy, pairs)}"
+    )
+    before_control, before_arm = (int(count) for count in busy.sum(axis=0))
+    if unequal(before_control, before_arm, len(pairs), len(pairs)):
+        seen += "; more often before one arm than chance has it: what the other arm left behind"
+    yield raise_threat(ThreatKind.DEVICE_BUSY, seen)
+
+
+def _counted(marked: np.ndarray, pairs: Sequence[Pair]) -> str:
+    """`0 of 10 turns of on and 8 of 10 of off`."""
+    control, arm = pairs[0]
+    counts = marked.sum(axis=0)
+    n = len(pairs)
+    return f"{counts[0]} of {n} turns of {control.arm} and {counts[1]} of {n} of {arm.arm}"
+
+
+def _level(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    for turns in _sides(pairs):
+        moving = sum(not turn.level for turn in turns)
+        if len(turns) >= FEWEST_TURNS and moving > UNSTEADY_SHARE * len(turns):
+            yield raise_threat(
+                ThreatKind.NO_STEADY_STATE,
+                f"throughput or reads of {turns[0].arm} were not level yet when {moving} of "
+                f"{len(turns)} turns began to be measured",
+            )
+
+
+def _unfinished(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    for turns in _sides(pairs):
+        longest = [turn for turn in turns if turn.end == "longest"]
+        if not longest:
+            continue
+        counts = sorted(turn.cycles for turn in longest)
+        lengths = [
+            turn.seconds[-1].end_ns - turn.seconds[0].start_ns for turn in longest if turn.seconds
+        ]
+        after = f" of {format_duration(float(np.median(lengths)))}" if lengths else ""
+        yield raise_threat(
+            ThreatKind.NO_CHECKPOINT,
+            f"{len(longest)} of {len(turns)} turns of {turns[0].arm} were measured for the longest "
+            f"turn{after}, with {_range(counts[0], counts[-1])} completed",
+        )
+
+
+def _range(fewest: int, most: int) -> str:
+    if fewest == most:
+        return {0: "no checkpoint", 1: "one checkpoint"}.get(most, f"{most} checkpoints")
+    return f"{fewest} to {most} checkpoints"
+
+
+def _pauses(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    for turns in _sides(pairs):
+        cycles = list(chain.from_iterable(cycles_ns(turn) for turn in turns))
+        pauses = list(chain.from_iterable(pauses_ns(turn) for turn in turns))
+        if min(len(cycles), len(pauses)) < FEWEST_TURNS:
+            continue
+        cycle, pause = float(np.median(cycles)), float(np.median(pauses))
+        if cycle < SHORT_CYCLE_NS and pause < PAUSE_NS:
+            yield raise_threat(
+                ThreatKind.NO_PAUSE,
+                f"a checkpoint of {turns[0].arm} began every {format_duration(cycle)}, "
+                f"{format_duration(max(pause, 0.0))} after the end of the one before it "
+                f"(medians of {len(cycles)} cycles)",
+            )
+
+
+def _debt(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    control, arm = pairs[0]
+    for found, what in (
+        (wal_growth(pairs), "log written since the begin of a checkpoint"),
+        (waiting_growth(pairs), "what waits to be written to the disk"),
+    ):
+        if found.unequal:
+            yield raise_threat(
+                ThreatKind.UNEQUAL_DEBT,
+                f"{what} changed over a turn by {_share(found.arm)} of the turn's log in "
+                f"{arm.arm}, and by {_share(found.control)} in {control.arm}",
+            )
+
+
+def _share(share: float) -> str:
+    return format_percent(100 * share, 1)
+
+
+def _ageing(epochs: Sequence[EpochTotals], plan: Plan, control: str, arm: str) -> Iterator[Threat]:
+    d = np.array([epoch_log_ratio(one, arm, control, plan.metric) for one in epochs])
+    found = ageing(d)
+    if found.alarms and math.isfinite(found.change):
+        yield raise_threat(
+            ThreatKind.AGEING,
+            f"the reading moved by {format_percent(percent_of_log(found.change))} from the first "
+            f"epoch to the last, more than 99 of 100 orders of {len(d)} epochs give",
+        )

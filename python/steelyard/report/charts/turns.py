@@ -1,0 +1,294 @@
+"""Draws turns: throughput by the second, the contrast by time since a checkpoint, and distances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from markupsafe import Markup
+
+from steelyard.analysis.turns.by_distance import CurvePoint, DistanceEffect
+from steelyard.analysis.turns.evenness import throughputs
+from steelyard.analysis.turns.stalls import stalls
+from steelyard.model.estimate import Estimate
+from steelyard.model.turn import Turn
+from steelyard.model.units import NS_PER_S, format_duration, format_percent
+from steelyard.report.charts.drawing import CHARACTER, Drawing, number
+from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis
+
+MOST_POINTS = 600
+"""More seconds are drawn as the slowest and the fastest of neighbours."""
+_PANEL, _GAP, _FOOT = 132, 26, 40
+_CURVE, _IMAGES = 230, 90
+_ROW, _ROWS_TOP = 46, 20
+_STEPS_NS = tuple(
+    NS_PER_S * s for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
+)
+
+
+def draw_seconds(
+    turns: Sequence[Turn], arm_classes: Mapping[str, str], epoch: int, width: float
+) -> Markup:
+    """Throughput by the second of the turns of one epoch, a panel each, on the same scales.
+
+    Checkpoints are shaded from begin to end, with a line where one began; stalls bear a mark.
+    """
+    shown = [turn for turn in turns if turn.seconds]
+    height = len(shown) * (_PANEL + _GAP) + _FOOT
+    told = "; ".join(f"{turn.arm}: {turn.cycles} checkpoints completed" for turn in shown)
+    drawing = Drawing(width, height, f"Throughput by the second in epoch {epoch}", told)
+    length_ns = max([_length_ns(turn) for turn in shown], default=NS_PER_S)
+    most = max([float(throughputs(turn).max()) for turn in shown], default=1.0)
+    x = Linear(0, length_ns, PERCENT_LEFT, width - 10)
+    for place, turn in enumerate(shown):
+        bottom = place * (_PANEL + _GAP) + _GAP + _PANEL - 4
+        y = Linear(0, most * 1.04 or 1.0, bottom, bottom - _PANEL + 8)
+        _draw_turn(drawing, turn, x, y, arm_classes.get(turn.arm, "arm1"))
+    bottom = height - _FOOT
+    for tick in _time_ticks(length_ns, x):
+        words = _time(tick)
+        middle = min(x(tick), width - len(words) * CHARACTER / 2)
+        drawing.text(middle, bottom + 13, words, "", "middle")
+    drawing.text(
+        (x.start + x.end) / 2, height - 6, "time since the measured part began", "quiet", "middle"
+    )
+    return drawing.svg()
+
+
+def _length_ns(turn: Turn) -> int:
+    return turn.seconds[-1].end_ns - turn.seconds[0].start_ns
+
+
+def _draw_turn(drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: str) -> None:
+    zero_ns = turn.seconds[0].start_ns
+    end_ns = turn.seconds[-1].end_ns
+    for one in turn.checkpoints:
+        left = x.clamped(one.began_ns - zero_ns)
+        right = min(x.clamped((one.ended_ns or end_ns) - zero_ns), x(end_ns - zero_ns))
+        drawing.rect(left, y.end, right - left, y.start - y.end, "margin")
+        if zero_ns <= one.began_ns <= end_ns:
+            drawing.line(left, y.end, left, y.start, "look")
+    _draw_rate_axis(drawing, x, y)
+    drawing.text(x.start, y.end - 8, turn.arm, "strong")
+    if turn.position >= 0:
+        words = "transactions/s" + (", first turn" if turn.position == 0 else "")
+        drawing.text(x.end, y.end - 8, words, "quiet", "end")
+    speeds = throughputs(turn).tolist()
+    points = [
+        (x((one.start_ns + one.end_ns) / 2 - zero_ns), y.clamped(speed))
+        for one, speed in zip(turn.seconds, speeds, strict=True)
+    ]
+    drawing.polyline(_thinned(points, MOST_POINTS), f"edge {arm_class}")
+    for stall in stalls(turn):
+        middle = x(stall.from_ns + stall.length_ns / 2)
+        drawing.mark(2, middle, y.start - 7, "dot happened", 3.6)
+
+
+def _thinned(points: list[tuple[float, float]], most: int) -> list[tuple[float, float]]:
+    """At most `most` of them in their order: of neighbours the highest and the lowest."""
+    if len(points) <= most:
+        return points
+    buckets = most // 2
+    edges = [len(points) * i // buckets for i in range(buckets + 1)]
+    kept = []
+    for low, high in itertools.pairwise(edges):
+        some = range(low, high)
+        ends = {min(some, key=lambda i: points[i][1]), max(some, key=lambda i: points[i][1])}
+        kept += [points[i] for i in sorted(ends)]
+    return kept
+
+
+def _draw_rate_axis(drawing: Drawing, x: Linear, y: Linear) -> None:
+    ticks = y.ticks(3)
+    thousands = bool(ticks) and max(ticks) >= 10_000
+    scaled = [tick / 1000 if thousands else tick for tick in ticks]
+    digits = decimals_of(scaled)
+    for tick, value in zip(ticks, scaled, strict=True):
+        drawing.line(x.start, y(tick), x.end, y(tick), "grid")
+        label = f"{value:.{digits}f}" + (" k" if thousands and value else "")
+        drawing.text(x.start - 6, y(tick) + 4, label, "", "end")
+
+
+def _time_ticks(length_ns: float, x: Linear) -> list[int]:
+    """Round times as far apart as their labels are wide, from 0."""
+    room = max((x.end - x.start) / (9 * CHARACTER), 1)
+    step = next((s for s in _STEPS_NS if length_ns / s <= room), _STEPS_NS[-1])
+    return list(range(0, int(length_ns) + 1, step))
+
+
+def _time(at_ns: float) -> str:
+    return format_duration(at_ns) if at_ns else "0"
+
+
+def draw_by_distance(
+    points: Sequence[CurvePoint],
+    pair: tuple[str, str],
+    arm_classes: Mapping[str, str],
+    margin_percent: float,
+    width: float,
+) -> Markup:
+    """The contrast by time since a checkpoint began with joint intervals, and under it the
+    full-page images per transaction of both arms; bins side by side, each as wide as the others.
+
+    `pair`: control and arm.
+    """
+    control, arm = pair
+    classes = [arm_classes.get(name, f"arm{place}") for place, name in enumerate(pair)]
+    said = "; ".join(f"{_bin(one)}: {_reading(one.estimate)}" for one in points)
+    height = 2 * _GAP + _CURVE + _IMAGES + _FOOT
+    drawing = Drawing(
+        width, height, f"{arm} against {control} by time since a checkpoint began", said
+    )
+    x = Linear(0, max(len(points), 1), PERCENT_LEFT, width - 12)
+    span = _percent_span([one.estimate for one in points], margin_percent)
+    y = Linear(*span, _GAP + _CURVE, _GAP)
+    drawing.text(4, 12, f"throughput of {arm} against {control}", "quiet")
+    draw_percent_axis(drawing, y, (x.start, x.end), margin_percent)
+    for place, one in enumerate(points):
+        _draw_bin(drawing, one.estimate, (x(place), x(place + 1)), y, classes[1])
+    top = 2 * _GAP + _CURVE
+    drawing.text(4, top - 8, "full-page images a transaction", "quiet")
+    _draw_images(drawing, points, x, (top + _IMAGES, top), classes)
+    _draw_edges(drawing, points, x, height)
+    return drawing.svg()
+
+
+def _bin(one: CurvePoint) -> str:
+    return f"{_time(one.from_ns)} to {_time(one.to_ns)}"
+
+
+def _reading(estimate: Estimate) -> str:
+    """`−3.1 % [−4.0, −2.2]`; `unbounded` for an end that no data bound."""
+    if math.isnan(estimate.value):
+        return "no estimate"
+    percent = estimate.in_percent()
+    low, high = (format_percent(end, 1).removesuffix(" %") for end in (percent.low, percent.high))
+    low = "unbounded" if percent.low <= -100 else low
+    return f"{format_percent(percent.value, 1)} [{low}, {high}]"
+
+
+def _percent_span(estimates: Sequence[Estimate], margin_percent: float) -> tuple[float, float]:
+    """Holds the margin, every estimate, and the ends within three times the farthest estimate."""
+    values = [one.in_percent() for one in estimates]
+    middles = [one.value for one in values if math.isfinite(one.value)]
+    reach = 3 * max([abs(value) for value in middles] + [1.0])
+    ends = [end for one in values for end in (one.low, one.high) if abs(end) <= reach]
+    every = [-margin_percent, margin_percent, *middles, *ends]
+    room = (max(every) - min(every)) * 0.08 or 1.0
+    return min(every) - room, max(every) + room
+
+
+def _draw_bin(
+    drawing: Drawing, estimate: Estimate, across: tuple[float, float], y: Linear, arm_class: str
+) -> None:
+    """The interval as a band over the bin, its estimate as a bar."""
+    percent = estimate.in_percent()
+    if not math.isfinite(percent.value):
+        return
+    left, right = across[0] + 3, across[1] - 3
+    top, bottom = y.clamped(percent.high), y.clamped(percent.low)
+    drawing.rect(left, top, right - left, bottom - top, f"band {arm_class}")
+    middle = (left + right) / 2
+    drawing.line(middle, bottom, middle, top, f"cap {arm_class}")
+    for end, place in ((percent.low, bottom), (percent.high, top)):
+        if y.low <= end <= y.high:
+            drawing.line(middle - 6, place, middle + 6, place, f"cap {arm_class}")
+    drawing.add(
+        "circle", cx=middle, cy=y.clamped(percent.value), r=5, class_=f"estimate {arm_class}"
+    )
+
+
+def _draw_images(
+    drawing: Drawing,
+    points: Sequence[CurvePoint],
+    x: Linear,
+    ends: tuple[float, float],
+    classes: Sequence[str],
+) -> None:
+    sides: tuple[Callable[[CurvePoint], float], ...] = (
+        lambda one: one.control.images,
+        lambda one: one.arm.images,
+    )
+    known = [value for one in points for side in sides if math.isfinite(value := side(one))]
+    if not known:
+        drawing.text(x.start, (ends[0] + ends[1]) / 2, "not counted", "quiet")
+        return
+    y = Linear(0, max(known) * 1.08 or 1.0, *ends)
+    ticks = y.ticks(3)
+    digits = decimals_of(ticks)
+    for tick in ticks:
+        drawing.line(x.start, y(tick), x.end, y(tick), "grid")
+        drawing.text(x.start - 6, y(tick) + 4, f"{tick:.{digits}f}", "", "end")
+    for side, class_ in zip(sides, classes, strict=True):
+        steps = [
+            f"{'M' if place == 0 or math.isnan(side(points[place - 1])) else 'L'}"
+            f"{number(x(place))} {number(y(side(one)))}H{number(x(place + 1))}"
+            for place, one in enumerate(points)
+            if math.isfinite(side(one))
+        ]
+        drawing.path("".join(steps), f"series {class_}")
+
+
+def _draw_edges(drawing: Drawing, points: Sequence[CurvePoint], x: Linear, height: float) -> None:
+    """Times where bins meet, as many as fit."""
+    edges = [*(one.from_ns for one in points[:1]), *(one.to_ns for one in points)]
+    free = 0.0
+    for place, edge in enumerate(edges):
+        words = _time(edge)
+        half = len(words) * CHARACTER / 2
+        middle = min(x(place), drawing.width - half)
+        if middle - half >= free:
+            drawing.text(middle, height - _FOOT + 17, words, "", "middle")
+            free = middle + half + 4
+    drawing.text(
+        (x.start + x.end) / 2, height - 6, "time since a checkpoint began", "quiet", "middle"
+    )
+
+
+def draw_distances(
+    effects: Sequence[DistanceEffect],
+    pair: tuple[str, str],
+    arm_classes: Mapping[str, str],
+    margin_percent: float,
+    width: float,
+) -> Markup:
+    """The effect as computed for each distance between checkpoints, a row with its interval."""
+    control, arm = pair
+    said = "; ".join(f"{_time(one.distance_ns)}: {_reading(one.estimate)}" for one in effects)
+    height = _ROWS_TOP + _ROW * len(effects) + 30
+    drawing = Drawing(
+        width, height, f"{arm} against {control} by distance of checkpoints, as computed", said
+    )
+    low, high = _percent_span([one.estimate for one in effects], margin_percent)
+    reach = max(-low, high)
+    x = Linear(-reach, reach, 16, width - 16)
+    bottom = height - 30
+    ticks = x.ticks(8 if width > 500 else 4)
+    for tick in ticks:
+        zero = abs(tick) < 1e-9
+        drawing.line(x(tick), _ROWS_TOP, x(tick), bottom, "zero" if zero else "grid")
+        label = "0" if zero else format_percent(tick, decimals_of(ticks))
+        drawing.text(x(tick), bottom + 17, label, "", "middle")
+    drawing.text(x.start, 12, "◂ slower", "side")
+    drawing.text(x.end, 12, "faster ▸", "side", "end")
+    for place, one in enumerate(effects):
+        _draw_row(drawing, one, x, _ROWS_TOP + place * _ROW, arm_classes.get(arm, "arm1"))
+    return drawing.svg()
+
+
+def _draw_row(drawing: Drawing, one: DistanceEffect, x: Linear, top: float, arm_class: str) -> None:
+    y = top + 31
+    words = "a checkpoint every" if drawing.width > 500 else "every"
+    drawing.text(x.start, top + 15, f"{words} {_time(one.distance_ns)}", "halo")
+    drawing.text(x.end, top + 15, _reading(one.estimate), "halo strong", "end")
+    percent = one.estimate.in_percent()
+    if not math.isfinite(percent.value):
+        return
+    left, right = x.clamped(percent.low), x.clamped(percent.high)
+    drawing.line(left, y, right, y, f"interval thin {arm_class}")
+    for end, place in ((percent.low, left), (percent.high, right)):
+        if x.low <= end <= x.high:
+            drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
+    drawing.add("circle", cx=x.clamped(percent.value), cy=y, r=5, class_=f"estimate {arm_class}")
