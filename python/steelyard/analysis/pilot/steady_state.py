@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -59,6 +60,12 @@ def drift_of(series: Sequence[float]) -> Drift:
 
     Fewer than 10 observations, or a slice without work: no drift can be seen (p = 1).
     """
+    return _drift_of(tuple(series))
+
+
+@lru_cache(maxsize=8192)
+def _drift_of(series: tuple[float, ...]) -> Drift:
+    """Kept, since every look at a weighing asks it of all epochs again."""
     from scipy.stats import linregress
 
     values = np.asarray(series, dtype=float)
