@@ -25,6 +25,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import driver_cpu
@@ -83,7 +84,7 @@ def plan_of(address: Endpoint) -> DrivePlan:
     """One client, select-only, prepared."""
     text = _core.builtin_script("select-only")
     assert text is not None
-    arm = DriveArm("arm", address.host, address.port, address.user, "postgres", clients=1)
+    arm = DriveArm("arm", replace(address, database="postgres"), clients=1)
     return DrivePlan((arm,), (DriveScript("select-only", text, rows=1),), variables={"scale": 1})
 
 

@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ class Secured:
     def ask(self, user: str, words: str, sql: str = WHO, **where: str) -> list[str | None]:
         """The first row of an answer."""
         target = read_target(self.conninfo(user, words, **where))
-        return _core.ask(json.dumps(asdict(DriveArm.at(target, "target", 1))), sql)[0]
+        return _core.ask(json.dumps(DriveArm("target", target, 1).to_json()), sql)[0]
 
     def verified(self, mode: str, **where: str) -> list[str | None]:
         """Who we are to it, once its certificate is found in order."""
@@ -304,7 +304,7 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
 
     long = "SELECT repeat('x', 100000), length('" + "y" * 300_000 + "');"
     scripts = (DriveScript("short", "SELECT 1;", rows=1), DriveScript("long", long, rows=1))
-    arm = DriveArm.at(read_target(secured.conninfo("tls_user", "sslmode=require")), "target", 4)
+    arm = DriveArm("target", read_target(secured.conninfo("tls_user", "sslmode=require")), 4)
     with Driver.start(Plan(arms=(arm,), scripts=scripts, threads=2)) as driver:
         assert (driver.encryption["target"] or "").startswith("TLSv1.3 TLS_")
         slices = list(driver.run([SliceRequest(arm=0, each=20)] * 2))
@@ -313,7 +313,7 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
 
 
 def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secured) -> None:
-    arm = DriveArm.at(read_target(secured.conninfo("tls_user", "sslmode=require")), "target", 1)
+    arm = DriveArm("target", read_target(secured.conninfo("tls_user", "sslmode=require")), 1)
     script = DriveScript("stuck", "SELECT pg_sleep(3600) AS stuck;")
     plan = DrivePlan(arms=(arm,), scripts=(script,), drain_cap_ns=50_000_000)
     with Driver.start(plan) as driver:
@@ -335,8 +335,8 @@ def test_a_server_without_encryption_is_used_plain_or_refused(server: Server) ->
     where = f"host=127.0.0.1 port={address.port} user={address.user} dbname={address.database}"
 
     def ask(mode: str) -> list[str | None]:
-        arm = DriveArm.at(read_target(f"{where} sslmode={mode}"), "target", 1)
-        return _core.ask(json.dumps(asdict(arm)), WHO)[0]
+        arm = DriveArm("target", read_target(f"{where} sslmode={mode}"), 1)
+        return _core.ask(json.dumps(arm.to_json()), WHO)[0]
 
     assert ask("prefer")[0] == ask("allow")[0] == "f"
     with pytest.raises(DriverError, match="does not support encryption, which sslmode requires"):

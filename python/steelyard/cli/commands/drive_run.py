@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from steelyard import _core
@@ -35,7 +35,7 @@ def run_drive(options: DriveOptions) -> None:
         return
     options.check()
     target = options.read_target()
-    arm = DriveArm.at(target, "target", options.clients)
+    arm = DriveArm("target", target, options.clients)
     variables = read_definitions(options.define or [])
     files = options.file or []
     scripts = read_scripts(files, options.builtins, {"scale": "1", **variables}, options.mode)
@@ -109,13 +109,13 @@ def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, s
 def _scale_of(arm: DriveArm) -> int:
     """The scale of pgbench's tables, as pgbench reads it."""
     try:
-        rows = _core.ask(json.dumps(asdict(arm)), "SELECT count(*) FROM pgbench_branches")
+        rows = _core.ask(json.dumps(arm.to_json()), "SELECT count(*) FROM pgbench_branches")
     except DriverError as error:
         if error.detail is None or "42P01" not in error.detail:
             raise
         raise DriverError(
-            f'database "{arm.database}" holds no pgbench tables: table "pgbench_branches" does '
-            "not exist",
+            f'database "{arm.endpoint.database}" holds no pgbench tables: table "pgbench_branches" '
+            "does not exist",
             hint="Fill it with `pgbench -i`, or drive a script of your own with -f.",
         ) from error
     return int(rows[0][0] or 0) or 1
