@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from steelyard.driver.plan import NO_WEIGHT, DriveArm, DriveWeight
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 
 PASSWORD = "a 'quoted' pässword"
@@ -21,7 +22,7 @@ class Server:
 
     @property
     def conninfo(self) -> str:
-        return self.address.conninfo()
+        return conninfo_of(self.address)
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.conninfo, autocommit=True)

@@ -25,6 +25,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.libpq.target import read_target
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import DriverError
@@ -60,11 +61,11 @@ class Secured:
         directory = self.cluster.directory
         for path in shown.save(directory, "server"):
             self.cluster.account.own(path)
-        with psycopg.connect(self.cluster.address.conninfo(), autocommit=True) as connection:
+        with psycopg.connect(conninfo_of(self.cluster.address), autocommit=True) as connection:
             before = connection.execute("SELECT pg_conf_load_time()").fetchone()
             connection.execute("SELECT pg_reload_conf()")
         while True:
-            with psycopg.connect(self.cluster.address.conninfo()) as connection:
+            with psycopg.connect(conninfo_of(self.cluster.address)) as connection:
                 if connection.execute("SELECT pg_conf_load_time()").fetchone() != before:
                     return
             time.sleep(0.01)
@@ -107,7 +108,7 @@ def _serving(cluster: Cluster, home: Path, root: Certified) -> Iterator[Secured]
     settings = {"listen_addresses": "127.0.0.1", "ssl": "on", "ssl_ca_file": "root.crt"}
     cluster.start(Slot(0, home, home / "socket", port), settings)
     try:
-        with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+        with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
             for user in USERS:
                 quoted = PASSWORD.replace("'", "''")
                 connection.execute(f"CREATE ROLE {user} LOGIN PASSWORD '{quoted}'".encode())
@@ -320,7 +321,7 @@ def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secu
         (driven,) = driver.run([SliceRequest(arm=0, length_ns=50_000_000)])
         assert driven["capped"] == 1
     stuck = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'AS stuck'"
-    with psycopg.connect(secured.cluster.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(secured.cluster.address), autocommit=True) as connection:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             found = connection.execute(f"{stuck} AND pid <> pg_backend_pid()".encode()).fetchone()

@@ -10,6 +10,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings, Slot, TreeUse
 from steelyard.engines.placement import pin
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life import clone as cloning
 from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
 from steelyard.engines.postgres.life.initdb import SUPERUSER, require_reachable
@@ -207,7 +208,7 @@ class Cluster:
         return Checkpoints(self._conninfo(database))
 
     def _conninfo(self, database: str) -> str:
-        return replace(self.address, database=database).conninfo()
+        return conninfo_of(replace(self.address, database=database))
 
     def _required(self) -> Server:
         if self._server is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Default
@@ -80,7 +81,10 @@ def _ask(address: Endpoint, query: str) -> list[tuple[Any, ...]]:
     import psycopg  # not everything that finds an engine connects to one
 
     try:
-        with _clean_environment(), psycopg.connect(address.conninfo(), autocommit=True) as session:
+        with (
+            _clean_environment(),
+            psycopg.connect(conninfo_of(address), autocommit=True) as session,
+        ):
             return session.execute(query.encode()).fetchall()
     except psycopg.Error as error:
         raise ServerError(
