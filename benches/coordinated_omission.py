@@ -6,7 +6,7 @@ lies in a stall. A closed loop sends nothing while it waits, so that a stall is 
 among thousands, and its 99th percentile knows nothing of it. An open loop at a tenth of that
 throughput measures from the intended start: requests that would have come are counted as late as
 they would have been. An arrival waits until the stall ends and those before it are served; with a
-load of ρ that is (1 − ρ)⁻¹ × 10 % of all, who wait for anything up to a stall alike, so that the
+load of ρ that is (1 − ρ)⁻¹ × 10 % of all, which wait for anything up to a stall alike, so that the
 true 99th percentile is 91 % of a stall: 182 ms.
 
 Required: the closed loop's p99 below a tenth of a stall, the open loop's within a fifth of the

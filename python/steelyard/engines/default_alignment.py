@@ -1,7 +1,7 @@
 """Compares the defaults of several builds, and derives the settings that make them equal.
 
 Between versions defaults change: 18 reads ahead further than 16 and checks pages unasked. Where
-they are not set, they would be part of what is weighed. Aligned, a setting that every arm knows
+they are not set, they would be part of what is weighed. Aligned, a setting that every arm has
 gets the control's default in all of them: what an upgrade changes that keeps its configuration.
 """
 
@@ -32,13 +32,13 @@ class Alignment:
     """Where the defaults of the arms differ from the control's, and what sets them alike."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
-    """For every arm that knows the name; values with their unit."""
+    """For every arm that has the setting; values with their unit."""
     changed: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
-    """Arm → (name, the control's default, the arm's), of settings that both know."""
+    """Arm → (name, the control's default, the arm's), of settings that both have."""
     added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Arm → settings that it knows and the control does not: these cannot be set alike."""
+    """Arm → settings that it has and the control does not: these cannot be set alike."""
     removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Arm → settings that the control knows and it does not."""
+    """Arm → settings that the control has and it does not."""
 
     def without(self, names: Collection[str]) -> Alignment:
         """The same with these settings left as they are."""

@@ -18,7 +18,7 @@ _LISTS = ("configure", "cflags")
 """Fields of a build that are lists of options."""
 
 ABSENT = "(absent)"
-"""The value of a setting that one of the two servers does not know."""
+"""The value of a setting that one of the two servers does not have."""
 
 VERSION = "version"
 """Declared where versions or builds may differ."""

@@ -18,7 +18,7 @@ class Space:
 
 
 def space(path: Path) -> Space:
-    """Room where `path` stands or would stand: its nearest existing ancestor is asked."""
+    """Room where `path` is or would be: that of its nearest existing ancestor."""
     status = os.statvfs(_standing(path))
     return Space(
         free_bytes=status.f_bavail * status.f_frsize,

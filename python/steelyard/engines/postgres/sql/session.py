@@ -23,13 +23,13 @@ _SETTINGS = "SELECT name, setting, unit FROM pg_catalog.pg_settings ORDER BY nam
 
 
 def read_settings(address: Endpoint) -> dict[str, str]:
-    """Every setting by name, its unit behind the value; ServerError when it cannot be asked."""
+    """Every setting by name, its unit behind the value; ServerError when it cannot be reached."""
     rows = _ask(address, _SETTINGS)
     return {name: f"{value} {unit}" if unit else value for name, value, unit in rows}
 
 
 def read_defaults(address: Endpoint) -> dict[str, Default]:
-    """What the server assumes for every setting, by name; ServerError when it cannot be asked."""
+    """What the server assumes for every setting, by name; ServerError when it cannot be reached."""
     rows = _ask(address, _DEFAULTS)
     return {name: Default(value, unit or "", context) for name, value, unit, context in rows}
 
