@@ -12,7 +12,7 @@ import pytest
 from foreign.judged_rows import finding, names, noise, numbers, only
 from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.analysis.two_samples.welch import welch
+from steelyard.analysis.decision.t_interval import welch
 from steelyard.evaluation.contrast import Contrast
 from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
