@@ -25,8 +25,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.libpq.connection_string import conninfo_of
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import DriverError
 

@@ -11,7 +11,7 @@ import pytest
 from driver.served import PASSWORD, Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 

@@ -9,8 +9,8 @@ from steelyard.engines.postgres.libpq.connection_string import (
     client_flags,
     connection_words,
     conninfo_of,
+    read_target,
 )
-from steelyard.engines.postgres.libpq.target import read_target
 from steelyard.model.endpoint import Endpoint
 
 HERE = Endpoint("/tmp/x", 6000, "u", "d", password="secret")

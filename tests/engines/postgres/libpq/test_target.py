@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 

@@ -1,11 +1,24 @@
-"""Writes and reads connection strings, and the like options of PostgreSQL's client programs."""
+"""Reads connection strings as libpq does, and writes them, and options of its client programs.
+
+libpq itself reads what is more than plain words: URIs, `PG*` variables, service files, `.pgpass`,
+and which of several hosts takes the connection.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from steelyard.engines.postgres.libpq.encryption import read_tls
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGconn
 
 
 @dataclass(frozen=True)
@@ -48,3 +61,166 @@ def connection_words(target: str) -> dict[str, str]:
 def on_this_machine(host: str) -> bool:
     """Whether a host of a connection string is this machine, or a socket on it."""
     return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")
+
+
+_PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)*\s*")
+_URI = re.compile(r"postgres(?:ql)?://")
+
+_NOT_THERE = ("connection to server", "could not translate host name")
+"""How libpq begins when its words were understood, and the server did not answer."""
+
+_SIMPLE = {
+    "PGPORT": "port",
+    "PGUSER": "user",
+    "PGDATABASE": "dbname",
+    "PGPASSWORD": "password",
+    "PGOPTIONS": "options",
+    "PGAPPNAME": "application_name",
+}
+"""Variables whose meaning is that of one word."""
+
+_MEANINGLESS = ("PGDATA", "PGPASSFILE", "PGSERVICEFILE", "PGHOST", "PGTZ", "PGDATESTYLE")
+"""Variables that do not change where a string leads that names its host, or that are no libpq's."""
+
+_ENDLESS_NS = 10 * 365 * 86_400 * NS_PER_S
+
+
+def read_target(
+    conninfo: str,
+    *,
+    host: str | None = None,
+    port: str | None = None,
+    user: str | None = None,
+) -> Endpoint:
+    """The target of a connection string or URI, completed as libpq does. UsageError: invalid.
+
+    What the string itself says goes before the single words, as with pgbench; a string that is
+    neither keywords nor a URI is the name of a database.
+
+    A string that names its host and password in plain `key=value` words is read here; everything
+    else is left to libpq, whose import costs as much time as a small measurement may. Several
+    hosts are tried as libpq tries them, and the one that takes the connection is driven;
+    DriverError: none does.
+    """
+    words = {"host": host, "port": port, "user": user}
+    if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
+        words["dbname"], conninfo = conninfo, ""
+    given = {key: value for key, value in words.items() if value}
+    if _PLAIN.fullmatch(conninfo) and not _needs_libpq():
+        plain = given | dict(word.split("=", 1) for word in conninfo.split())
+        if "host" in plain and "," not in plain["host"] and _knows_password(plain):
+            return _target({**_environment(), **plain})
+    return _by_libpq(_joined(given, conninfo))
+
+
+def _environment() -> dict[str, str]:
+    return {word: os.environ[name] for name, word in _SIMPLE.items() if os.environ.get(name)}
+
+
+def _needs_libpq() -> bool:
+    """Whether the environment says more than single words do."""
+    simple = (*_SIMPLE, *_MEANINGLESS)
+    return any(name.startswith("PG") and name not in simple for name in os.environ)
+
+
+def _knows_password(plain: Mapping[str, str]) -> bool:
+    """Whether no password file may say more than the string does."""
+    if "password" in plain or os.environ.get("PGPASSWORD"):
+        return True
+    named = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")
+    return not os.path.exists(named)
+
+
+def _joined(given: Mapping[str, str], conninfo: str) -> str:
+    """One string, in which `conninfo` has precedence."""
+    if not given:
+        return conninfo
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    try:
+        said = conninfo_to_dict(conninfo)
+    except ProgrammingError as error:
+        raise UsageError(f"invalid connection string: {error}".strip()) from error
+    return make_conninfo("", **{**given, **said})
+
+
+def _by_libpq(conninfo: str) -> Endpoint:
+    from psycopg import pq
+
+    # Starting a connection makes libpq read everything that a connection depends on.
+    started = pq.PGconn.connect_start(conninfo.encode())
+    try:
+        failed = started.status == pq.ConnStatus.BAD
+        if failed and not _said(started).startswith(_NOT_THERE):
+            raise UsageError(f"invalid connection string: {_said(started)}")
+        words = _words(started)
+        if "," not in (words.get("hostaddr") or words.get("host") or ""):
+            if "hostaddr" not in words:
+                words.setdefault("host", started.host.decode())
+            return _target(words)
+    finally:
+        started.finish()
+    tried = pq.PGconn.connect(conninfo.encode())
+    try:
+        if tried.status != pq.ConnStatus.OK:
+            raise DriverError("could not connect to any of the hosts", detail=_said(tried))
+        chosen = {"host": tried.host.decode(), "port": tried.port.decode()}
+        if words.get("hostaddr") and not chosen["host"].startswith("/"):
+            chosen["hostaddr"] = tried.hostaddr.decode()
+        password = tried.password.decode()
+        return _target({**words, "hostaddr": "", **chosen, "password": password})
+    finally:
+        tried.finish()
+
+
+def _words(connection: PGconn) -> dict[str, str]:
+    """What libpq knows about a connection, by keyword."""
+    found = {word.keyword.decode(): word.val.decode() for word in connection.info if word.val}
+    if connection.password:
+        found["password"] = connection.password.decode()
+    return found
+
+
+def _said(connection: PGconn) -> str:
+    return connection.error_message.decode(errors="replace").strip()
+
+
+def _target(words: Mapping[str, str]) -> Endpoint:
+    host = words.get("hostaddr") or words["host"]
+    port = words.get("port") or "5432"
+    if "," in host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UsageError(f'cannot drive host "{host}", port "{port}": one server is driven at once')
+    user = words.get("user") or _login_name()
+    return Endpoint(
+        host=host,
+        port=int(port),
+        user=user,
+        database=words.get("dbname") or user,
+        password=words.get("password") or None,
+        options=words.get("options") or "",
+        application_name=words.get("application_name") or "steelyard",
+        tls=read_tls(words),
+        channel_binding=words.get("channel_binding") or "prefer",
+        require_auth=words.get("require_auth") or None,
+        connect_timeout_ns=_patience_ns(words.get("connect_timeout")),
+    )
+
+
+def _patience_ns(said: str | None) -> int | None:
+    """libpq's `connect_timeout`, whole seconds of which 0 and less are without end."""
+    if not said:
+        return None
+    try:
+        seconds = int(said)
+    except ValueError:
+        raise UsageError(
+            f'invalid integer value "{said}" for connection option "connect_timeout"'
+        ) from None
+    return seconds * NS_PER_S if seconds > 0 else _ENDLESS_NS
+
+
+def _login_name() -> str:
+    import getpass
+
+    return getpass.getuser()
