@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from steelyard.telemetry.disk import filesystem, space
+from steelyard.telemetry.capacity import filesystem, space
 
 MOUNTS = """22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.telemetry.processors import allowed_processors, siblings_last
+from steelyard.telemetry.capacity import allowed_processors, siblings_last
 
 
 def test_second_threads_of_a_core_come_after_first_threads_of_all() -> None:

@@ -32,7 +32,7 @@ from steelyard.record.epoch import EpochLine
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
-from steelyard.workloads.checking.checks import check
+from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import completed

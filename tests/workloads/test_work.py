@@ -21,7 +21,7 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.counters import wait_until_flushed
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.checking.checks import check
+from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import resolve_scripts

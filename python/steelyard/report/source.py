@@ -23,7 +23,7 @@ from steelyard.record.recorded import (
 from steelyard.record.slice import SliceLine
 from steelyard.report.contrast import Contrast, read_contrasts
 from steelyard.report.plan import Plan
-from steelyard.study.renamed import renamed_keys
+from steelyard.study.read import renamed_keys
 
 Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]

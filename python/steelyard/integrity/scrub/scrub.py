@@ -18,10 +18,10 @@ from steelyard.engines.postgres.sql.relation_files import (
 )
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
-from steelyard.integrity.scrub.damage_guess import add_damage_guesses
 from steelyard.integrity.scrub.file_ends import add_file_ends
 from steelyard.integrity.scrub.finding import (
     Finding,
+    add_damage_guesses,
     finding_of,
     is_healed_by_replay,
     unlogged_relations,
