@@ -1,8 +1,11 @@
-"""Addresses in the words of libpq and of its programs."""
+"""Connection strings as libpq reads them, and as it takes them."""
 
 from __future__ import annotations
 
+import getpass
 from dataclasses import replace
+
+import pytest
 
 from steelyard.engines.postgres.libpq.connection_string import (
     GivenAddress,
@@ -12,6 +15,86 @@ from steelyard.engines.postgres.libpq.connection_string import (
     read_target,
 )
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOST", "HOSTADDR", "PORT", "USER", "DATABASE", "PASSWORD", "SERVICE"):
+        monkeypatch.delenv(f"PG{name}", raising=False)
+
+
+def plain(target: Endpoint) -> Endpoint:
+    """A target but for its encryption, which has tests of its own."""
+    return replace(target, tls=None)
+
+
+@pytest.mark.parametrize(
+    "conninfo",
+    [
+        "host=/tmp/x port=6000 user=u dbname=d password=p",
+        "host='/tmp/x' port=6000 user=u dbname=d password=p",
+        "postgresql://u:p@%2Ftmp%2Fx:6000/d",
+        "postgresql:///d?host=/tmp/x&port=6000&user=u&password=p",
+    ],
+)
+def test_every_way_of_writing_gives_the_same_target(conninfo: str) -> None:
+    assert read_target(conninfo) == Endpoint("/tmp/x", 6000, "u", "d", "p")
+
+
+@pytest.mark.parametrize("conninfo", ["host=h", "host='h'", "postgresql://h"])
+def test_what_is_not_said_is_as_libpq_has_it(conninfo: str) -> None:
+    user = getpass.getuser()
+    assert plain(read_target(conninfo)) == Endpoint("h", 5432, user, user)
+
+
+@pytest.mark.parametrize("conninfo", ["host=h", "host='h'"])
+def test_the_environment_is_heeded(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("PGPORT", "7000"), ("PGUSER", "u"), ("PGDATABASE", "d")):
+        monkeypatch.setenv(name, value)
+    assert plain(read_target(conninfo)) == Endpoint("h", 7000, "u", "d")
+
+
+def test_single_words_give_way_to_the_string() -> None:
+    def read(conninfo: str) -> Endpoint:
+        return plain(read_target(conninfo, host="h", port="6000", user="u"))
+
+    assert read("bench") == Endpoint("h", 6000, "u", "bench")
+    assert read("port=7000 dbname=d") == Endpoint("h", 7000, "u", "d")
+    assert read("postgresql://v@elsewhere/d") == Endpoint("elsewhere", 6000, "v", "d")
+    assert read("application_name='my own'").application_name == "my own"
+    with pytest.raises(UsageError, match="invalid connection string"):
+        read("hoost=h")
+
+
+def test_a_word_alone_is_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "/tmp")
+    assert read_target("bench").database == "bench"
+
+
+def test_an_empty_target_is_the_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_target("").host.startswith("/")
+    monkeypatch.setenv("PGHOST", "elsewhere")
+    assert read_target("").host == "elsewhere"
+
+
+@pytest.mark.parametrize(
+    "conninfo",
+    [
+        "host=h port=0",
+        "host=h sslmode=bogus",
+        "hoost=h",
+        "service=nowhere",
+    ],
+)
+def test_what_cannot_be_driven_is_wrong_usage(conninfo: str) -> None:
+    with pytest.raises(UsageError):
+        read_target(conninfo)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert "secret" not in repr(read_target("host=h password=secret"))
+
 
 HERE = Endpoint("/tmp/x", 6000, "u", "d", password="secret")
 
