@@ -117,5 +117,5 @@ def test_equal_runs_by_turns_are_judged_as_repetitions(pgbench: Pgbench, tmp_pat
         sheets.append((arm, sheet_of(path, "pgbench")))
     (contrast,) = judge_numbers(compare(sheets, Options())).contrasts
     assert contrast.blocks == 8
-    assert contrast.details["look"] in ("last", "too few")
+    assert contrast.details.look in ("last", "too few")
     assert contrast.estimate.low < contrast.estimate.value < contrast.estimate.high
