@@ -6,7 +6,7 @@ lies in a stall. A closed loop sends nothing while it waits, so that a stall is 
 among thousands, and its 99th percentile knows nothing of it. An open loop at a tenth of that
 throughput measures from the intended start: requests that would have come are counted as late as
 they would have been. An arrival waits until the stall ends and those before it are served; with a
-load of ρ that is (1 − ρ)⁻¹ × 10 % of all, who wait for anything up to a stall alike, so that the
+load of ρ that is (1 − ρ)⁻¹ × 10 % of all, which wait for anything up to a stall alike, so that the
 true 99th percentile is 91 % of a stall: 182 ms.
 
 Required: the closed loop's p99 below a tenth of a stall, the open loop's within a fifth of the
@@ -25,6 +25,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import driver_cpu
@@ -83,7 +84,7 @@ def plan_of(address: Endpoint) -> DrivePlan:
     """One client, select-only, prepared."""
     text = _core.builtin_script("select-only")
     assert text is not None
-    arm = DriveArm("arm", address.host, address.port, address.user, "postgres", clients=1)
+    arm = DriveArm("arm", replace(address, database="postgres"), clients=1)
     return DrivePlan((arm,), (DriveScript("select-only", text, rows=1),), variables={"scale": 1})
 
 

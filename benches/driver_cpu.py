@@ -26,6 +26,7 @@ from pathlib import Path
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.model.endpoint import Endpoint
 
 MOST_CPU = 0.6
@@ -59,7 +60,7 @@ def server(scale: int, settings: dict[str, str] = SETTINGS) -> Iterator[tuple[En
         instance.start(Slot(0, place, place / "socket", 54321), settings)
         try:
             address = instance.address
-            fill = ["-i", "-q", "-s", str(scale), *address.client_flags(), "postgres"]
+            fill = ["-i", "-q", "-s", str(scale), *client_flags(address), "postgres"]
             subprocess.run([bindir / "pgbench", *fill], check=True, capture_output=True)
             yield address, bindir
         finally:
@@ -90,7 +91,7 @@ def pgbench(
         *load,
         "-T",
         str(seconds),
-        *address.client_flags(),
+        *client_flags(address),
         "postgres",
     ]
     output, cpu_s, kernel_s = spend(command)

@@ -25,6 +25,7 @@ from typing import Any
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.model.endpoint import Endpoint
 from validation.results import FOLDER, Results
 from validation.weighed import machine_of, weighed
@@ -46,7 +47,7 @@ def server(place: Path, bindir: Path, slot: int, scale: int) -> Iterator[Endpoin
     instance.start(Slot(slot, place, place / "socket", PORT + slot), SETTINGS)
     try:
         fill: list[str | Path] = [bindir / "pgbench", "-i", "-q", "-s", str(scale)]
-        fill += [*instance.address.client_flags(), "postgres"]
+        fill += [*client_flags(instance.address), "postgres"]
         subprocess.run(fill, check=True, capture_output=True)
         yield instance.address
     finally:
@@ -57,7 +58,7 @@ def throughput(bindir: Path, address: Endpoint, seconds: int) -> float:
     """Transactions per second of one pgbench process."""
     command: list[str | Path] = [bindir / "pgbench", "-S", "-n", "-M", "prepared"]
     command += ["-c", str(CLIENTS), "-j", str(THREADS), "-T", str(seconds)]
-    command += [*address.client_flags(), "postgres"]
+    command += [*client_flags(address), "postgres"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return throughput_of(done.stdout)
 

@@ -9,8 +9,8 @@ from typing import Any
 BUDGET = "30s"
 ALIKE = 60
 """Weighings of two equal arms."""
-TWICE_PERCENT = (1, 2, 3, 5)
-TWICE = 20
+DOUBLE_WORK_PERCENT = (1, 2, 3, 5)
+DOUBLE_WORK = 20
 """Weighings of each share of doubled work."""
 RARE = 10
 """Weighings with a rare stall."""
@@ -32,7 +32,7 @@ class Case:
     kind: str
     number: int
     overrides: tuple[str, ...] = ()
-    twice: float = 0.0
+    double_work: float = 0.0
     stall_seconds: float = 0.0
     """Mean seconds a transaction stalls: probability times length."""
     clients: int = 8
@@ -58,14 +58,14 @@ class Case:
         `debt_share` of that time: work that only reads owes no more for being more.
         """
         latency_s = self.clients / control_throughput
-        slowed = (1 + self.twice) * latency_s + self.stall_seconds
+        slowed = (1 + self.double_work) * latency_s + self.stall_seconds
         slowed += self.background * latency_s / (1 + debt_share)
         return 100 * (latency_s / slowed - 1)
 
 
 KINDS: Mapping[str, int] = {
     "alike": ALIKE,
-    **{f"twice {percent} %": TWICE for percent in TWICE_PERCENT},
+    **{f"twice {percent} %": DOUBLE_WORK for percent in DOUBLE_WORK_PERCENT},
     "stall": RARE,
     "background": RARE,
 }
@@ -90,7 +90,7 @@ def _case(kind: str, number: int) -> Case:
         )
         return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
     percent = int(kind.split()[1])
-    return Case(kind, number, (f"arm.weight.double_work={percent}%",), twice=percent / 100)
+    return Case(kind, number, (f"arm.weight.double_work={percent}%",), double_work=percent / 100)
 
 
 def cases() -> Iterator[Case]:

@@ -16,7 +16,7 @@ from steelyard.analysis.decision import (
     sign_flip,
     t_interval,
 )
-from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired, welch
+from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired
 from steelyard.evaluation import rule
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
@@ -75,7 +75,7 @@ JUDGING: tuple[Any, ...] = (
 """What judges: the product's own code and what hands it the epochs."""
 ROWS: tuple[Any, ...] = (
     *(replicates, autocorrelation, number_sets, sign_flip, unpaired),
-    *(welch, t_interval, change_points, trend, estimate, case),
+    *(t_interval, change_points, trend, estimate, case),
     *(sets.judging_sets, sets._flip_sets, sets.equivalence_set, sets.equivalence_set_open),
     *(looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, judge_numbers._contrast, judge_numbers._value, level_steps.steps_of),

@@ -15,7 +15,7 @@ from steelyard.running.progress import Progress
 
 
 def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Verdict:
-    """Weigh the arms of a study and return the verdict, as verdict.json holds it.
+    """Weigh the arms of a study and return the verdict.
 
     Raises a SteelyardError when the weighing cannot be completed; what was measured is kept, and
     one that lost too many epochs is judged and published before it is raised.
@@ -28,7 +28,7 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
         outcome = settle(setup, choices, plan, inspected, kept, progress)  # until decided
     verdict = publish(kept, outcome, progress)  # a function of the record; the A/A ledger
     write_report(kept.record.directory)
-    progress.done(verdict.to_json())
+    progress.done(verdict)
     if outcome.failure is not None:
         raise outcome.failure
     return verdict

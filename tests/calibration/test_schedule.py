@@ -35,7 +35,7 @@ def test_the_overrides_of_a_case_are_a_study(kind: str) -> None:
     weight = study.arms[0].weight
     assert weight.is_none == (kind == "alike")
     assert weight.background == case_of(kind).background
-    assert weight.double_work == pytest.approx(case_of(kind).twice)
+    assert weight.double_work == pytest.approx(case_of(kind).double_work)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -43,7 +43,7 @@ def test_the_truth_is_the_products_own(kind: str) -> None:
     case, owed = case_of(kind), 0.08
     owed = owed if case.background else 0.0
     loaded_ns = 1e9 * case.clients / THROUGHPUT / (1 + owed)
-    weight = KnownWeight(case.twice, case.stall_seconds * 1e9, case.background)
+    weight = KnownWeight(case.double_work, case.stall_seconds * 1e9, case.background)
     found = truth(weight, np.array([loaded_ns]), np.array([owed]), "throughput")
     percent = 100 * math.expm1(found.estimate.value)
     assert case.truth_percent(THROUGHPUT, owed) == pytest.approx(percent)

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from record.made import line_of, verdict_of
 from steelyard.cli.views.calibration_view import render_calibration
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import TrustLine, Verdict
 from steelyard.report.calibration import detection_time_text, weight_text
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
@@ -31,35 +34,32 @@ LEDGER = {
 }
 
 
-def contrast(arm: str, true: float | None, *ends: float | None, **more: Any) -> dict[str, Any]:
+def contrast(arm: str, true: float | None, *ends: float | None, **more: Any) -> ContrastLine:
     low, middle, high = ends
-    return {
-        "arm": arm,
-        "control": "control",
-        "metric": "throughput",
-        "higher_is_better": True,
-        "estimate_percent": middle,
-        "low_percent": low,
-        "high_percent": high,
-        "true_percent": true,
-        "verdict": "inconclusive",
-        "threats": [],
-        "details": {"margin_percent": 1.0, "epoch_sd_percent": 0.712},
+    return line_of(
+        arm=arm,
+        control="control",
+        estimate_percent=middle,
+        low_percent=low,
+        high_percent=high,
+        true_percent=true,
+        details={"epoch_sd_percent": 0.712},
         **more,
-    }
+    )
 
 
-def trusted(percent: float, *seconds: float | None) -> dict[str, Any]:
+def trusted(percent: float, *seconds: float | None) -> TrustLine:
     least, likely, most = seconds
-    return {
-        "percent": percent,
-        "seconds": likely,
-        "least_seconds": least,
-        "most_seconds": most,
-    }
+    return TrustLine(
+        percent=percent,
+        epochs=(8, 12, 20),
+        seconds=likely,
+        least_seconds=least,
+        most_seconds=most,
+    )
 
 
-TRUE = {
+FACTS: dict[str, Any] = {
     "study": "calibrate",
     "seed": 7,
     "record": "records/calibrate/2026-03-05T142233Z",
@@ -67,42 +67,41 @@ TRUE = {
     "seconds": 120.3,
     "whole_seconds": 142.4,
     "measured_seconds": 109.6,
-    "contrasts": [
-        contrast("equal", 0.0, -0.61, -0.12, 0.38, covered=True),
-        contrast("doubled-3", -2.9126, -3.4, -2.84, -2.3, covered=True),
-        contrast(
-            "stalled-3", -2.95, -4.1, -3.3, -2.5, covered=True,
-            true_low_percent=-3.07, true_high_percent=-2.83,
-        ),
-    ],
     "trust": [trusted(1, 60, 74, 142), trusted(2, 31, 31, 41), trusted(5, 31, 31, 31)],
     "ledger": LEDGER,
-}  # fmt: skip
-OFF = {
-    **TRUE,
-    "contrasts": [
-        contrast("equal", 0.0, 1.4, 2.06, 2.7, covered=False),
-        contrast("doubled-3", -2.9126, -1.5, -0.91, -0.3, covered=False),
-        contrast("stalled-3", -2.95, -3.1, -1.2, 0.7, covered=True),
-    ],
-    "ledger": {
-        **LEDGER,
-        "e_value": 812.0,
-        "largest_e_value": 1520.0,
-        "off_balance": True,
-        "ledgers": 2,
-        "skipped_lines": 1,
-    },
 }
-TOO_FEW = {
-    **TRUE,
-    "contrasts": [
+TRUE = verdict_of(
+    contrast("equal", 0.0, -0.61, -0.12, 0.38, covered=True),
+    contrast("doubled-3", -2.9126, -3.4, -2.84, -2.3, covered=True),
+    contrast(
+        "stalled-3", -2.95, -4.1, -3.3, -2.5, covered=True,
+        true_low_percent=-3.07, true_high_percent=-2.83,
+    ),
+    **FACTS,
+)  # fmt: skip
+OFF = verdict_of(
+    contrast("equal", 0.0, 1.4, 2.06, 2.7, covered=False),
+    contrast("doubled-3", -2.9126, -1.5, -0.91, -0.3, covered=False),
+    contrast("stalled-3", -2.95, -3.1, -1.2, 0.7, covered=True),
+    **{
+        **FACTS,
+        "ledger": {
+            **LEDGER,
+            "e_value": 812.0,
+            "largest_e_value": 1520.0,
+            "off_balance": True,
+            "ledgers": 2,
+            "skipped_lines": 1,
+        },
+    },
+)
+TOO_FEW = verdict_of(
+    *(
         contrast(name, None, None, -0.3, None, covered=None)
         for name in ("equal", "doubled-3", "stalled-3")
-    ],
-    "trust": [],
-    "ledger": None,
-}
+    ),
+    **{**FACTS, "trust": [], "ledger": None},
+)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +114,7 @@ TOO_FEW = {
     ],
 )
 def test_a_calibration_prints_as_the_golden_file_shows(
-    name: str, verdict: dict[str, Any], width: int
+    name: str, verdict: Verdict, width: int
 ) -> None:
     shown = render_calibration(verdict, STUDY, width) + "\n"
     golden = GOLDEN / f"{name}.txt"
@@ -127,7 +126,7 @@ def test_a_calibration_prints_as_the_golden_file_shows(
 @pytest.mark.parametrize("verdict", [TRUE, OFF, TOO_FEW])
 @pytest.mark.parametrize("width", [10, 60, 80, 120])
 def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
-    verdict: dict[str, Any], width: int
+    verdict: Verdict, width: int
 ) -> None:
     for line in render_calibration(verdict, STUDY, width).splitlines():
         if not line.startswith(("record", "report", "repeat")):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from record.made import line_of
 from steelyard.cli.views.interval_chart import LEAST_WIDTH, column, interval_chart, percent_scale
-from steelyard.report.contrast import Contrast
 
 PERCENT = st.floats(-90, 400)
 
@@ -16,9 +16,9 @@ def test_the_interval_lies_over_its_scale_and_inside_the_width(
     ends: list[float], width: int
 ) -> None:
     low, middle, high = ends
-    contrast = Contrast.read({"low_percent": low, "estimate_percent": middle, "high_percent": high})
+    contrast = line_of(low_percent=low, estimate_percent=middle, high_percent=high)
     drawn = interval_chart(contrast, 1.0, width)
-    x = percent_scale(contrast.interval, 1.0, width)
+    x = percent_scale(contrast, 1.0, width)
     assert all(len(line) <= max(width, LEAST_WIDTH) for line in drawn)
     assert drawn[0].index("●") == column(middle, x)
     assert drawn[0].find("├") in (column(low, x), -1)
@@ -26,19 +26,19 @@ def test_the_interval_lies_over_its_scale_and_inside_the_width(
 
 
 def test_the_margin_is_marked_on_both_sides_of_zero_alike() -> None:
-    contrast = Contrast.read({"low_percent": -1.4, "estimate_percent": -0.3, "high_percent": 0.8})
+    contrast = line_of(low_percent=-1.4, estimate_percent=-0.3, high_percent=0.8)
     axis = interval_chart(contrast, 1.0, 76)[1]
     zero = axis.index("┷")
     assert zero - axis.index("[") == axis.index("]") - zero
-    assert axis.index("[") == column(-1.0, percent_scale(contrast.interval, 1.0, 76))
+    assert axis.index("[") == column(-1.0, percent_scale(contrast, 1.0, 76))
 
 
 def test_open_ends_point_outwards_and_no_interval_is_a_hollow_dot() -> None:
-    half_open = Contrast.read({"low_percent": 1.0, "estimate_percent": 2.0, "high_percent": None})
+    half_open = line_of(low_percent=1.0, estimate_percent=2.0, high_percent=None)
     assert interval_chart(half_open, 1.0, 60)[0].endswith("▸")
-    bare = Contrast.read({"low_percent": None, "estimate_percent": 2.0, "high_percent": None})
+    bare = line_of(low_percent=None, estimate_percent=2.0, high_percent=None)
     assert interval_chart(bare, 1.0, 60)[0].strip() == "○"
 
 
 def test_without_an_estimate_the_chart_is_empty() -> None:
-    assert interval_chart(Contrast.read({"estimate_percent": None}), 1.0, 60)[0] == ""
+    assert interval_chart(line_of(estimate_percent=None), 1.0, 60)[0] == ""

@@ -31,12 +31,7 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "reproductions"
 def shown(path: Path, width: int, **asked: str) -> str:
     """What is printed of a file, without a process."""
     judgement = judge_numbers(compare([(None, read_sheet(open_source(path)))], Options(**asked)))
-    return render_judgement(
-        judgement.to_json(),
-        [contrast.sentence() for contrast in judgement.contrasts],
-        {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms},
-        width,
-    )
+    return render_judgement(judgement, width)
 
 
 @pytest.mark.parametrize(

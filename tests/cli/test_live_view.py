@@ -1,52 +1,38 @@
-"""Those who watch a weighing see it settle: as a chart on a terminal, as lines everywhere else."""
+"""A weighing is shown while it runs: as a chart on a terminal, as lines everywhere else."""
 
 from __future__ import annotations
 
 import io
 import re
-from typing import Any
 
 import pytest
 from rich.console import Console
 
+from record.made import line_of, plan_of, verdict_of
 from steelyard.cli.views.live_view import LiveView, PlainView, open_view
+from steelyard.model.threat import Threat
+from steelyard.record.contrast import ContrastLine
 from steelyard.running.progress import Progress
 from story.asked import Silent
 
-PLAN = {
-    "epochs": 12,
-    "epoch_ns": 6_500_000_000,
-    "slice_ns": 50_000_000,
-    "placement": "symmetric",
-    "look": 8,
-    "seed": 7,
-    "margin": 0.01,
-}
-THREAT = {"name": "steal or throttling", "seen": "2.3 % in epoch 1", "invalidates": False}
-VERDICT = {"sentence": "off is faster than on by 3.1 % [2.6, 3.5] of throughput"}
+PLAN = plan_of(look=8)
+THREAT = Threat("steal or throttling", "2.3 % in epoch 1", "", "", False)
+VERDICT = verdict_of(line_of(), sentence="off is faster than on by 3.1 % [2.6, 3.5] of throughput")
 
 
-def contrast(d: float | None, low: float | None, high: float | None) -> dict[str, Any]:
-    return {
-        "arm": "off",
-        "control": "on",
-        "d": d,
-        "estimate_percent": 3.06,
-        "low_percent": low,
-        "high_percent": high,
-        "higher_is_better": True,
-    }
+def contrast(low: float | None, high: float | None, *d: float | None) -> ContrastLine:
+    return line_of(estimate_percent=3.06, low_percent=low, high_percent=high, details={"d": d})
 
 
 def tell(view: Progress) -> None:
     view.stage("load pgbench at scale 50")
     view.plan(PLAN)
     view.stage("epoch 1")
-    view.epoch(1, 12, [contrast(0.0301, None, None)], 102.3)
+    view.epoch(1, 12, [contrast(None, None, 0.0301)], 102.3)
     view.threat(THREAT)
     view.epoch(2, 12, [contrast(None, None, None)], 93.0)
     view.note("the server of arm off was restarted")
-    view.epoch(8, 12, [contrast(0.0282, 2.6, 3.51)], 37.2)
+    view.epoch(8, 12, [contrast(2.6, 3.51, 0.0282)], 37.2)
     view.done(VERDICT)
 
 
@@ -85,7 +71,7 @@ def test_without_a_terminal_every_epoch_is_one_plain_line() -> None:
 
 def test_what_the_record_held_already_is_said_when_a_weighing_is_gone_on_with() -> None:
     stream = io.StringIO()
-    PlainView(stream).recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
+    PlainView(stream).recalled(12, [contrast(2.6, 3.51, 0.03, None, 0.02)])
     said = "record: 3 of 12 epochs; off against on, so far +3.06 % [+2.60, +3.51]\n"
     assert stream.getvalue() == said
 
@@ -94,7 +80,7 @@ def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> N
     stream = Terminal()
     with LiveView(Console(file=stream, width=80, height=30, force_terminal=True)) as view:
         view.plan(PLAN)
-        view.recalled([0.03, None, 0.02], 12, [contrast(0.02, 2.6, 3.51)])
+        view.recalled(12, [contrast(2.6, 3.51, 0.03, None, 0.02)])
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     assert "epoch 3 of 12 · no verdict before epoch 8" in shown
     picture = shown.split("epoch 3 of 12")[-2]  # it is drawn once more at the end

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import render_verdict
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -25,26 +28,19 @@ THREAT = {
 }
 
 
-def contrast(verdict: str, low: float | None, middle: float, high: float | None) -> dict[str, Any]:
-    return {
-        "arm": "off",
-        "control": "on",
-        "metric": "throughput",
-        "unit": "transactions/s",
-        "higher_is_better": True,
-        "estimate_percent": middle,
-        "low_percent": low,
-        "high_percent": high,
-        "confidence": 0.95,
-        "verdict": verdict,
-        "threats": [],
-        "details": {"margin_percent": 1.0},
-    }
+def contrast(
+    verdict: str, low: float | None, middle: float, high: float | None, **more: Any
+) -> ContrastLine:
+    return line_of(
+        verdict=verdict, estimate_percent=middle, low_percent=low, high_percent=high, **more
+    )
 
 
 def cause(metric: str, unit: str, values: tuple[float, float], *ends: float | None) -> Any:
     low, middle, high = ends
     return {
+        "arm": "off",
+        "control": "on",
         "metric": metric,
         "unit": unit,
         "control_value": values[0],
@@ -52,55 +48,44 @@ def cause(metric: str, unit: str, values: tuple[float, float], *ends: float | No
         "estimate_percent": middle,
         "low_percent": low,
         "high_percent": high,
+        "confidence": 0.95,
     }
 
 
-FASTER = {
-    "study": "checksums",
-    "seed": 7,
-    "record": "records/checksums/2026-03-05T142233Z",
-    "seconds": 101.2,
-    "whole_seconds": 131.4,
-    "measured_seconds": 78.0,
-    "contrasts": [
-        {
-            **contrast("faster", 2.6, 3.06, 3.51),
-            "sentence": "off is faster than on by 3.1 % [2.6, 3.5] of throughput "
-            "(95 % interval, 12 epochs), beyond ±1 %",
-            "threats": [THREAT],
-        }
-    ],
-    "causes": [
+FASTER = verdict_of(
+    contrast(
+        "faster",
+        2.6,
+        3.06,
+        3.51,
+        sentence="off is faster than on by 3.1 % [2.6, 3.5] of throughput "
+        "(95 % interval, 12 epochs), beyond ±1 %",
+        threats=[THREAT],
+    ),
+    whole_seconds=131.4,
+    measured_seconds=78.0,
+    causes=[
         cause("server_cpu_us_per_transaction", "µs", (49.82, 48.31), -3.4, -3.03, -2.61),
         cause("wal_bytes_per_transaction", "bytes", (0.31, 0.3), -8.1, -1.2, 6.2),
         cause("blocks_written_per_transaction", "blocks", (0.002, 0.002), None, 0.0, None),
     ],
-    "pages": {
+    pages={
         "verified_per_transaction": 1.94,
         "nanoseconds_per_page": 412.0,
         "low": 330.0,
         "high": 495.0,
+        "confidence": 0.95,
+        "verifying": "on",
     },
-}
+)
 
 WORDS = (
     "inconclusive: off against on reads −0.32 % [−1.42, +0.79] of throughput; "
     "if the effect is as large as it reads, about 6 min more would settle ±1 %"
 )
-INCONCLUSIVE = {
-    "study": "aa",
-    "seed": 1,
-    "record": "records/aa/2026-03-05T150000Z",
-    "seconds": 40.0,
-    "contrasts": [{**contrast("inconclusive", -1.42, -0.32, 0.79), "sentence": WORDS}],
-    "causes": [],
-    "pages": None,
-}
-
-TOO_FEW = {
-    **INCONCLUSIVE,
-    "contrasts": [{**contrast("inconclusive", None, -0.32, None), "sentence": WORDS}],
-}
+AA = {"study": "aa", "seed": 1, "record": "records/aa/2026-03-05T150000Z", "seconds": 40.0}
+INCONCLUSIVE = verdict_of(contrast("inconclusive", -1.42, -0.32, 0.79, sentence=WORDS), **AA)
+TOO_FEW = verdict_of(contrast("inconclusive", None, -0.32, None, sentence=WORDS), **AA)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +97,7 @@ TOO_FEW = {
         ("summary_too_few_80", TOO_FEW, 80),
     ],
 )
-def test_a_verdict_prints_as_the_golden_file_shows(
-    name: str, verdict: dict[str, Any], width: int
-) -> None:
+def test_a_verdict_prints_as_the_golden_file_shows(name: str, verdict: Verdict, width: int) -> None:
     shown = render_verdict(verdict, width) + "\n"
     golden = GOLDEN / f"{name}.txt"
     if os.environ.get("STEELYARD_GOLDEN") == "write":

@@ -13,6 +13,7 @@ from steelyard.cli.command_line import app
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.sql import database
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.registry import open_run
@@ -96,7 +97,7 @@ def server() -> Iterator[Endpoint]:
 
 @pytest.mark.postgres
 def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server: Endpoint) -> None:
-    target = server.conninfo()
+    target = conninfo_of(server)
     load = ("load", "select-insert", target, "--set", "thousands=2", "--json")
     first = call(*load)
     assert first["rows"] == 2_000
@@ -126,7 +127,7 @@ def test_a_scale_that_does_not_fit_a_server_is_refused_before_anything_is_made(
     databases = "SELECT array_agg(oid::text || datname ORDER BY oid) FROM pg_database"
     with connected(server) as connection:
         before = connection.execute(databases.encode()).fetchone()
-    target, scale = server.conninfo(), "warehouses=20"
+    target, scale = conninfo_of(server), "warehouses=20"
     monkeypatch.setattr(disk_space, "free_bytes", lambda _: 1_500_000_000)
     said = refusal("load", "tproc-c", target, "--set", scale, "--replace")
     assert "are needed, 14" in said  # 1431 MB, and what would be replaced

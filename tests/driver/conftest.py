@@ -11,6 +11,7 @@ import pytest
 
 from driver.served import PASSWORD, Server
 from own_cache import own_server
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 
 SETTINGS = {
     "autovacuum": "off",
@@ -51,7 +52,7 @@ def _fill(server: Server, bindir: Path) -> None:
         "-q",
         "-s",
         "1",
-        *address.client_flags(),
+        *client_flags(address),
         address.database,
     ]
     subprocess.run(command, check=True, capture_output=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
 
-from steelyard.driver.plan import DriveArm
+from steelyard.driver.plan import NO_WEIGHT, DriveArm, DriveWeight
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 
 PASSWORD = "a 'quoted' pässword"
@@ -21,7 +22,7 @@ class Server:
 
     @property
     def conninfo(self) -> str:
-        return self.address.conninfo()
+        return conninfo_of(self.address)
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.conninfo, autocommit=True)
@@ -32,12 +33,13 @@ class Server:
         assert row is not None
         return row[0]
 
-    def arm(self, name: str = "arm", *, clients: int = 2, **changes: Any) -> DriveArm:
+    def arm(
+        self,
+        name: str = "arm",
+        *,
+        clients: int = 2,
+        weight: DriveWeight = NO_WEIGHT,
+        **changes: Any,
+    ) -> DriveArm:
         """An arm at this server's Unix socket."""
-        where = {
-            "host": self.address.host,
-            "port": self.address.port,
-            "user": self.address.user,
-            "database": self.address.database,
-        }
-        return DriveArm(name=name, clients=clients, **{**where, **changes})
+        return DriveArm(name, replace(self.address, **changes), clients, weight)

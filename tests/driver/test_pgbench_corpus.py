@@ -13,6 +13,7 @@ from driver.served import Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, QueryMode, SliceRequest
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.model.errors import DriverError
 
 pytestmark = pytest.mark.postgres
@@ -172,7 +173,7 @@ def _pgbench(server: Server, script: Path, mode: str) -> subprocess.CompletedPro
     program = f"{find_postgres('18').identity.bindir}/pgbench"
     given = [f"--define={name}={value}" for name, value in {**DEFINED, "started": "0"}.items()]
     command = [program, "-n", "-c1", "-t2", "-M", mode, "-f", str(script), *given]
-    command += [*address.client_flags(), address.database]
+    command += [*client_flags(address), address.database]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -12,7 +12,7 @@ from steelyard.driver.placement import backend_processors, place_backends
 from steelyard.driver.plan import DrivePlan, DriveScript
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
-from steelyard.telemetry.processors import allowed_processors
+from steelyard.telemetry.capacity import allowed_processors
 
 
 def test_a_backend_gets_the_processor_of_its_clients_thread() -> None:

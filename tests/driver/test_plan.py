@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.model.endpoint import Endpoint
 
-ARM = DriveArm("on", "/tmp/x", 5432, "u", "d", clients=8, password="secret")
+ARM = DriveArm("on", Endpoint("/tmp/x", 5432, "u", "d", password="secret"), clients=8)
 
 
 def test_a_plan_is_plain_json() -> None:

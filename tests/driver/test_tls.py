@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import DriverError
 
@@ -60,11 +60,11 @@ class Secured:
         directory = self.cluster.directory
         for path in shown.save(directory, "server"):
             self.cluster.account.own(path)
-        with psycopg.connect(self.cluster.address.conninfo(), autocommit=True) as connection:
+        with psycopg.connect(conninfo_of(self.cluster.address), autocommit=True) as connection:
             before = connection.execute("SELECT pg_conf_load_time()").fetchone()
             connection.execute("SELECT pg_reload_conf()")
         while True:
-            with psycopg.connect(self.cluster.address.conninfo()) as connection:
+            with psycopg.connect(conninfo_of(self.cluster.address)) as connection:
                 if connection.execute("SELECT pg_conf_load_time()").fetchone() != before:
                     return
             time.sleep(0.01)
@@ -77,7 +77,7 @@ class Secured:
     def ask(self, user: str, words: str, sql: str = WHO, **where: str) -> list[str | None]:
         """The first row of an answer."""
         target = read_target(self.conninfo(user, words, **where))
-        return _core.ask(json.dumps(asdict(DriveArm.at(target, "target", 1))), sql)[0]
+        return _core.ask(json.dumps(DriveArm("target", target, 1).to_json()), sql)[0]
 
     def verified(self, mode: str, **where: str) -> list[str | None]:
         """Who we are to it, once its certificate is found in order."""
@@ -107,7 +107,7 @@ def _serving(cluster: Cluster, home: Path, root: Certified) -> Iterator[Secured]
     settings = {"listen_addresses": "127.0.0.1", "ssl": "on", "ssl_ca_file": "root.crt"}
     cluster.start(Slot(0, home, home / "socket", port), settings)
     try:
-        with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+        with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
             for user in USERS:
                 quoted = PASSWORD.replace("'", "''")
                 connection.execute(f"CREATE ROLE {user} LOGIN PASSWORD '{quoted}'".encode())
@@ -304,7 +304,7 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
 
     long = "SELECT repeat('x', 100000), length('" + "y" * 300_000 + "');"
     scripts = (DriveScript("short", "SELECT 1;", rows=1), DriveScript("long", long, rows=1))
-    arm = DriveArm.at(read_target(secured.conninfo("tls_user", "sslmode=require")), "target", 4)
+    arm = DriveArm("target", read_target(secured.conninfo("tls_user", "sslmode=require")), 4)
     with Driver.start(Plan(arms=(arm,), scripts=scripts, threads=2)) as driver:
         assert (driver.encryption["target"] or "").startswith("TLSv1.3 TLS_")
         slices = list(driver.run([SliceRequest(arm=0, each=20)] * 2))
@@ -313,14 +313,14 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
 
 
 def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secured) -> None:
-    arm = DriveArm.at(read_target(secured.conninfo("tls_user", "sslmode=require")), "target", 1)
+    arm = DriveArm("target", read_target(secured.conninfo("tls_user", "sslmode=require")), 1)
     script = DriveScript("stuck", "SELECT pg_sleep(3600) AS stuck;")
     plan = DrivePlan(arms=(arm,), scripts=(script,), drain_cap_ns=50_000_000)
     with Driver.start(plan) as driver:
         (driven,) = driver.run([SliceRequest(arm=0, length_ns=50_000_000)])
         assert driven["capped"] == 1
     stuck = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'AS stuck'"
-    with psycopg.connect(secured.cluster.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(secured.cluster.address), autocommit=True) as connection:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             found = connection.execute(f"{stuck} AND pid <> pg_backend_pid()".encode()).fetchone()
@@ -335,8 +335,8 @@ def test_a_server_without_encryption_is_used_plain_or_refused(server: Server) ->
     where = f"host=127.0.0.1 port={address.port} user={address.user} dbname={address.database}"
 
     def ask(mode: str) -> list[str | None]:
-        arm = DriveArm.at(read_target(f"{where} sslmode={mode}"), "target", 1)
-        return _core.ask(json.dumps(asdict(arm)), WHO)[0]
+        arm = DriveArm("target", read_target(f"{where} sslmode={mode}"), 1)
+        return _core.ask(json.dumps(arm.to_json()), WHO)[0]
 
     assert ask("prefer")[0] == ask("allow")[0] == "f"
     with pytest.raises(DriverError, match="does not support encryption, which sslmode requires"):

@@ -11,7 +11,7 @@ import pytest
 from driver.served import PASSWORD, Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 
@@ -26,7 +26,7 @@ def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def _drives(target: Endpoint, sql: str = "SELECT 1;") -> None:
     plan = DrivePlan(
-        arms=(DriveArm.at(target, "target", 2),),
+        arms=(DriveArm("target", target, 2),),
         scripts=(DriveScript("one", sql, rows=1),),
     )
     with Driver.start(plan) as driver:
@@ -127,7 +127,7 @@ def test_a_statement_timeout_is_a_word_of_the_connection(
 ) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=5ms")
     plan = DrivePlan(
-        arms=(DriveArm.at(read_target(server.conninfo), "target", 1),),
+        arms=(DriveArm("target", read_target(server.conninfo), 1),),
         scripts=(DriveScript("slow", "SELECT pg_sleep(10);"),),
     )
     with Driver.start(plan) as driver:

@@ -6,9 +6,8 @@ from collections.abc import Collection
 
 import pytest
 
-from steelyard.engines import default_alignment
-from steelyard.engines.default_alignment import Alignment, written
-from steelyard.engines.differences import ABSENT
+from steelyard.engines import differences
+from steelyard.engines.differences import ABSENT, Alignment, written
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.model.identity import Default
 
@@ -17,7 +16,7 @@ def compare_defaults(
     control: dict[str, Default], arms: dict[str, dict[str, Default]], fixed: Collection[str]
 ) -> Alignment:
     """What sets builds of PostgreSQL alike."""
-    return default_alignment.compare_defaults(control, arms, fixed, SETTING_RULES)
+    return differences.compare_defaults(control, arms, fixed, SETTING_RULES)
 
 
 def default(value: str | None, unit: str = "", context: str = "user") -> Default:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.placement import pin
+from steelyard.engines.programs import pin
 from steelyard.model.errors import EngineError
 
 

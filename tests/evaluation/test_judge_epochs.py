@@ -15,7 +15,7 @@ import pytest
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_assignment
 from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
@@ -63,7 +63,9 @@ def epochs_of(centre: float, n: int = 12, sd: float = 0.0065, seed: int = 1) -> 
     ]
 
 
-def judged(epochs: list[EpochReading], terms: Terms = TERMS, ended: bool = False) -> Contrast:
+def judged(
+    epochs: list[EpochReading], terms: Terms = TERMS, ended: bool = False
+) -> WeighedContrast:
     return contrast_of(epochs, terms, "off", "on", ended=ended)
 
 
@@ -75,17 +77,17 @@ def test_the_printed_set_is_the_balanced_sign_flip_set_at_04_and_the_estimate_th
     assert found.estimate.interval == expected.interval
     assert found.estimate.value == pytest.approx(0.03)
     assert (found.verdict.kind, found.verdict.ends) == (VerdictKind.FASTER, True)
-    assert (found.details["k"], found.details["subsets"], found.details["look"]) == (
+    assert (found.details.k, found.details.subsets, found.details.look) == (
         18,
         924,
         "last",
     )
-    assert (found.details["level"], found.estimate.confidence) == (0.96, 0.95)
+    assert (found.details.level, found.estimate.confidence) == (0.96, 0.95)
 
 
 def test_the_first_look_uses_plain_flips_at_01() -> None:
     found = judged(epochs_of(0.03)[:8])
-    assert (found.details["k"], found.details["subsets"], found.details["look"]) == (
+    assert (found.details.k, found.details.subsets, found.details.look) == (
         1,
         256,
         "first",
@@ -96,29 +98,29 @@ def test_an_interrupted_weighing_is_judged_by_what_there_is() -> None:
     nine = epochs_of(-0.03)[:9]
     assert judged(nine).verdict.kind is VerdictKind.INCONCLUSIVE
     found = judged(nine, ended=True)
-    assert (found.verdict.kind, found.details["look"]) == (VerdictKind.SLOWER, "interrupted")
-    assert found.details["subsets"] == 512
+    assert (found.verdict.kind, found.details.look) == (VerdictKind.SLOWER, "interrupted")
+    assert found.details.subsets == 512
 
 
 def test_too_few_epochs_show_the_t_interval_and_no_verdict() -> None:
     found = judged(epochs_of(-0.05, n=6), Terms(6, None))
     assert found.verdict.kind is VerdictKind.INCONCLUSIVE
     assert [t.name for t in found.threats] == ["too few epochs"]
-    low, high = found.details["t_interval_percent"]
+    low, high = found.details.t_interval_percent
     assert percent_of_log(found.estimate.low) == pytest.approx(low)
     assert high < 0
 
 
 @pytest.mark.parametrize("n", range(4))
 def test_the_first_epochs_give_valid_json_with_no_interval_before_there_is_one(n: int) -> None:
-    value = judged(epochs_of(0.02)[:n]).to_json()
+    value = line_of(judged(epochs_of(0.02)[:n])).to_json()
     json.dumps(value, allow_nan=False)
     assert (value["low_percent"] is None) is (n < 2)
     assert value["epochs"] == n
 
 
 def test_the_json_has_the_keys_of_the_contract_in_order_then_the_details() -> None:
-    value = judged(epochs_of(-0.03)).to_json()
+    value = line_of(judged(epochs_of(-0.03))).to_json()
     assert list(value) == [*CONTRACT, "sentence", "details"]
     assert value["estimate_percent"] == pytest.approx(percent_of_log(-0.03))
     assert value["low_percent"] < value["estimate_percent"] < value["high_percent"]
@@ -137,7 +139,7 @@ def test_a_slot_effect_is_reported_apart_from_the_reading() -> None:
         for one in epochs_of(0.0, sd=0.001)
     ]
     found = judged(epochs)
-    assert found.details["slot_effect_percent"] == pytest.approx(2.0, abs=0.1)
+    assert found.details.slot_effect_percent == pytest.approx(2.0, abs=0.1)
     seen = {threat.name: threat.seen for threat in found.threats}
     assert re.fullmatch(
         r"the reading moves by \+\S+ % \[\+\S+, \+\S+\] \(99 % interval\) "
@@ -151,7 +153,7 @@ def test_a_crashed_epoch_is_counted_named_and_unbounds_the_set_on_its_side() -> 
     epochs = epochs_of(0.0)
     epochs[5] = dataclasses.replace(epochs[5], d=-math.inf, outcome="crashed: off")
     found = judged(epochs)
-    value = found.to_json()
+    value = line_of(found).to_json()
     json.dumps(value, allow_nan=False)
     assert (value["epochs"], value["low_percent"], value["verdict"]) == (12, None, "inconclusive")
     assert math.isfinite(value["estimate_percent"])
@@ -164,7 +166,7 @@ def test_an_arm_that_never_worked_is_slower_without_bound() -> None:
         dataclasses.replace(one, d=-math.inf, outcome="crashed: off") for one in epochs_of(0.0)
     ]
     found = judged(epochs)
-    json.dumps(found.to_json(), allow_nan=False)
+    json.dumps(line_of(found).to_json(), allow_nan=False)
     assert found.verdict.kind is VerdictKind.SLOWER
     assert "unbounded" in found.sentence()
 
@@ -173,20 +175,20 @@ def test_an_epoch_without_a_reading_is_left_out_and_the_plan_goes_on() -> None:
     epochs = epochs_of(-0.03)
     epochs[5] = dataclasses.replace(epochs[5], d=math.nan, outcome="failed: driver was lost")
     found = judged(epochs)
-    json.dumps(found.to_json(), allow_nan=False)
-    assert (found.epochs, found.details["look"], found.verdict.ends) == (11, "last", True)
-    assert found.details["subsets"] == comb(11, 5)  # the assignments with as many either way
+    json.dumps(line_of(found).to_json(), allow_nan=False)
+    assert (found.epochs, found.details.look, found.verdict.ends) == (11, "last", True)
+    assert found.details.subsets == comb(11, 5)  # the assignments with as many either way
 
 
 def test_an_odd_plan_is_judged_by_the_assignments_it_could_have_drawn() -> None:
     found = judged(epochs_of(-0.03, n=11), Terms(11, 8))
-    assert (found.details["subsets"], found.verdict.kind) == (comb(11, 5), VerdictKind.SLOWER)
+    assert (found.details.subsets, found.verdict.kind) == (comb(11, 5), VerdictKind.SLOWER)
 
 
 def test_an_open_ended_weighing_is_judged_after_every_epoch_by_the_e_process() -> None:
     terms = Terms(12, None, margin=0.01, open_ended=True, s0=0.0065)
     epochs = epochs_of(-0.03, n=20)
-    methods = [judged(epochs[:n], terms).details["method"] for n in (7, 8, 11, 12, 20)]
+    methods = [judged(epochs[:n], terms).details.method for n in (7, 8, 11, 12, 20)]
     assert methods == [
         "t",
         "e-process",
@@ -201,10 +203,10 @@ def test_an_open_ended_weighing_is_judged_after_every_epoch_by_the_e_process() -
 
 def test_a_contrast_is_the_same_however_often_it_was_judged_before() -> None:
     epochs = epochs_of(0.004)
-    first = judged(epochs).to_json()
+    first = line_of(judged(epochs)).to_json()
     for n in range(12):
         judged(epochs[:n])
-    assert judged(epochs).to_json() == first
+    assert line_of(judged(epochs)).to_json() == first
 
 
 def test_threats_seen_elsewhere_stand_beside_the_epochs_own_and_may_invalidate() -> None:
@@ -217,8 +219,8 @@ def test_an_inconclusive_weighing_forecasts_seconds_and_a_settled_one_does_not()
     open_question = judged(epochs_of(0.004, sd=0.03))
     assert open_question.verdict.kind is VerdictKind.INCONCLUSIVE
     assert open_question.needed is not None
-    assert open_question.to_json()["forecast_seconds"] == 8.0 * open_question.needed.likely
-    assert judged(epochs_of(-0.03)).to_json()["forecast_seconds"] is None
+    assert line_of(open_question).to_json()["forecast_seconds"] == 8.0 * open_question.needed.likely
+    assert line_of(judged(epochs_of(-0.03))).to_json()["forecast_seconds"] is None
 
 
 def test_further_arms_are_secondary_and_wait_for_the_first() -> None:
@@ -236,12 +238,12 @@ def test_further_arms_are_secondary_and_wait_for_the_first() -> None:
     table = {"off": readings("off", -0.03, 5), "third": readings("third", 0.04, 6)}
     first, second = contrasts_of(table, TERMS, "on", {})
     assert (first.verdict.kind, second.verdict.kind) == (VerdictKind.SLOWER, VerdictKind.FASTER)
-    assert first.details["subsets"] == 4096  # three slots: plain flips
-    assert second.details["secondary"]
-    json.dumps(second.to_json(), allow_nan=False)
+    assert first.details.subsets == 4096  # three slots: plain flips
+    assert second.details.secondary
+    json.dumps(line_of(second).to_json(), allow_nan=False)
     waiting = dataclasses.replace(TERMS, open_ended=True)
     opened = contrasts_of({k: v[:10] for k, v in table.items()}, waiting, "on", {})
-    assert opened[1].details["method"] == "e-process"
+    assert opened[1].details.method == "e-process"
     alone = contrasts_of({"third": table["third"][:10]}, waiting, "on", {})
     assert opened[1].estimate.interval == alone[0].estimate.interval, "one further arm has it all"
     thrice = {**table, "fourth": table["third"]}

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from record.made import line_of
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.evaluation.rule import FailCondition, Verdict, VerdictKind, decide
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.threat import ThreatKind, raise_threat
+from steelyard.record.contrast import ContrastLine
 
 THROUGHPUT = Terms(12, 8, margin=0.01)
 LATENCY = Terms(12, 8, margin=0.01, metric="latency_mean")
@@ -102,13 +104,10 @@ def test_a_threat_that_invalidates_takes_the_verdict_away_and_another_does_not()
     assert not decide(Stage.FIRST, main, main, THROUGHPUT, [fatal]).ends
 
 
-def contrast(verdict: str, low: float | None, high: float | None, more: bool = True) -> dict:
-    return {
-        "verdict": verdict,
-        "low_percent": low,
-        "high_percent": high,
-        "higher_is_better": more,
-    }
+def contrast(
+    verdict: str, low: float | None, high: float | None, more: bool = True
+) -> ContrastLine:
+    return line_of(verdict=verdict, low_percent=low, high_percent=high, higher_is_better=more)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def contrast(verdict: str, low: float | None, high: float | None, more: bool = T
     ],
 )
 def test_a_fail_condition_holds_only_if_the_whole_set_lies_beyond(
-    condition: str, judged: dict, holds: bool
+    condition: str, judged: ContrastLine, holds: bool
 ) -> None:
     assert FailCondition.parse(condition).holds([judged]) is holds
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from record.made import details_of
 from steelyard.analysis.decision.forecast import Forecast, Need
 from steelyard.analysis.decision.looks import Terms
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import Verdict, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.threat import ThreatKind, raise_threat
@@ -22,7 +23,7 @@ def contrast(
     metric: str = "throughput",
     epoch_seconds: float = 10.0,
     **details: object,
-) -> Contrast:
+) -> WeighedContrast:
     value, low, high = (log_of_percent(percent) for percent in percents)
     return Contrast(
         arm="off",
@@ -34,7 +35,7 @@ def contrast(
         blocks=720,
         forecast=forecast,
         threats=(),
-        details={"look": look, **details},
+        details=details_of(look=look, **details),
     )
 
 
@@ -108,7 +109,7 @@ NEAR_MARGIN = Forecast(12, margin=None, sign=Need(14, 20, 34))
         ),
     ],
 )
-def test_a_verdict_reads_so(judged: Contrast, words: str) -> None:
+def test_a_verdict_reads_so(judged: WeighedContrast, words: str) -> None:
     assert judged.sentence() == words
 
 

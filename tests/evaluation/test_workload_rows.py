@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.evaluation.workload_rows import probe_rows, query_rows, work_per_minute, work_rows
 from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
@@ -67,9 +68,8 @@ def test_what_is_excluded_from_the_mean_comes_last_and_says_so_on_page_and_termi
         epochs.append(replace(made, arms=arms))
     rows = query_rows(epochs, "on", "off")
     assert [(row.query, row.excluded) for row in rows] == [("q02", False), ("q01", True)]
-    shown = [row.to_json() for row in rows]
-    assert [row["note"] for row in tables.query_rows(shown)] == ["", "not in the mean"]
-    said = render_verdict({"contrasts": [], "queries": shown}, 100).splitlines()
+    assert [row["note"] for row in tables.query_rows(rows)] == ["", "not in the mean"]
+    said = render_verdict(verdict_of(line_of(), queries=rows), 100).splitlines()
     told = [line for line in said if line.startswith("q0")]
     assert [line.endswith("(not in the mean)") for line in told] == [False, True]
 

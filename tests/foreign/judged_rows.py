@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.evaluation.contrast import Contrast
 from steelyard.foreign.comparison import Comparison
-from steelyard.foreign.judgement.judgement import Judgement
+from steelyard.foreign.judgement.judgement import Judgement, NumberContrast
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Order, Rows, Series
 
@@ -30,11 +29,11 @@ def noise(seed: int, n: int, sd: float = 0.01) -> Any:
     return np.exp(np.random.default_rng(seed).normal(0, sd, n))
 
 
-def names(contrast: Contrast) -> set[str]:
+def names(contrast: NumberContrast) -> set[str]:
     return {threat.name for threat in contrast.threats}
 
 
-def only(judgement: Judgement) -> Contrast:
+def only(judgement: Judgement) -> NumberContrast:
     (contrast,) = judgement.contrasts
     return contrast
 

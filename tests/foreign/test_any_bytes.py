@@ -125,10 +125,9 @@ def test_two_rows_of_many_arms_leave_their_intervals_unbounded_and_are_printed(a
     text = "".join(",".join(row) + "\n" for row in rows)
     comparison = compare([(None, read_sheet(source_of(text.encode(), "f")))], Options(unit="s"))
     judgement = judge_numbers(comparison)
-    facts = judgement.to_json()
-    json.dumps(facts, allow_nan=False)
+    json.dumps(judgement.to_json(), allow_nan=False)
     said = [contrast.sentence() for contrast in judgement.contrasts]
-    shown = render_judgement(facts, said, {a.arm: a.values.tolist() for a in comparison.arms}, 80)
+    shown = render_judgement(judgement, 80)
     assert re.search("[0-9]{16}", shown) is None
     if arms == 100:
         assert any(", unbounded]" in sentence for sentence in said)

@@ -9,9 +9,9 @@ import pytest
 from foreign.reading import GOLDEN
 from steelyard.foreign.comparison import Comparison, Options, compare
 from steelyard.foreign.formats import read_sheet
+from steelyard.foreign.metric_choice import in_two_units
 from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
 from steelyard.foreign.source import open_source, source_of
-from steelyard.foreign.value_checks import in_two_units
 from steelyard.model.errors import NumbersError, UsageError
 
 WIDE = "off,on,new\n10,11,12\n13,14,15\n"

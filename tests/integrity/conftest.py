@@ -17,6 +17,7 @@ import pytest
 from own_cache import own_run
 from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import client_flags, conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.programs import run as run_program
@@ -125,7 +126,7 @@ def running(made: Made, settings: Settings | None = None) -> Iterator[Cluster]:
 def execute(cluster: Cluster, *statements: str) -> list[tuple[Any, ...]]:
     """Rows of the last of these statements."""
     rows: list[tuple[Any, ...]] = []
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
         for statement in statements:
             cursor = session.execute(statement.encode())
             rows = cursor.fetchall() if cursor.description else []
@@ -192,7 +193,7 @@ def tree_marks(directory: Path) -> dict[str, tuple[int, int]]:
 def back_up(made: Made, alive: Cluster, place: Path, *how: str) -> None:
     """A base backup of a running cluster in a new directory."""
     made.engine.account.make_directory(place)
-    command = [*alive.address.client_flags(), "-D", str(place), "--checkpoint=fast", *how]
+    command = [*client_flags(alive.address), "-D", str(place), "--checkpoint=fast", *how]
     status, words = made.program("pg_basebackup", *command)
     assert status == 0, words
 

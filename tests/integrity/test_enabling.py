@@ -13,8 +13,8 @@ import pytest
 from integrity.conftest import Made, running, tree_marks
 from steelyard.cli.commands.checksums import render
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.integrity import enabling as module
-from steelyard.integrity.enabling import estimate_enabling
+from steelyard.integrity import checksum_cost as module
+from steelyard.integrity.checksum_cost import estimate_enabling
 
 pytestmark = pytest.mark.postgres
 

@@ -23,7 +23,7 @@ def loaded(module: str, names: tuple[str, ...]) -> list[str]:
     [
         "steelyard.integrity.scrub.scrub",
         "steelyard.cli.views.scrubbed",
-        "steelyard.integrity.enabling",
+        "steelyard.integrity.checksum_cost",
         "steelyard.integrity.drill.drill",
     ],
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from own_cache import own_server
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import format_of, read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
@@ -29,7 +30,7 @@ def pgbench() -> Iterator[Pgbench]:
 
         def call(*arguments: str, cwd: Path | None = None) -> str:
             done = subprocess.run(
-                [program, *arguments, *instance.address.client_flags(), "postgres"],
+                [program, *arguments, *client_flags(instance.address), "postgres"],
                 cwd=cwd,
                 capture_output=True,
                 text=True,
@@ -116,5 +117,5 @@ def test_equal_runs_by_turns_are_judged_as_repetitions(pgbench: Pgbench, tmp_pat
         sheets.append((arm, sheet_of(path, "pgbench")))
     (contrast,) = judge_numbers(compare(sheets, Options())).contrasts
     assert contrast.blocks == 8
-    assert contrast.details["look"] in ("last", "too few")
+    assert contrast.details.look in ("last", "too few")
     assert contrast.estimate.low < contrast.estimate.value < contrast.estimate.high

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from record.made import line_of, verdict_of
+from steelyard.record.plan import DefaultsFound, Loads
 from steelyard.report.build_differences import default_lines, default_rows, loads_line, only_lines
 
 DEFAULTS: dict[str, Any] = {
@@ -25,7 +27,7 @@ LOADS: dict[str, Any] = {
 
 
 def test_each_default_is_told_with_both_values_and_what_was_used() -> None:
-    first, second = default_rows(DEFAULTS)
+    first, second = default_rows(DefaultsFound.model_validate(DEFAULTS))
     assert first == {
         "setting": "effective_io_concurrency",
         "arm": "after",
@@ -37,7 +39,7 @@ def test_each_default_is_told_with_both_values_and_what_was_used() -> None:
 
 
 def test_the_terminal_tells_what_was_set_alike_and_what_was_left() -> None:
-    verdict = {"defaults": DEFAULTS, "contrasts": [{"control": "before"}]}
+    verdict = verdict_of(line_of(control="before"), defaults=DEFAULTS)
     assert default_lines(verdict) == [
         "defaults that differ, set as before has them: effective_io_concurrency 1 (after: 16)",
         'defaults that differ and stay so: log_connections off (after: "")',
@@ -47,21 +49,22 @@ def test_the_terminal_tells_what_was_set_alike_and_what_was_left() -> None:
 
 def test_one_build_has_nothing_to_tell() -> None:
     same = {"rule": "aligned", "alike": {}, "changed": {}, "added": {}, "removed": {}}
-    assert default_lines({"defaults": same}) == []
-    assert default_lines({}) == []
+    assert default_lines(verdict_of(line_of(), defaults=same)) == []
+    assert default_lines(verdict_of(line_of())) == []
     assert default_rows(None) == []
     assert only_lines(None, "on") == []
 
 
 def test_loads_are_told_with_their_time_where_data_could_not_be_shared() -> None:
-    assert loads_line(LOADS) == (
+    assert loads_line(Loads.model_validate(LOADS)) == (
         "the builds cannot share their data: each was loaded 3 times, 31 s in all, kept for later"
     )
-    assert loads_line({**LOADS, "shared": True}) == ""
+    assert loads_line(Loads.model_validate({**LOADS, "shared": True})) == ""
     assert loads_line(None) == ""
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "once"), (2, "2 times")])
 def test_loads_without_a_known_time_are_counted_only(count: int, words: str) -> None:
     arms = {"a": {"by": "a", "count": count, "seconds": 0}}
-    assert loads_line({"shared": False, "arms": arms}).endswith(f"loaded {words}")
+    loads = Loads.model_validate({"shared": False, "arms": arms})
+    assert loads_line(loads).endswith(f"loaded {words}")

@@ -7,12 +7,12 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from record.made import line_of
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log, decimals_of, reach_of, round_step
 from steelyard.report.charts.settling import epoch_ticks
 from steelyard.report.charts.slices import outside, thin
-from steelyard.report.contrast import Contrast
 from steelyard.report.source import SliceDot
 
 
@@ -89,7 +89,7 @@ def test_the_chart_marks_estimate_and_ends_where_they_are() -> None:
         "high_percent": 3.0,
         "verdict": "faster",
     }
-    svg = str(draw_interval(Contrast.read(contrast), 1.0, "arm1", 860))
+    svg = str(draw_interval(line_of(**contrast), 1.0, "arm1", 860))
     x = Linear(-3.6, 3.6, 14, 846)
     found = re.search(r'<line x1="([\d.]+)"[^>]*x2="([\d.]+)"[^>]*class="interval arm1"', svg)
     assert found is not None
@@ -105,9 +105,8 @@ def test_the_chart_marks_a_truth_that_is_known_and_reaches_as_far() -> None:
         "low_percent": -2.0,
         "high_percent": 0.0,
     }
-    unknown = str(draw_interval(Contrast.read(contrast), 1.0, "arm1", 860))
-    with_truth = Contrast.read({**contrast, "true_percent": -5.0})
-    known = str(draw_interval(with_truth, 1.0, "arm1", 860))
+    unknown = str(draw_interval(line_of(**contrast), 1.0, "arm1", 860))
+    known = str(draw_interval(line_of(**contrast), 1.0, "arm1", 860, true_percent=-5.0))
     assert 'class="truth"' not in unknown
     place = re.search(r'<path d="M([\d.]+) [^>]*class="truth"', known)
     assert place is not None

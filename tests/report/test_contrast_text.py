@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from record.made import details_of, line_of, plan_of
 from steelyard.report import tables
-from steelyard.report.contrast import Contrast, Details, Interval
 from steelyard.report.contrast_text import (
     better_side,
     digits_for,
+    ends_of,
     interval_text,
     method_text,
     ordinal,
@@ -17,7 +18,7 @@ from steelyard.report.contrast_text import (
     shown_sentence,
     truth_text,
 )
-from steelyard.report.plan import Plan, plan_rows
+from steelyard.report.plan import plan_rows
 
 FACTS = {
     "arm": "off",
@@ -31,9 +32,9 @@ FACTS = {
 
 
 def test_a_reading_carries_its_interval() -> None:
-    assert reading_text(Interval.read(FACTS)) == "−3.06 % [−3.51, −2.60]"
+    assert reading_text(line_of(**FACTS)) == "−3.06 % [−3.51, −2.60]"
     assert (
-        sentence_text(Contrast.read(FACTS))
+        sentence_text(line_of(**FACTS))
         == "off is slower than on: −3.06 % [−3.51, −2.60] of throughput."
     )
 
@@ -59,51 +60,33 @@ def test_a_reading_carries_its_interval() -> None:
 def test_a_truth_that_is_known_is_said_with_whether_the_interval_holds_it(
     facts: dict[str, object], said: str
 ) -> None:
-    assert truth_text(Contrast.read({**FACTS, **facts})) == said
+    assert truth_text(line_of(**FACTS, **facts).truth) == said
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), float("inf")])
 def test_an_open_end_is_infinite_and_two_open_ends_are_no_interval(nothing: float | None) -> None:
     half_open = {**FACTS, "high_percent": nothing}
-    assert interval_text(Interval.read(half_open)) == "[−3.51, +∞] %"
-    assert (
-        reading_text(Interval.read({**half_open, "low_percent": nothing})) == "−3.06 % no interval"
-    )
+    assert interval_text(ends_of(line_of(**half_open))) == "[−3.51, +∞] %"
+    assert reading_text(line_of(**{**half_open, "low_percent": nothing})) == "−3.06 % no interval"
 
 
 @pytest.mark.parametrize(
     ("width", "digits"), [(0.01, 3), (0.5, 2), (5.0, 2), (20.0, 1), (500.0, 0)]
 )
 def test_wide_intervals_show_fewer_decimals(width: float, digits: int) -> None:
-    assert digits_for(Interval.read({"low_percent": 0.0, "high_percent": width})) == digits
+    assert digits_for((0.0, width)) == digits
 
 
 def test_for_a_latency_the_left_side_is_the_faster_one() -> None:
-    assert better_side(Contrast.read({"higher_is_better": False})) == (
+    assert better_side(line_of(higher_is_better=False)) == (
         "faster",
         "slower",
     )
-    assert better_side(Contrast.read(FACTS)) == ("slower", "faster")
+    assert better_side(line_of(**FACTS)) == ("slower", "faster")
 
 
 def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
-    rows = dict(
-        plan_rows(
-            Plan.read(
-                {
-                    "epochs": 12,
-                    "epoch_ns": 6.5e9,
-                    "look": 8,
-                    "alpha": [0.01, 0.04],
-                    "margin": 0.01,
-                    "slice_ns": 5e7,
-                    "slice_why": "smallest variance",
-                    "seed": 7,
-                    "attempt": 2,
-                }
-            )
-        )
-    )
+    rows = dict(plan_rows(plan_of(look=8, slice_why="smallest variance", attempt=2)))
     assert rows["looks"] == "after epoch 8 at level 0.01, after epoch 12 at 0.04"
     assert rows["slice"] == "50 ms: smallest variance"
     assert rows["margin"] == "±1 %"
@@ -113,19 +96,20 @@ def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
 @pytest.mark.parametrize(
     ("forecast", "said"),
     [
-        (None, ""),
-        (0, ""),
-        (90.0, "if the effect is as large as it reads, 1 min 30 s more measuring would settle it"),
+        ([None], ""),
+        ([0], ""),
+        (
+            [90.0],
+            "if the effect is as large as it reads, 1 min 30 s more measuring would settle it",
+        ),
         (
             [240, 660],
             "if the effect is as large as it reads, 4 min to 11 min more measuring would settle it",
         ),
     ],
 )
-def test_a_forecast_is_said_as_time(forecast: object, said: str) -> None:
-    assert (
-        tables.forecast_text(Contrast.read({"forecast_seconds": forecast}).forecast_seconds) == said
-    )
+def test_a_forecast_is_said_as_time(forecast: list[float | None], said: str) -> None:
+    assert tables.forecast_text(forecast) == said
 
 
 def test_amounts_have_four_figures_and_a_unit() -> None:
@@ -136,11 +120,11 @@ def test_amounts_have_four_figures_and_a_unit() -> None:
 
 def test_the_method_is_told_with_the_bounds_that_were_taken() -> None:
     details = {"method": "balanced sign flips", "k": 18, "subsets": 924, "level": 0.96}
-    said = method_text(Details.read(details))
+    said = method_text(details_of(**details))
     assert "924 balanced subsets of epochs the 18th smallest and the 18th largest" in said
     assert "Its own level is 96 %" in said
-    assert "e-process" in method_text(Details.read({"method": "e-process", "level": 0.99}))
-    assert "t interval" in method_text(Details.read({"method": "t", "k": 0}))
+    assert "e-process" in method_text(details_of(method="e-process", level=0.99))
+    assert "t interval" in method_text(details_of(method="t", k=0))
 
 
 def test_ordinals_are_written_as_people_write_them() -> None:
@@ -155,6 +139,4 @@ def test_ordinals_are_written_as_people_write_them() -> None:
 
 
 def test_a_sentence_does_not_repeat_the_word_beside_it() -> None:
-    assert (
-        shown_sentence(Contrast.read({"verdict": "invalid", "sentence": "invalid: a b"})) == "a b."
-    )
+    assert shown_sentence(line_of(verdict="invalid", sentence="invalid: a b")) == "a b."

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.model.threat import Threat
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.plan import Plan
 from steelyard.record.record import Record
-from steelyard.running.progress import Facts as Shown
+from steelyard.record.verdict import Verdict
 from steelyard.study.study import Study
 
 Facts = dict[str, Any]
@@ -20,29 +23,27 @@ class Silent:
     def stage(self, text: str) -> None:
         """Shows nothing."""
 
-    def plan(self, plan: Shown) -> None:
+    def plan(self, plan: Plan) -> None:
         """Shows nothing."""
 
     def epoch(
-        self, n: int, total: int, contrasts: Sequence[Shown], seconds_left: float | None
+        self, n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
     ) -> None:
         """Shows nothing."""
 
-    def recalled(
-        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Shown]
-    ) -> None:
+    def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """Shows nothing."""
 
     def turn(self, epoch: int, arm: str, phase: str) -> None:
         """Shows nothing."""
 
-    def threat(self, threat: Shown) -> None:
+    def threat(self, threat: Threat) -> None:
         """Shows nothing."""
 
     def note(self, text: str) -> None:
         """Shows nothing."""
 
-    def done(self, verdict: Shown) -> None:
+    def done(self, verdict: Verdict) -> None:
         """Shows nothing."""
 
 
@@ -63,8 +64,8 @@ class Watcher(Silent):
     def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
         self.epochs.append(n)
 
-    def recalled(self, readings: Any, total: int, contrasts: Any) -> None:
-        self.recalls.append(list(readings))
+    def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
+        self.recalls.append(list(contrasts[0].details.d))
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -72,8 +73,8 @@ class Watcher(Silent):
     def turn(self, epoch: int, arm: str, phase: str) -> None:
         self.phases.append((epoch, arm, phase))
 
-    def threat(self, threat: Any) -> None:
-        self.threats.append(threat["name"])
+    def threat(self, threat: Threat) -> None:
+        self.threats.append(threat.name)
 
 
 def study_of(**changes: Any) -> Study:

@@ -328,7 +328,9 @@ class ScriptedDrivers:
     def start(self, plan: DrivePlan) -> ScriptedDriver:
         world = self.world
         world.lives += 1
-        world.standing = {arm.name: world.noop.journal.serving[arm.port] for arm in plan.arms}
+        world.standing = {
+            arm.name: world.noop.journal.serving[arm.endpoint.port] for arm in plan.arms
+        }
         world.plans_driven.append(plan)
         return ScriptedDriver(world, plan, world.lives)
 

@@ -16,6 +16,7 @@ from steelyard.cli.views.calibration_view import render_calibration
 from steelyard.model.errors import RecordError
 from steelyard.record.ledger import Ledger
 from steelyard.record.record import Record
+from steelyard.record.verdict import Verdict
 from steelyard.report.calibration import detection_time_text, ledger_text
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
@@ -135,7 +136,7 @@ def test_a_balance_that_is_off_by_two_percent_shows_its_miss(
     verdict = weigh_in(world, study)
     found = by_arm(verdict)
     assert not any(one["covered"] for one in found.values())
-    said = " ".join(render_calibration(verdict, study, 100).split())
+    said = " ".join(render_calibration(Verdict.model_validate(verdict), study, 100).split())
     assert "3 % done twice must read −2.91 % and read −0." in said
     assert "One 95 % interval in twenty misses by chance." in said
 
@@ -159,10 +160,13 @@ def test_the_page_answers_what_the_machine_can_be_trusted_for(
     verdict = weigh_in(world, study)
     page = (Path(verdict["record"]) / "report.html").read_text(encoding="utf-8")
     shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
-    told = " ".join(render_calibration(verdict, study, 2000).split())
-    for row in verdict["trust"]:
-        assert f"{row['percent']:g} % {detection_time_text(row)}" in shown
-    for words in ("What this machine can be trusted for", ledger_text(verdict["ledger"])):
+    told = " ".join(render_calibration(Verdict.model_validate(verdict), study, 2000).split())
+    for row in Verdict.model_validate(verdict).trust:
+        assert f"{row.percent:g} % {detection_time_text(row)}" in shown
+    for words in (
+        "What this machine can be trusted for",
+        ledger_text(Verdict.model_validate(verdict).ledger),
+    ):
         assert words in told
         assert words in shown
     assert "All 3 intervals hold their truths" in shown
@@ -282,7 +286,7 @@ def test_a_damaged_line_is_left_out_and_said(tmp_path: Path, weigh_in: Weigh, le
     verdict = weigh_in(ScriptedWorld(tmp_path / "w1"), study, ledger=ledger, progress=listener)
     assert listener.notes == [f"1 line of the ledger could not be read and is left out: {ledger}"]
     assert (verdict["ledger"]["skipped_lines"], verdict["ledger"]["weighings"]) == (1, 1)
-    assert "1 damaged line" in render_calibration(verdict, study, 100)
+    assert "1 damaged line" in render_calibration(Verdict.model_validate(verdict), study, 100)
 
 
 def test_a_ledger_that_cannot_be_read_is_said_before_anything_is_measured(

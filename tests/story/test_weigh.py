@@ -323,7 +323,7 @@ def test_a_workload_begins_on_every_server_before_its_clients_come(
     world: ScriptedWorld, weigh_in: Weigh
 ) -> None:
     weigh_in(world)
-    ports = [arm.port for arm in world.plans_driven[0].arms]
+    ports = [arm.endpoint.port for arm in world.plans_driven[0].arms]
     for life in range(world.lives):
         begun = [port for port, lives in world.begun if lives == life]
         assert set(begun) == set(ports), f"before driver {life}"

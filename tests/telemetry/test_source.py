@@ -13,6 +13,7 @@ import pytest
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.engines.engine import Instance
 from steelyard.model.readings import Kind, Sample
+from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
 from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, Source, reading
@@ -64,7 +65,7 @@ def test_a_source_of_a_tests_own_is_in_record_causes_summary_and_report(
     assert readings["energy_mj"]["unit"] == "mJ"
     assert readings["energy_mj"]["value"] > 0
     assert readings["temperature_c"]["value"] == 40.0
-    assert "energy_mj" in render_verdict(verdict, 100).replace(" ", "_")
+    assert "energy_mj" in render_verdict(Verdict.model_validate(verdict), 100).replace(" ", "_")
     page = render_page(read_source(tmp_path / "record", core_counts))
     assert "energy" in page
 

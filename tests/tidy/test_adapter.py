@@ -1,4 +1,4 @@
-"""PostgreSQL is known to its adapter only: its client library, classes, views and builds."""
+"""PostgreSQL is known to its adapter only: client library, classes, views, builds, addresses."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ _VIEWS = re.compile(
     r"|pg_current_wal\w*|pg_is_in_recovery|pg_backend_pid)\b"
 )
 
+_CONNECTION_STRING = re.compile(r"\b(?:dbname|sslmode)=|\bPG(?:HOST|PORT|USER|DATABASE|OPTIONS)\b")
+_CLIENT_FLAGS = {"-h", "-U"}
+
 
 def client_library_imports(path: str, text: str) -> Iterator[str]:
     for line, module in _imports(text):
@@ -60,6 +63,22 @@ def view_names(path: str, text: str) -> Iterator[str]:
     for number, line in enumerate(text.splitlines(), start=1):
         if found := _VIEWS.search(line):
             yield f'{path}:{number}: "{found[0]}" is not used here; use the adapter\'s sql/'
+
+
+def libpq_addresses(path: str, text: str) -> Iterator[str]:
+    """Connection strings of libpq, and the options by which its programs find a server."""
+    if path.startswith(tuple(COMPOSITION_POINTS)):
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.List | ast.Tuple):
+            words = {one.value for one in node.elts if isinstance(one, ast.Constant)}
+            found = words >= _CLIENT_FLAGS and "-h"
+        else:
+            said = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            match = _CONNECTION_STRING.search(node.value) if said else None
+            found = match and match[0]
+        if found:
+            yield f'{path}:{node.lineno}: "{found}" is not used here; use the adapter\'s libpq/'
 
 
 def _imports(text: str) -> Iterator[tuple[int, str]]:
@@ -92,6 +111,11 @@ def test_no_stage_asks_whether_a_server_is_postgresql(tree: Any) -> None:
 def test_no_stage_names_a_view_of_postgresql(tree: Any) -> None:
     files = _outside(tree, ".py", ".sql", ".toml", ".j2")
     found = [m for p, t in files if not WORKLOAD_FOLDERS.match(p) for m in view_names(p, t)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_no_stage_writes_an_address_in_the_words_of_libpq(tree: Any) -> None:
+    found = [m for path, text in _outside(tree, ".py") for m in libpq_addresses(path, text)]
     assert not found, "\n" + "\n".join(found)
 
 
@@ -154,3 +178,17 @@ def test_the_rule_sees_questions_for_a_class(text: str, expected: int) -> None:
 )
 def test_the_rule_sees_views(text: str, expected: int) -> None:
     assert len(list(view_names("report/a.py", text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('f"host={self.host} port={self.port} dbname={self.database}"', 1),
+        ('["-h", self.host, "-p", str(self.port), "-U", self.user]', 1),
+        ('environ["PGHOST"]', 1),
+        ('option("-d", "--dbname")', 0),
+        ('["sort", "-h"]', 0),
+    ],
+)
+def test_the_rule_sees_addresses_in_the_words_of_libpq(text: str, expected: int) -> None:
+    assert len(list(libpq_addresses("model/endpoint.py", text))) == expected

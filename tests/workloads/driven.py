@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from steelyard.driver.client import Driver
@@ -20,9 +21,7 @@ def plan_of(
     numbers = {script.name: number for number, script in enumerate(scripts)}
     streams = workload.streams_of(clients)
     plan = DrivePlan(
-        arms=(
-            DriveArm("arm", address.host, address.port, address.user, DATABASE, clients=clients),
-        ),
+        arms=(DriveArm("arm", replace(address, database=DATABASE), clients=clients),),
         scripts=tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in scripts),
         orders=tuple(tuple(numbers[name] for name in stream) for stream in streams),
         threads=min(2, clients),

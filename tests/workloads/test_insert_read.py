@@ -16,7 +16,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.checking.checks import explain_probes
+from steelyard.workloads.checks import explain_probes
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload

@@ -32,7 +32,7 @@ from steelyard.record.epoch import EpochLine
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
 from steelyard.study.read import read_study
-from steelyard.workloads.checking.checks import check
+from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import completed
@@ -219,7 +219,10 @@ def test_clients_side_by_side_keep_their_orders_and_both_arms_of_a_block_draw_th
     with serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address:
         plan, _ = plan_of(workload, address, 1, clients=2)
         [one] = plan.arms
-        arms = tuple(replace(one, name=name, application_name=name) for name in ("on", "off"))
+        arms = tuple(
+            replace(one, name=name, endpoint=replace(one.endpoint, application_name=name))
+            for name in ("on", "off")
+        )
         plan = replace(plan, arms=arms, scripts=tuple(map(drawing, plan.scripts)))
         made = "CREATE TABLE drawn (turn serial, arm text, client int, script text, words text)"
         found = (
@@ -257,7 +260,8 @@ def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dr
     with serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address:
         plan, _ = plan_of(workload, address, 1, clients=1)
         [one] = plan.arms
-        limited = replace(one, name="limited", options="-c statement_timeout=1ms")
+        reached = replace(one.endpoint, options="-c statement_timeout=1ms")
+        limited = replace(one, name="limited", endpoint=reached)
         lines = blocks(replace(plan, arms=(replace(one, name="free"), limited)), 22)
         with connected(replace(address, database="postgres")) as connection:
             connection.execute(f"ALTER DATABASE {DATABASE} SET statement_timeout = '1ms'".encode())

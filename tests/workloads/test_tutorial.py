@@ -14,7 +14,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.checking.checks import check, count_work
+from steelyard.workloads.checks import check, count_work
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 

@@ -15,7 +15,7 @@ from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.checking.checks import check
+from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 

@@ -15,12 +15,13 @@ from driven import drive
 
 from steelyard._core import histogram_quantiles
 from steelyard.engines.loading import DATABASE
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.counters import wait_until_flushed
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
-from steelyard.workloads.checking.checks import check
+from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
@@ -258,7 +259,7 @@ def test_each_turn_of_the_loop_is_committed_by_itself_and_waits_for_its_log(
         for durable in ("on", "off"):
             change(address, f"ALTER DATABASE {DATABASE} SET synchronous_commit = {durable}")
             drive(workload, address, 1, 200 if side == "client" else 10, clients=1)
-            wait_until_flushed(address.conninfo(), 180000)
+            wait_until_flushed(conninfo_of(address), 180000)
             writes.append(ask(address, written))
         assert ask(address, "SELECT count(DISTINCT xmin::text) FROM results") == 400
     waited, left = writes[1] - writes[0], writes[2] - writes[1]

@@ -165,7 +165,7 @@ def _add_judged(counts: Counts, arms: tuple[Series, Series]) -> None:
     comparison = Comparison((), "", metric, arms, Order.SEQUENTIAL, Rows.APART)
     (contrast,) = judge_numbers(comparison, MARGIN).contrasts
     kind = contrast.verdict.kind
-    withheld = kind is VerdictKind.INVALID or contrast.details["look"] == Stage.TOO_FEW
+    withheld = kind is VerdictKind.INVALID or contrast.details.look == Stage.TOO_FEW
     counts.withheld += withheld
     counts.missed += not withheld and 0.0 not in contrast.estimate.interval
     counts.different += kind in (VerdictKind.SLOWER, VerdictKind.FASTER)

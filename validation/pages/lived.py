@@ -12,12 +12,12 @@ from validation.pages.machines import machine_words
 from validation.pages.table import paragraph, percent, table
 from validation.proportion import Proportion
 from validation.results import Results
-from validation.schedule import ALIKE, KINDS, TWICE, TWICE_PERCENT
+from validation.schedule import ALIKE, DOUBLE_WORK, DOUBLE_WORK_PERCENT, KINDS
 
 Json = Mapping[str, Any]
 MOST_FALSE = 6
 LEAST_COVERED = 72
-WEIGHTS = [f"twice {percent} %" for percent in TWICE_PERCENT]
+WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
     The command a user would give, `steelyard weigh aa --budget 30s`, with fixed seeds, on real
@@ -101,8 +101,8 @@ def _bounds(weighings: Sequence[Json]) -> str:
         f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
         f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
         f"- Truth covered, pooled over the doubled work: **{covered.count} of {covered.trials}**, "
-        f"{_done(covered, TWICE * len(WEIGHTS))}; {_interval(covered)}at least {LEAST_COVERED} of "
-        f"{TWICE * len(WEIGHTS)} must be.",
+        f"{_done(covered, DOUBLE_WORK * len(WEIGHTS))}; {_interval(covered)}at least "
+        f"{LEAST_COVERED} of {DOUBLE_WORK * len(WEIGHTS)} must be.",
         f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.",
     ])  # fmt: skip
 

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Sequence
 
 from steelyard.engines.account import Account
-from steelyard.engines.placement import pin
+from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from steelyard.model.endpoint import Endpoint, Tls
+from steelyard.model.endpoint import Endpoint
 
 QueryMode = Literal["simple", "extended", "prepared"]
 Variable = str | int | float | bool | None
@@ -39,27 +39,14 @@ class DriveArm:
     """Where an arm listens and how many clients it gets."""
 
     name: str
-    host: str
-    port: int
-    user: str
-    database: str
+    endpoint: Endpoint
     clients: int
-    password: str | None = field(default=None, repr=False)
-    options: str = ""
-    application_name: str = "steelyard"
-    tls: Tls | None = None
-    channel_binding: str = "prefer"
-    require_auth: str | None = None
-    connect_timeout_ns: int | None = None
     weight: DriveWeight = NO_WEIGHT
 
-    @classmethod
-    def at(
-        cls, endpoint: Endpoint, name: str, clients: int, weight: DriveWeight = NO_WEIGHT
-    ) -> Self:
-        """The arm whose server is reached at an endpoint."""
-        reached = {each.name: getattr(endpoint, each.name) for each in fields(Endpoint)}
-        return cls(name=name, clients=clients, weight=weight, **reached)
+    def to_json(self) -> dict[str, Any]:
+        """The arm as the driver reads it: the endpoint's fields lie beside the arm's own."""
+        own = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
+        return own | asdict(self.endpoint)
 
 
 @dataclass(frozen=True)
@@ -111,7 +98,7 @@ class DrivePlan:
             "scripts": [asdict(script) for script in self.scripts],
             "orders": [list(order) for order in self.orders],
             "variables": dict(self.variables),
-            "arms": [asdict(arm) for arm in self.arms],
+            "arms": [arm.to_json() for arm in self.arms],
             "max_tries": self.max_tries,
             "latency_limit_ns": self.latency_limit_ns,
             "connect": self.connect,

@@ -128,7 +128,7 @@ class SettingsCheck(Protocol):
     """An engine that can validate settings before any cluster is made."""
 
     def validate(self, settings: Settings) -> None:
-        """UsageError for an unknown name, ServerError in its own words for a bad value."""
+        """UsageError for an unknown name, ServerError with its message for a bad value."""
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """Protocols for loading a workload into a server, checking its data, and explaining its probes.
 
 What holds for every engine (which tables in which order, how many rows, how much disk space, which
-templates there are) is in `workloads`; how a server is told so is behind these protocols.
+templates there are) is in `workloads`; how a server does it is behind these protocols.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Starts programs as the server's account, in a clean environment and a session of their own."""
+"""Starts programs, and pins processes, as the server's account."""
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,3 +82,39 @@ def run(
         process.wait()
         raise
     return process.returncode, written.decode(errors="replace")
+
+
+def pin(account: Account, processors: Mapping[int, Sequence[int]]) -> None:
+    """Pin each process id to its processors; EngineError names the first that could not be. One
+    that has ended needs none and is left out.
+
+    sched_setaffinity(2) wants CAP_SYS_NICE or the target's user id; root in a container lacks the
+    first, so the call is made by a child that has the second.
+    """
+    wanted = {pid: sorted(set(allowed)) for pid, allowed in processors.items()}
+    if not wanted:
+        return
+
+    def pin_all() -> list[int] | None:
+        for pid, allowed in wanted.items():
+            try:
+                os.sched_setaffinity(pid, allowed)
+            except ProcessLookupError:
+                continue
+            except OSError as error:
+                return [pid, error.errno or 0]
+        return None
+
+    failed = account.call(pin_all)
+    if failed is not None:
+        pid, number = failed
+        raise EngineError(
+            f"could not pin process {pid} to processors {wanted[pid]}: {os.strerror(number)}",
+            detail=_DETAILS.get(number),
+        )
+
+
+_DETAILS = {
+    errno.EINVAL: "None of these processors may be used here (container, cpuset).",
+    errno.EPERM: "The process belongs to another account than the server's.",
+}

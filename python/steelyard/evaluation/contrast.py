@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 from steelyard.analysis.decision.forecast import MOST_EPOCHS, Forecast, Need
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.rule import Verdict, VerdictKind
 from steelyard.model.estimate import Estimate
 from steelyard.model.threat import Threat
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastDetails, ContrastLine, Ends, JudgedContrast
 
-Json = dict[str, Any]
-"""A verdict or a part of it, as verdict.json holds it."""
 UNITS = {"throughput": "transactions/s", "latency_mean": "µs", "geometric_mean": "µs"}
 
 
+class Details(Protocol):
+    """What the sentence of a contrast reads of its details."""
+
+    @property
+    def look(self) -> str:
+        """How far in its plan it was judged: a `Stage`."""
+
+    @property
+    def equivalence_interval_percent(self) -> Ends:
+        """The interval of the equivalence test."""
+
+    @property
+    def equivalence_level_one_sided(self) -> float:
+        """Its level at either side."""
+
+
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class ReplicateWords:
+    """What the sentence of a contrast calls its replicates."""
+
+    noun: str = "epochs"
+    """In the plural."""
+    basis: str = ""
+    """What the interval rests on; empty: so many of the noun."""
+    instead: str = ""
+    """What is said in place of a forecast, where more replicates would settle nothing."""
+
+
+Details_co = TypeVar("Details_co", bound=Details, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast(Generic[Details_co]):
     """An arm against the control, judged."""
 
     arm: str
@@ -34,8 +62,9 @@ class Contrast:
     blocks: int
     forecast: Forecast | None
     threats: tuple[Threat, ...]
-    details: Mapping[str, Any]
-    """What verdict.json keeps beside the command line's contract; JSON values only."""
+    details: Details_co
+    """What is kept beside the command line's contract."""
+    replicates: ReplicateWords = ReplicateWords()
 
     @property
     def needed(self) -> Need | None:
@@ -60,35 +89,34 @@ class Contrast:
 
         return sentence_of(self)
 
-    def to_line(self) -> ContrastLine:
-        """The contrast as verdict.json keeps it; its details stand at the end."""
-        return ContrastLine.model_validate(self.to_json())
-
-    def to_json(self) -> Json:
-        """The keys of the command line's contract, then "details"."""
+    def judged(self) -> JudgedContrast:
+        """The contrast by the command line's contract."""
         percent = self.estimate.in_percent()
         seconds = self.forecast_seconds
-        return {
-            "arm": self.arm,
-            "control": self.control,
-            "metric": self.terms.metric,
-            "unit": UNITS.get(self.terms.metric, self.terms.metric),
-            "higher_is_better": self.terms.higher_is_better,
-            "estimate_percent": number(percent.value),
-            "low_percent": None if math.isinf(self.estimate.low) else number(percent.low),
-            "high_percent": None if math.isinf(self.estimate.high) else number(percent.high),
-            "confidence": self.estimate.confidence,
-            "verdict": self.verdict.kind.value,
-            "nonzero": self.verdict.nonzero,
-            "epochs": self.epochs,
-            "blocks": self.blocks,
-            "forecast_seconds": None if seconds is None else round(seconds, 1),
-            "threats": [threat.to_json() for threat in self.threats],
-            "sentence": self.sentence(),
-            "details": dict(self.details),
-        }
+        return JudgedContrast(
+            arm=self.arm,
+            control=self.control,
+            metric=self.terms.metric,
+            unit=UNITS.get(self.terms.metric, self.terms.metric),
+            higher_is_better=self.terms.higher_is_better,
+            estimate_percent=percent.value,
+            low_percent=None if math.isinf(self.estimate.low) else percent.low,
+            high_percent=None if math.isinf(self.estimate.high) else percent.high,
+            confidence=self.estimate.confidence,
+            verdict=self.verdict.kind.value,
+            nonzero=self.verdict.nonzero,
+            epochs=self.epochs,
+            blocks=self.blocks,
+            forecast_seconds=None if seconds is None else round(seconds, 1),
+            threats=self.threats,
+            sentence=self.sentence(),
+        )
 
 
-def number(value: float) -> float | None:
-    """A finite JSON number; None for what JSON cannot say (±∞, NaN)."""
-    return value if math.isfinite(value) else None
+WeighedContrast = Contrast[ContrastDetails]
+"""A contrast of a weighing."""
+
+
+def line_of(contrast: WeighedContrast) -> ContrastLine:
+    """A contrast of a weighing as verdict.json keeps it."""
+    return ContrastLine(**dict(contrast.judged()), details=contrast.details)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,12 +19,13 @@ from steelyard.analysis.decision.looks import CONFIDENCE, Stage, Terms, smallest
 from steelyard.analysis.decision.sets import Assignment, JudgingSets, centre, judging_sets
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.model.estimate import LOG_RATIO, UNBOUNDED, Estimate, Interval
 from steelyard.model.threat import Threat
 from steelyard.model.units import percent_of_log
+from steelyard.record.contrast import ContrastDetails, Ends, EpochDetail, Settling
 
 _MOST_POINTS = 60
 
@@ -37,7 +37,7 @@ def contrast_of(
     control: str,
     threats: Sequence[Threat] = (),
     ended: bool = False,
-) -> Contrast:
+) -> WeighedContrast:
     """The contrast after `epochs`, in the order they were measured.
 
     `threats`: those seen elsewhere (host, driver, engines); the epochs' own are added.
@@ -59,8 +59,7 @@ def contrast_of(
         blocks=sum(one.blocks for one in usable),
         forecast=forecast(d, terms.margins, terms.alphas[1]),
         threats=every,
-        details=details_of(epochs, terms, sets, arm, control)
-        | {"settling": settling_of(epochs, terms, arm, control, ended)},
+        details=_details(epochs, terms, sets, arm, control, ended),
     )
 
 
@@ -92,19 +91,16 @@ def _sets_after(
 
 def _estimate(d: Floats, sets: JudgingSets) -> Estimate:
     if len(d) == 0:
-        return Estimate(math.nan, *_ends(UNBOUNDED), 0, LOG_RATIO, CONFIDENCE)
-    return Estimate(centre(d, sets.main), *_ends(sets.main), len(d), LOG_RATIO, CONFIDENCE)
-
-
-def _ends(interval: Any) -> tuple[float, float]:
-    return interval.low, interval.high
+        value, main = math.nan, UNBOUNDED
+    else:
+        value, main = centre(d, sets.main), sets.main
+    return Estimate(value, main.low, main.high, len(d), LOG_RATIO, CONFIDENCE)
 
 
 def settling_of(
     epochs: Sequence[EpochReading], terms: Terms, arm: str, control: str, ended: bool = False
-) -> list[dict[str, Any]]:
-    """Estimate and interval after each epoch (at most 60 points), as they would have been shown:
-    {"epochs", "estimate_percent", "low_percent", "high_percent"}; None where unbounded."""
+) -> tuple[Settling, ...]:
+    """Estimate and interval after each epoch (at most 60 points), as they would have been shown."""
     counts = range(1, len(epochs) + 1)
     step = math.ceil(len(epochs) / _MOST_POINTS) or 1
     shown = [n for n in counts if n % step == 0 or n == len(epochs)]
@@ -113,8 +109,8 @@ def settling_of(
         some = epochs[:n]
         sets = _sets_after(some, terms, arm, control, ended and n == len(epochs))
         estimate = _estimate(log_ratios([one for one in some if not math.isnan(one.d)]), sets)
-        points.append({"epochs": n} | percent_ends(estimate))
-    return points
+        points.append(Settling(epochs=n, **percent_ends(estimate)))
+    return tuple(points)
 
 
 def percent_ends(estimate: Estimate) -> dict[str, float | None]:
@@ -129,51 +125,53 @@ def percent_ends(estimate: Estimate) -> dict[str, float | None]:
     }
 
 
-Json = dict[str, Any]
-
-
-def details_of(
-    epochs: Sequence[EpochReading], terms: Terms, sets: JudgingSets, arm: str, control: str
-) -> Json:
-    """The details of a contrast after `epochs`; None stands for what is unbounded or unknown."""
+def _details(
+    epochs: Sequence[EpochReading],
+    terms: Terms,
+    sets: JudgingSets,
+    arm: str,
+    control: str,
+    ended: bool,
+) -> ContrastDetails:
     usable = [one for one in epochs if not math.isnan(one.d)]
     d = np.array([one.d for one in usable], dtype=float)
     sd = float(np.std(d, ddof=1)) if len(d) > 1 and np.isfinite(d).all() else math.nan
     one_sided = terms.alphas[0] if _early(sets.stage, terms, len(d)) else terms.alphas[1]
-    return {
-        "d": [_finite(one.d) for one in epochs],
-        "epochs": [_epoch(one) for one in epochs],
-        "k": sets.k,
-        "subsets": sets.group,
-        "look": sets.stage.value,
-        "method": sets.method,
-        "level": sets.level,
-        "t_interval_percent": ends_or_none(t_interval(d, CONFIDENCE)),
-        "equivalence_interval_percent": ends_or_none(sets.equivalence),
-        "equivalence_level_one_sided": one_sided,
-        "epoch_sd_percent": _finite(100 * sd),
-        "slot_effect_percent": _slot_effect(usable, d, arm, control),
-        "typical_percent": _typical(usable),
-        "smallest_visible_percent": _finite(_visible(sd, len(d), terms)),
-        "block_autocorrelation": _finite(mean_lag_one([e.block_autocorrelation for e in epochs])),
-        "drops": {name: sum(e.dropped.get(name, 0) for e in epochs) for name in (control, arm)},
-        "capped": {name: sum(e.capped.get(name, 0) for e in epochs) for name in (control, arm)},
-        "lost_epochs": [e.epoch for e in epochs if not math.isfinite(e.d)],
-        "attempt": terms.attempt,
-        "margin_percent": 100 * terms.margin,
-    }
+    return ContrastDetails(
+        d=tuple(_finite(one.d) for one in epochs),
+        epochs=tuple(_epoch(one) for one in epochs),
+        k=sets.k,
+        subsets=sets.group,
+        look=sets.stage.value,
+        method=sets.method,
+        level=sets.level,
+        t_interval_percent=ends_or_none(t_interval(d, CONFIDENCE)),
+        equivalence_interval_percent=ends_or_none(sets.equivalence),
+        equivalence_level_one_sided=one_sided,
+        epoch_sd_percent=_finite(100 * sd),
+        slot_effect_percent=_slot_effect(usable, d, arm, control),
+        typical_percent=_typical(usable),
+        smallest_visible_percent=_finite(_visible(sd, len(d), terms)),
+        block_autocorrelation=_finite(mean_lag_one([e.block_autocorrelation for e in epochs])),
+        drops={name: sum(e.dropped.get(name, 0) for e in epochs) for name in (control, arm)},
+        capped={name: sum(e.capped.get(name, 0) for e in epochs) for name in (control, arm)},
+        lost_epochs=tuple(e.epoch for e in epochs if not math.isfinite(e.d)),
+        attempt=terms.attempt,
+        margin_percent=100 * terms.margin,
+        settling=settling_of(epochs, terms, arm, control, ended),
+    )
 
 
-def _epoch(one: EpochReading) -> Json:
-    return {
-        "epoch": one.epoch,
-        "slots": dict(one.slots),
-        "order": list(one.start_order),
-        "d": _finite(one.d),
-        "throughput": {name: _finite(value) for name, value in one.throughput.items()},
-        "typical_d": _finite(one.typical_d),
-        "outcome": one.outcome,
-    }
+def _epoch(one: EpochReading) -> EpochDetail:
+    return EpochDetail(
+        epoch=one.epoch,
+        slots=dict(one.slots),
+        order=tuple(one.start_order),
+        d=_finite(one.d),
+        throughput={name: _finite(value) for name, value in one.throughput.items()},
+        typical_d=_finite(one.typical_d),
+        outcome=one.outcome,
+    )
 
 
 def _early(stage: Stage, terms: Terms, n: int) -> bool:
@@ -197,9 +195,9 @@ def _visible(sd: float, n: int, terms: Terms) -> float:
     return 100 * sd * smallest_visible(max(n, terms.epochs), balanced=True) if n > 1 else math.nan
 
 
-def ends_or_none(interval: Interval) -> list[float | None]:
+def ends_or_none(interval: Interval) -> Ends:
     """Both ends of log ratios in percent, as JSON keeps them."""
-    return [percent_or_none(interval.low), percent_or_none(interval.high)]
+    return percent_or_none(interval.low), percent_or_none(interval.high)
 
 
 def percent_or_none(log_ratio: float) -> float | None:

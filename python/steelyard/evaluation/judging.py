@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.max_t import ALPHA, joint_flips
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
@@ -26,7 +26,7 @@ from steelyard.record.epoch import EventLine
 from steelyard.record.recorded import JUDGED, RESUMED, Recorded
 
 
-def judge(recorded: Recorded, *, ended: bool) -> list[Contrast]:
+def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     """One contrast an arm, in the order of the study; `ended`: no further epoch will come."""
     terms, control = terms_of(recorded), recorded.study.control.name
     arms = [arm.name for arm in recorded.study.arms]
@@ -61,7 +61,7 @@ def threats_beside(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
     )
 
 
-def withdrawn(recorded: Recorded, contrast: Contrast) -> tuple[WithdrawnThreat, ...]:
+def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
     """The threats that were shown while a contrast was weighed and are none of its own at the
     end, as they were last shown, and why they went."""
     terms, control, arm = terms_of(recorded), contrast.control, contrast.arm
@@ -117,7 +117,7 @@ def contrasts_of(
     control: str,
     threats: Mapping[str, Sequence[Threat]],
     ended: bool = False,
-) -> list[Contrast]:
+) -> list[WeighedContrast]:
     """One contrast an arm, in the order of `readings`; arguments as for `contrast_of`."""
     together = len(readings) > 1 and not terms.separate
     share = _shared(terms, len(readings) - 1) if together and terms.open_ended else terms
@@ -142,12 +142,12 @@ def _shared(terms: Terms, arms: int) -> Terms:
     return replace(terms, alphas=(first / arms, last / arms))
 
 
-def _secondary_open(contrast: Contrast, primary: Contrast) -> Contrast:
+def _secondary_open(contrast: WeighedContrast, primary: WeighedContrast) -> WeighedContrast:
     """The contrast by its own e-process; it neither ends the weighing nor holds it up."""
     return replace(
         contrast,
         verdict=replace(contrast.verdict, ends=primary.verdict.ends),
-        details={**contrast.details, "secondary": True},
+        details=contrast.details.model_copy(update={"secondary": True}),
     )
 
 
@@ -161,9 +161,11 @@ def _joint_intervals(readings: Readings) -> dict[str, Interval]:
     return {arm: result.interval for arm, result in zip(readings, results, strict=True)}
 
 
-def _secondary(contrast: Contrast, main: Interval, primary: Contrast, ended: bool) -> Contrast:
+def _secondary(
+    contrast: WeighedContrast, main: Interval, primary: WeighedContrast, ended: bool
+) -> WeighedContrast:
     """The contrast by its joint interval: a verdict only where the primary one has its own."""
-    stage = Stage(primary.details["look"])
+    stage = Stage(primary.details.look)
     over = primary.verdict.ends or ended or stage is Stage.LAST
     if stage is Stage.TOO_FEW or not over:
         verdict = Verdict(VerdictKind.INCONCLUSIVE)
@@ -173,19 +175,18 @@ def _secondary(contrast: Contrast, main: Interval, primary: Contrast, ended: boo
         verdict = decide(Stage.LAST, main, main, contrast.terms, contrast.threats)
     value = min(max(contrast.estimate.value, main.low), main.high)
     percents = percent_ends(replace(contrast.estimate, low=main.low, high=main.high))
-    ends = [percents["low_percent"], percents["high_percent"]]
+    changed = {
+        "secondary": True,
+        "method": "joint sign flips, max-T",
+        "level": 1 - ALPHA,
+        "equivalence_interval_percent": (percents["low_percent"], percents["high_percent"]),
+        "equivalence_level_one_sided": ALPHA / 2,
+    }
     return replace(
         contrast,
         estimate=replace(
             contrast.estimate, value=value, low=main.low, high=main.high, confidence=1 - ALPHA
         ),
         verdict=replace(verdict, ends=primary.verdict.ends),
-        details={
-            **contrast.details,
-            "secondary": True,
-            "method": "joint sign flips, max-T",
-            "level": 1 - ALPHA,
-            "equivalence_interval_percent": ends,
-            "equivalence_level_one_sided": ALPHA / 2,
-        },
+        details=contrast.details.model_copy(update=changed),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.workload_rows import (
@@ -82,16 +82,18 @@ def hopeless(epochs: Sequence[Epoch]) -> bool:
     return enough and all(epoch.totals.outcome != "complete" for epoch in last)
 
 
-def _line(recorded: Recorded, contrast: Contrast, told: Sequence[EpochTotals]) -> ContrastLine:
+def _line(
+    recorded: Recorded, contrast: WeighedContrast, told: Sequence[EpochTotals]
+) -> ContrastLine:
     """A contrast with its truth beside it where that is known, and the threats that went."""
     [arm] = [one for one in recorded.study.arms if one.name == contrast.arm]
-    line = contrast.to_line()
+    line = line_of(contrast)
     found = truth_beside(Weighed(recorded.study, recorded.plan, told), arm, line)
     truth = {} if found is None else {name: getattr(found, name) for name in found.model_fields_set}
     return line.model_copy(update={**truth, "withdrawn": withdrawn(recorded, contrast)})
 
 
-def _trust(study: Study, contrasts: Sequence[Contrast], end: EndLine) -> list[TrustLine]:
+def _trust(study: Study, contrasts: Sequence[WeighedContrast], end: EndLine) -> list[TrustLine]:
     """What equal arms say of this machine: how long a weighing of two arms sees 1, 2 and 5 %.
 
     An epoch of two arms takes its part of the time of one with all arms.
@@ -101,7 +103,7 @@ def _trust(study: Study, contrasts: Sequence[Contrast], end: EndLine) -> list[Tr
     measured = end.epoch - end.began
     if equal is None or measured <= 0:
         return []
-    d = np.array([np.nan if x is None else x for x in equal.details["d"]], dtype=float)
+    d = np.array([np.nan if x is None else x for x in equal.details.d], dtype=float)
     seconds = end.seconds / measured * 2 / len(study.every_arm)
     return [_trust_line(one) for one in trust(d, seconds)]
 

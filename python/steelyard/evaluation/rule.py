@@ -8,16 +8,17 @@ Else inconclusive. Every false statement needs θ outside a set, so the joint er
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import Interval
 from steelyard.model.threat import Threat
 from steelyard.model.units import parse_percent
+from steelyard.record.contrast import JudgedContrast
 
 
 class VerdictKind(StrEnum):
@@ -102,20 +103,20 @@ class FailCondition:
             raise UsageError(f'invalid condition for --fail-if: "{text}"', hint=_ACCEPTED)
         return cls(VerdictKind(match[1]), margin)
 
-    def holds(self, contrasts: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether it holds for any contrast, as the command line's contract gives it in JSON.
+    def holds(self, contrasts: Iterable[JudgedContrast]) -> bool:
+        """Whether it holds for any contrast.
 
         Also for an effect that is "equivalent" within a wider margin of the study. An invalid or
         inconclusive weighing, and one too short for a verdict, never fails a build.
         """
         return any(self._holds_for(contrast) for contrast in contrasts)
 
-    def _holds_for(self, contrast: Mapping[str, Any]) -> bool:
-        if contrast["verdict"] in (VerdictKind.INVALID, VerdictKind.INCONCLUSIVE):
+    def _holds_for(self, contrast: JudgedContrast) -> bool:
+        if contrast.verdict in (VerdictKind.INVALID, VerdictKind.INCONCLUSIVE):
             return False
         percent = 100 * self.margin
-        if (self.kind is VerdictKind.SLOWER) == contrast["higher_is_better"]:
-            high = contrast["high_percent"]
+        if (self.kind is VerdictKind.SLOWER) == contrast.higher_is_better:
+            high = contrast.high_percent
             return high is not None and high < -percent
-        low = contrast["low_percent"]
+        low = contrast.low_percent
         return low is not None and low > percent

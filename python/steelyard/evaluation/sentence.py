@@ -6,11 +6,11 @@ import math
 
 from steelyard.analysis.decision.forecast import MOST_EPOCHS
 from steelyard.analysis.decision.looks import Stage
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import Contrast, Details, ReplicateWords
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
 
-_EPOCHS = "epochs"
+_EPOCHS = ReplicateWords().noun
 _METRICS = {
     "throughput": "throughput",
     "latency_mean": "mean latency",
@@ -18,7 +18,7 @@ _METRICS = {
 }
 
 
-def sentence_of(contrast: Contrast) -> str:
+def sentence_of(contrast: Contrast[Details]) -> str:
     """One sentence without a full stop, for example
     `off is faster than on by 3.1 % [2.6, 3.5] of throughput (95 % interval, 12 epochs)`."""
     kind = contrast.verdict.kind
@@ -32,7 +32,7 @@ def sentence_of(contrast: Contrast) -> str:
     return _different(contrast)
 
 
-def _different(contrast: Contrast) -> str:
+def _different(contrast: Contrast[Details]) -> str:
     """Sizes without sign, since "slower" and "faster" carry it; the end near zero first."""
     estimate = contrast.estimate
     near, far = sorted((estimate.low, estimate.high), key=abs)
@@ -48,19 +48,20 @@ def _different(contrast: Contrast) -> str:
     )
 
 
-def _equivalent(contrast: Contrast) -> str:
+def _equivalent(contrast: Contrast[Details]) -> str:
     places = _places(contrast)
-    low, high = contrast.details["equivalence_interval_percent"]
+    ends = contrast.details.equivalence_interval_percent
+    low, high = ("unbounded" if end is None else _signed(end, places) for end in ends)
     though = ", though not zero" if contrast.verdict.nonzero else ""
-    inner = round(100 * (1 - 2 * contrast.details["equivalence_level_one_sided"]))
+    inner = round(100 * (1 - 2 * contrast.details.equivalence_level_one_sided))
     return (
         f"{contrast.arm} and {contrast.control} are equivalent within ±{_margin(contrast)}"
         f"{though}: {_figures(contrast)} of {_metric(contrast)} ({_basis(contrast)}; the "
-        f"{inner} % interval for equivalence is [{_signed(low, places)}, {_signed(high, places)}])"
+        f"{inner} % interval for equivalence is [{low}, {high}])"
     )
 
 
-def _reading(contrast: Contrast) -> str:
+def _reading(contrast: Contrast[Details]) -> str:
     if contrast.epochs == 0:
         return f"{_pair(contrast)} has no epoch with a reading"
     return (
@@ -68,12 +69,12 @@ def _reading(contrast: Contrast) -> str:
     )
 
 
-def forecast_words(contrast: Contrast) -> str:
+def forecast_words(contrast: Contrast[Details]) -> str:
     """What more measuring would do: `if the effect is as large as it reads, about 6 min more (3 to
     14 min) would settle ±1 %`."""
     forecast = contrast.forecast
-    if "instead" in contrast.details:
-        return str(contrast.details["instead"])
+    if contrast.replicates.instead:
+        return contrast.replicates.instead
     if forecast is None:
         return f"too few {_noun(contrast)} to say how much more would settle it"
     margin = _margin(contrast)
@@ -96,13 +97,13 @@ def forecast_words(contrast: Contrast) -> str:
     return f"if the effect is as large as it reads, about {likely} more{around} would {target}"
 
 
-def _span(contrast: Contrast, epochs: int) -> str:
+def _span(contrast: Contrast[Details], epochs: int) -> str:
     if not contrast.terms.epoch_seconds:
         return f"{epochs} {_noun(contrast)}"
     return format_duration(epochs * contrast.terms.epoch_seconds * NS_PER_S)
 
 
-def _figures(contrast: Contrast) -> str:
+def _figures(contrast: Contrast[Details]) -> str:
     estimate, places = contrast.estimate, _places(contrast)
     if math.isinf(estimate.low) and math.isinf(estimate.high):
         return f"{_signed(percent_of_log(estimate.value), places)} % [unbounded]"
@@ -113,36 +114,36 @@ def _figures(contrast: Contrast) -> str:
     return f"{_signed(percent_of_log(estimate.value), places)} % [{low}, {high}]"
 
 
-def _basis(contrast: Contrast) -> str:
+def _basis(contrast: Contrast[Details]) -> str:
     level = round(100 * contrast.estimate.confidence)
-    kind = "t interval" if contrast.details["look"] == Stage.TOO_FEW else "interval"
-    basis = contrast.details.get("basis", f"{contrast.epochs} {_EPOCHS}")
+    kind = "t interval" if contrast.details.look == Stage.TOO_FEW else "interval"
+    basis = contrast.replicates.basis or f"{contrast.epochs} {_noun(contrast)}"
     return f"{level} % {kind}, {basis}"
 
 
-def _nothing(contrast: Contrast) -> str:
+def _nothing(contrast: Contrast[Details]) -> str:
     """What will not help."""
     return "no time" if _noun(contrast) == _EPOCHS else f"no number of {_noun(contrast)}"
 
 
-def _noun(contrast: Contrast) -> str:
+def _noun(contrast: Contrast[Details]) -> str:
     """What a replicate is called, in the plural: numbers from elsewhere have rows."""
-    return str(contrast.details.get("replicate", _EPOCHS))
+    return contrast.replicates.noun
 
 
-def _pair(contrast: Contrast) -> str:
+def _pair(contrast: Contrast[Details]) -> str:
     return f"{contrast.arm} against {contrast.control}"
 
 
-def _metric(contrast: Contrast) -> str:
+def _metric(contrast: Contrast[Details]) -> str:
     return _METRICS.get(contrast.terms.metric, contrast.terms.metric)
 
 
-def _margin(contrast: Contrast) -> str:
+def _margin(contrast: Contrast[Details]) -> str:
     return f"{100 * contrast.terms.margin:g} %"
 
 
-def _places(contrast: Contrast) -> int:
+def _places(contrast: Contrast[Details]) -> int:
     """Decimals of every figure in a sentence: one where all are 1 % or more, else two."""
     estimate = contrast.estimate
     logs = (estimate.value, estimate.low, estimate.high)

@@ -51,7 +51,7 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | 
     stall = weighed.plan.stalls.get(arm.name)
     seen = stall and _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
     weight = KnownWeight(
-        twice=arm.weight.double_work,
+        double_work=arm.weight.double_work,
         stall_ns=stall.probability * seen.length_ns if stall and seen else 0.0,
         background=arm.weight.background if weighed.plan.cost == "whole" else 0.0,
         writes=weighed.plan.writes,

@@ -1,4 +1,4 @@
-"""Recognizes metrics and units by their names, and knows which way is better."""
+"""Recognizes metrics and units by their names, and says which way is better."""
 
 from __future__ import annotations
 

@@ -1,13 +1,23 @@
-"""Finds the throughput cost of checksums in the newest weighing that compares them."""
+"""Estimates what checksums cost: enabling them on a cluster, and throughput in a kept weighing."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.model.errors import StudyError
+from steelyard._core import Segment, read_control, scan_segments, walk_cluster
+from steelyard.engines.cache import cache_root
+from steelyard.engines.postgres.life.control import CONTROL_FILE
+from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
+from steelyard.integrity.scrub.request import ScrubRequest, scan_options
+from steelyard.model.errors import StudyError, UsageError
 
 
 @dataclass(frozen=True)
@@ -101,3 +111,132 @@ def cost_words(cost: Cost | None) -> str:
         return "a cost that was not weighed here yet (`steelyard weigh checksums`)"
     low, high = sorted((-cost.low_percent, -cost.high_percent))
     return f"{-cost.percent:.2f} % of throughput [{low:.2f}, {high:.2f}] ({cost.workload})"
+
+
+READ_SAMPLE_BYTES = 1 << 30
+WRITE_SAMPLE_BYTES = 128 << 20
+_CHUNK = 1 << 20
+SHIPPED_KERNEL = "SSE2" if platform.machine() in ("x86_64", "AMD64") else None
+"""The checksum kernel of PostgreSQL as distributions compile it, not the fastest one here."""
+
+
+@dataclass(frozen=True)
+class EnablingEstimate:
+    """The size of a cluster, measured rates, and the time `pg_checksums --enable` takes by them."""
+
+    path: str
+    state: ClusterState
+    files: int
+    bytes: int
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    same_disk: bool  # writing was measured on the disk of the data directory
+    hints_logged: bool  # wal_log_hints is on: hint bits are logged already
+    cost: Cost | None
+    denied: tuple[tuple[str, str], ...] = ()  # unreadable, and not counted in the sums
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Two estimates: reading and writing in parallel, and one after the other. Not bounds."""
+        read = self.bytes / self.read_bytes_per_s
+        written = self.bytes / self.write_bytes_per_s
+        return max(read, written), read + written
+
+    @property
+    def exit_status(self) -> int:
+        """3: something could not be read, so that enabling takes longer; else 0."""
+        return 3 if self.denied else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As `checksums --json` gives it."""
+        least, most = self.seconds
+        return {
+            "path": self.path,
+            "version": str(self.state.layout.major),
+            "life": self.state.run_state.value,
+            "checksums": self.state.layout.checksums,
+            "files": self.files,
+            "bytes": self.bytes,
+            "denied": [{"path": path, "reason": reason} for path, reason in self.denied],
+            "read_bytes_per_s": round(self.read_bytes_per_s),
+            "write_bytes_per_s": round(self.write_bytes_per_s),
+            "same_disk": self.same_disk,
+            "downtime_seconds_least": round(least, 1),
+            "downtime_seconds_most": round(most, 1),
+            "hint_bits_logged_already": self.hints_logged,
+            "wal_bytes_per_checkpoint_at_most": 0 if self.hints_logged else self.bytes,
+            "cost": self.cost.to_json() if self.cost else None,
+        }
+
+
+def estimate_enabling(
+    path: Path, records: Path = Path("records"), place: Path | None = None
+) -> EnablingEstimate:
+    """Measure the rates and add up the files of a cluster.
+
+    `place`: the directory where writing is measured; by default the cache root. `records`: where to
+    look for a weighing of checksums. UsageError: not a data directory of 12 to 18.
+    """
+    state = inspect_cluster(path)
+    try:
+        segments, _, denied = walk_cluster(path, state.layout.tablespace_version)
+    except OSError as error:
+        raise UsageError(f'could not read data directory "{path}": {error}') from error
+    place = place or _existing(cache_root())
+    return EnablingEstimate(
+        path=str(path),
+        state=state,
+        files=len(segments),
+        bytes=sum(segment.bytes for segment in segments),
+        read_bytes_per_s=_read_rate(segments, state),
+        write_bytes_per_s=_write_rate(place),
+        same_disk=place.stat().st_dev == path.stat().st_dev,
+        hints_logged=read_control(path / CONTROL_FILE)["wal_log_hints"],
+        cost=last_cost(records),
+        denied=tuple(denied),
+    )
+
+
+def _existing(path: Path) -> Path:
+    while not path.is_dir():
+        path = path.parent
+    return path if os.access(path, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _read_rate(segments: Sequence[Segment], state: ClusterState) -> float:
+    """Bytes a second that one thread reads and checksums, on 1 GB of the largest files.
+
+    Uses the kernel that pg_checksums is compiled for. Cached files are read from the cache.
+    """
+    sample: list[Segment] = []
+    left = READ_SAMPLE_BYTES
+    for segment in sorted(segments, key=lambda s: -s.bytes):
+        if left <= 0:
+            break
+        sample.append(segment)
+        left -= segment.bytes
+    began = time.monotonic()
+    request = ScrubRequest(state.directory, threads=1, max_rate=0, gaps_s=())
+    options = scan_options(request, state)
+    # Where checksums are off every page is wrong, but only the speed matters here.
+    options["checksums"], options["kernel"] = True, SHIPPED_KERNEL
+    scanned = scan_segments(sample, options, lambda *_: None)
+    return max(1.0, scanned["bytes"] / max(time.monotonic() - began, 1e-6))
+
+
+def _write_rate(place: Path) -> float:
+    """Bytes a second of writing and syncing a temporary file of 128 MB."""
+    chunk = os.urandom(_CHUNK)
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            began = time.monotonic()
+            for _ in range(WRITE_SAMPLE_BYTES // _CHUNK):
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+            return WRITE_SAMPLE_BYTES / (time.monotonic() - began)
+    except OSError as error:
+        raise UsageError(
+            f'could not measure writing in "{place}": {error.strerror}',
+            hint="Name another directory by --measure-in, on the disk of the data directory.",
+        ) from error

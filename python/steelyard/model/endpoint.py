@@ -41,11 +41,3 @@ class Endpoint:
     require_auth: str | None = None
     connect_timeout_ns: int | None = None
     """None: the driver's own limit."""
-
-    def conninfo(self) -> str:
-        """A libpq connection string without a password."""
-        return f"host={self.host} port={self.port} user={self.user} dbname={self.database}"
-
-    def client_flags(self) -> list[str]:
-        """Command-line options of PostgreSQL's client programs for the server, not the database."""
-        return ["-h", self.host, "-p", str(self.port), "-U", self.user]

@@ -1,12 +1,12 @@
 """Everything that can go wrong, in PostgreSQL's manner: primary line, DETAIL, HINT.
 
     SteelyardError
-     ├─ UsageError            exit status 2: the command was asked wrongly
+     ├─ UsageError            exit status 2: the command line is wrong
      │   ├─ StudyError        a study file: names the file and the key
      │   └─ NumbersError      a file of numbers from elsewhere: names file, line and column
      ├─ EngineError           a database could not be made, started, stopped or reached
      │   └─ ServerError       a server's own words are quoted in DETAIL
-     ├─ DriverError           the load driver could not do what it was asked
+     ├─ DriverError           the load driver could not carry out its plan
      ├─ RecordError           a record could not be written or read back
      └─ WeighingError         exit status 3: the weighing could not be completed
 
@@ -41,7 +41,7 @@ class SteelyardError(Exception):
 
 
 class UsageError(SteelyardError):
-    """The command was asked wrongly: exit status 2."""
+    """The command line is wrong: exit status 2."""
 
     exit_status = 2
 
@@ -59,11 +59,11 @@ class EngineError(SteelyardError):
 
 
 class ServerError(EngineError):
-    """A server refused or died: its own words stand in DETAIL."""
+    """A server refused or died: its message is in DETAIL."""
 
 
 class DriverError(SteelyardError):
-    """The load driver could not do what it was asked."""
+    """The load driver could not carry out its plan."""
 
 
 class RecordError(SteelyardError):

@@ -1,4 +1,4 @@
-"""Holds the threats: every reason to doubt a verdict that Steelyard knows. A closed list.
+"""Holds the threats: every reason to doubt a verdict. A closed list.
 
 A threat says what was seen, the likely cause, and what to do. One that invalidates takes the
 verdict away; the others stand beside it.
@@ -258,8 +258,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "before every epoch",
     ),
     ThreatKind.OBSERVATIONAL: _Template(
-        "chance did not draw which arm was measured when, or nobody says so: whatever else "
-        "differed between the arms is part of the effect",
+        "chance did not draw which arm was measured when, or this is not stated: whatever "
+        "else differed between the arms is part of the effect",
         "measure the arms in random order inside every row; where that was done, say "
         "--order random",
     ),

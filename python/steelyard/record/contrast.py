@@ -5,22 +5,40 @@ Percents are (arm / control - 1) * 100 of the metric itself; None is unbounded o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Annotated, Protocol
 
+from pydantic import AfterValidator
+
+from steelyard.model.threat import Threat
 from steelyard.record.frozen import Frozen
 
-Ends = tuple[float | None, float | None]
+
+def _bound(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+Percent = Annotated[float | None, AfterValidator(_bound)]
+"""None where it is unbounded or unknown, also where a file says NaN or Infinity."""
+Ends = tuple[Percent, Percent]
 """Low and high, in percent."""
 
 
-class ThreatLine(Frozen):
-    """A reason to doubt (model/threat.py)."""
+class PercentInterval(Protocol):
+    """An estimate with the ends of its interval, as every row of a verdict has them."""
 
-    name: str
-    seen: str
-    cause: str
-    advice: str
-    invalidates: bool
+    @property
+    def estimate_percent(self) -> float | None:
+        """The estimate."""
+
+    @property
+    def low_percent(self) -> float | None:
+        """The low end."""
+
+    @property
+    def high_percent(self) -> float | None:
+        """The high end."""
 
 
 class WithdrawnThreat(Frozen):
@@ -48,9 +66,9 @@ class Settling(Frozen):
     """Estimate and interval as they stood after so many epochs."""
 
     epochs: int
-    estimate_percent: float | None
-    low_percent: float | None
-    high_percent: float | None
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
 
 
 class ContrastDetails(Frozen):
@@ -100,25 +118,35 @@ class Truth(Frozen):
     stalls: StallsSeen | None = None
 
 
-class ContrastLine(Frozen):
-    """The keys of the command line's contract, then what stands behind them."""
+class JudgedContrast(Frozen):
+    """An arm against the control, judged: the keys of the command line's contract."""
 
     arm: str
     control: str
     metric: str
     unit: str
     higher_is_better: bool
-    estimate_percent: float | None
-    low_percent: float | None
-    high_percent: float | None
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
     confidence: float
     verdict: str
     nonzero: bool
     epochs: int
     blocks: int
     forecast_seconds: float | None
-    threats: tuple[ThreatLine, ...]
+    threats: tuple[Threat, ...]
     sentence: str
+
+    @property
+    def pair(self) -> str:
+        """`"off against on"`."""
+        return f"{self.arm} against {self.control}"
+
+
+class ContrastLine(JudgedContrast):
+    """A contrast of a weighing, with what stands behind it."""
+
     details: ContrastDetails
     true_percent: float | None = None
     true_low_percent: float | None = None
@@ -126,3 +154,16 @@ class ContrastLine(Frozen):
     covered: bool | None = None
     stalls: StallsSeen | None = None
     withdrawn: tuple[WithdrawnThreat, ...] = ()
+
+    @property
+    def truth(self) -> Truth | None:
+        """The true effect where it is known: of equal arms and of known weights."""
+        if self.true_percent is None:
+            return None
+        return Truth(
+            true_percent=self.true_percent,
+            true_low_percent=self.true_low_percent,
+            true_high_percent=self.true_high_percent,
+            covered=self.covered,
+            stalls=self.stalls,
+        )

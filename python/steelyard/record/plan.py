@@ -161,3 +161,13 @@ class Plan(Choices):
     writes: bool
     attempt: int = 1
     command: str = ""
+
+    @property
+    def margin_percent(self) -> float:
+        """The margin of equivalence, 1 % where the plan names none."""
+        return (self.margin or 0.01) * 100
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """After which epochs a look is planned."""
+        return tuple(epoch for epoch in (self.look, self.epochs) if epoch)

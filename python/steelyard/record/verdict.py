@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import DefaultsFound, Difference, Loads
@@ -20,9 +20,9 @@ class Compared(Frozen):
 
     arm: str
     control: str
-    estimate_percent: float | None
-    low_percent: float | None
-    high_percent: float | None
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
     confidence: float
 
 

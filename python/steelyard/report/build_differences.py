@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.report.contrast import Json, finite
+from steelyard.record.plan import DefaultsFound, Loads
+from steelyard.record.verdict import Verdict
 
 
-def default_rows(defaults: Json | None) -> list[dict[str, str]]:
+def default_rows(defaults: DefaultsFound | None) -> list[dict[str, str]]:
     """Each setting whose default differs: both defaults, and what it was weighed with."""
-    alike = (defaults or {}).get("alike") or {}
+    if defaults is None:
+        return []
     rows = []
-    for arm, changed in ((defaults or {}).get("changed") or {}).items():
+    for arm, changed in defaults.changed.items():
         for name, ours, theirs in changed:
-            used = f"{alike[name]} in every arm" if name in alike else "each its own"
+            used = (
+                f"{defaults.alike[name]} in every arm" if name in defaults.alike else "each its own"
+            )
             rows.append(
                 {"setting": name, "arm": arm, "control": _shown(ours), "theirs": _shown(theirs)}
                 | {"used": used}
@@ -20,11 +26,10 @@ def default_rows(defaults: Json | None) -> list[dict[str, str]]:
     return rows
 
 
-def default_lines(verdict: Json) -> list[str]:
+def default_lines(verdict: Verdict) -> list[str]:
     """The same in sentences, and what only one build knows; none where the builds are one."""
-    defaults = verdict.get("defaults") or {}
-    control = next((c.get("control") for c in verdict.get("contrasts") or []), "the control")
-    rows = default_rows(defaults)
+    control = verdict.contrasts[0].control
+    rows = default_rows(verdict.defaults)
     alike = [row for row in rows if row["used"] != "each its own"]
     own = [row for row in rows if row["used"] == "each its own"]
     lines = []
@@ -34,15 +39,16 @@ def default_lines(verdict: Json) -> list[str]:
     if own:
         words = (f"{r['setting']} {r['control']} ({r['arm']}: {r['theirs']})" for r in own)
         lines.append(f"defaults that differ and stay so: {', '.join(words)}")
-    return lines + only_lines(defaults, str(control))
+    return lines + only_lines(verdict.defaults, control)
 
 
-def only_lines(defaults: Json | None, control: str) -> list[str]:
+def only_lines(defaults: DefaultsFound | None, control: str) -> list[str]:
     """How many settings only one of two builds knows: those cannot be set alike."""
-    known = defaults or {}
+    if defaults is None:
+        return []
     lines = []
-    for arm, names in (known.get("added") or {}).items():
-        gone = (known.get("removed") or {}).get(arm) or []
+    for arm, names in defaults.added.items():
+        gone = defaults.removed.get(arm, ())
         if names or gone:
             verb = "is" if len(names) == 1 else "are"
             other = f"{_settings(gone)} to {control} only"
@@ -50,22 +56,21 @@ def only_lines(defaults: Json | None, control: str) -> list[str]:
     return lines
 
 
-def loads_line(loads: Json | None) -> str:
+def loads_line(loads: Loads | None) -> str:
     """How often the data of each arm was loaded, and what that took; empty for a shared load."""
-    arms = (loads or {}).get("arms") or {}
-    if not arms or (loads or {}).get("shared", True):
+    if loads is None or loads.shared or not loads.arms:
         return ""
-    count = max(int(arm.get("count", 1)) for arm in arms.values())
-    made = {arm["by"]: finite(arm.get("seconds")) for arm in arms.values()}
+    count = max(arm.count for arm in loads.arms.values())
+    made = {arm.by: arm.seconds for arm in loads.arms.values()}
     spent = [seconds for seconds in made.values() if seconds]
     times = "once" if count == 1 else f"{count} times"
     took = f", {format_duration(sum(spent) * NS_PER_S)} in all, kept for later" if spent else ""
     return f"the builds cannot share their data: each was loaded {times}{took}"
 
 
-def _settings(names: list[str]) -> str:
+def _settings(names: Sequence[str]) -> str:
     return f"{len(names)} setting{'' if len(names) == 1 else 's'}"
 
 
-def _shown(value: object) -> str:
-    return str(value) or '""'
+def _shown(value: str) -> str:
+    return value or '""'

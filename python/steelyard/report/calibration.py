@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.model.units import NS_PER_S, format_duration, format_percent
-from steelyard.report.contrast import Contrast, Json, finite
-from steelyard.report.contrast_text import digits_for, estimate_text, interval_text, ordinal
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.epoch import LedgerStanding
+from steelyard.record.verdict import TrustLine, Verdict
+from steelyard.report.contrast_text import (
+    digits_for,
+    ends_of,
+    estimate_text,
+    interval_text,
+    ordinal,
+)
 from steelyard.study.study import Study, Weight
 
 _MATTERS = 0.05
@@ -27,34 +35,33 @@ def weight_text(weight: Weight) -> str:
 
 
 def truth_cells(
-    contrast: Contrast, names: Mapping[str, str], whole: bool
+    contrast: ContrastLine, names: Mapping[str, str], whole: bool
 ) -> tuple[str, str, str, str]:
     """Weight, truth, reading, held; a truth without its own uncertainty unless `whole`."""
     truth = _truth(contrast)
     read = _read(contrast)
     held = {True: "yes", False: "NO", None: "–"}[contrast.covered]
     short = f"{truth.partition(' ±')[0]} %" if "±" in truth else truth
-    return names[str(contrast.arm)], truth if whole else short, read, held
+    return names[contrast.arm], truth if whole else short, read, held
 
 
-def _read(contrast: Contrast) -> str:
-    interval = interval_text(contrast.interval).removesuffix(" %")
-    return f"{estimate_text(contrast.interval)} {interval}"
+def _read(contrast: ContrastLine) -> str:
+    interval = interval_text(ends_of(contrast)).removesuffix(" %")
+    return f"{estimate_text(contrast)} {interval}"
 
 
-def _truth(contrast: Contrast) -> str:
-    true = contrast.true
-    if true.estimate_percent is None:
+def _truth(contrast: ContrastLine) -> str:
+    true, low, high = contrast.true_percent, contrast.true_low_percent, contrast.true_high_percent
+    if true is None:
         return "unknown"
-    digits = digits_for(contrast.interval)
-    value = format_percent(true.estimate_percent, digits)
-    if true.low_percent is None or true.high_percent is None:
+    value = format_percent(true, digits_for(ends_of(contrast)))
+    if low is None or high is None:
         return value
-    half = (true.high_percent - true.low_percent) / 2
+    half = (high - low) / 2
     return f"{value.removesuffix(' %')} ± {half:.2g} %" if half >= _MATTERS else value
 
 
-def coverage_text(contrasts: Sequence[Contrast], names: Mapping[str, str]) -> str:
+def coverage_text(contrasts: Sequence[ContrastLine], names: Mapping[str, str]) -> str:
     """Whether the intervals hold the true effects, and what to do about one that does not."""
     known = [one for one in contrasts if one.covered is not None]
     missed = [one for one in known if not one.covered]
@@ -67,9 +74,7 @@ def coverage_text(contrasts: Sequence[Contrast], names: Mapping[str, str]) -> st
             else f"All {len(known)} intervals hold their truths"
         )
         return f"{held}: in this weighing the readings are right."
-    said = [
-        f"{names[str(one.arm)]} must read {_truth(one)} and read {_read(one)}" for one in missed
-    ]
+    said = [f"{names[one.arm]} must read {_truth(one)} and read {_read(one)}" for one in missed]
     return (
         f"Missed: {'; '.join(said)}. One 95 % interval in twenty misses by chance. Calibrate again "
         "with another seed; if that misses again, it is not chance: do not trust this machine "
@@ -87,20 +92,19 @@ class Trust:
     foot: str
 
 
-def trust_of(verdict: Json, contrasts: Sequence[Contrast], study: Study) -> Trust | None:
+def trust_of(verdict: Verdict, study: Study) -> Trust | None:
     """None where nothing is known, and where the ledger shows that verdicts here are wrong."""
-    rows = list(verdict.get("trust") or [])
-    if not rows or (verdict.get("ledger") or {}).get("off_balance"):
+    if not verdict.trust or (verdict.ledger and verdict.ledger.off_balance):
         return None
     name = study.equals[0].name
-    sds = [one.details.epoch_sd_percent for one in contrasts if one.arm == name]
+    sds = [one.details.epoch_sd_percent for one in verdict.contrasts if one.arm == name]
     sd = (sds[0] if sds else None) or 0.0
-    missed = any(one.covered is False for one in contrasts)
+    missed = any(one.covered is False for one in verdict.contrasts)
     return Trust(
         head=f"{'If that was chance, what' if missed else 'What'} this machine can be trusted for, "
         f"weighing two arms under {load_text(study)}, where epochs of equal arms scatter by "
         f"{sd:.2g} %:",
-        rows=[(f"{row['percent']:g} %", detection_time_text(row)) for row in rows],
+        rows=[(f"{row.percent:g} %", detection_time_text(row)) for row in verdict.trust],
         foot="A weighing this long detects that difference with 80 % power; loading and pilot come "
         "on top.",
     )
@@ -114,9 +118,9 @@ def load_text(study: Study) -> str:
     return f"{work.name.rpartition('/')[2]} {scripts} at scale {work.scale} with {count}"
 
 
-def detection_time_text(row: Json) -> str:
+def detection_time_text(row: TrustLine) -> str:
     """`"in about 1 min 10 s (50 s to 2 min 30 s)"`."""
-    likely, least, most = (finite(row.get(k)) for k in ("seconds", "least_seconds", "most_seconds"))
+    likely, least, most = row.seconds, row.least_seconds, row.most_seconds
     if likely is None or least is None:
         return "not in a practical time: epochs scatter too much"
     if most == least:
@@ -130,26 +134,26 @@ def _time(seconds: float) -> str:
     return format_duration(round(seconds) * NS_PER_S)
 
 
-def ledger_text(ledger: Json | None) -> str:
+def ledger_text(ledger: LedgerStanding | None) -> str:
     """The evidence of all weighings of equal arms on this machine."""
-    if not ledger:
+    if ledger is None:
         return ""
-    n = int(ledger["weighings"])
+    n = ledger.weighings
     times = "1 weighing" if n == 1 else f"{n} weighings"
-    begun = int(ledger["ledgers"])
+    begun = ledger.ledgers
     which = f" (the {ordinal(begun)} ledger of this machine)" if begun > 1 else ""
-    text = f"ledger: {times} of equal arms{which}, e-value {_evidence(ledger['e_value'])}"
-    if ledger["off_balance"]:
+    text = f"ledger: {times} of equal arms{which}, e-value {_evidence(ledger.e_value)}"
+    if ledger.off_balance:
         text += (
-            f"; it reached {_evidence(ledger['largest_e_value'])}: this balance is off, and every "
+            f"; it reached {_evidence(ledger.largest_e_value)}: this balance is off, and every "
             "verdict on this machine is invalid until it is repaired and a new ledger begun "
             "(--new-ledger)"
         )
     else:
         text += " (at 100 this balance would be off)"
-    if skipped := int(ledger["skipped_lines"]):
+    if skipped := ledger.skipped_lines:
         lines = "1 damaged line" if skipped == 1 else f"{skipped} damaged lines"
-        text += f"; {lines} of {ledger['path']} left out"
+        text += f"; {lines} of {ledger.path} left out"
     return f"{text}."
 
 
@@ -168,15 +172,16 @@ class ShownCalibration:
     ledger: str
 
 
-def calibration(verdict: Json, contrasts: Sequence[Contrast], study: Study) -> ShownCalibration:
+def calibration(verdict: Verdict, study: Study) -> ShownCalibration:
     """The section of a page; the verdict holds what was computed of trust and ledger."""
+    contrasts = verdict.contrasts
     names = {arm.name: weight_text(arm.weight) for arm in study.arms}
     heads = ("weight", "truth", "reading", "held")
-    trust = trust_of(verdict, contrasts, study)
+    trust = trust_of(verdict, study)
     return ShownCalibration(
         rows=[dict(zip(heads, truth_cells(x, names, True), strict=True)) for x in contrasts],
         covered=coverage_text(contrasts, names),
         trust=trust,
         trusted=[{"size": size, "time": time} for size, time in (trust.rows if trust else ())],
-        ledger=ledger_text(verdict.get("ledger")),
+        ledger=ledger_text(verdict.ledger),
     )

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from steelyard.model.units import format_percent
-from steelyard.report.contrast import Contrast, Details, Interval, Json
+from steelyard.record.contrast import (
+    ContrastDetails,
+    ContrastLine,
+    Ends,
+    EpochDetail,
+    JudgedContrast,
+    PercentInterval,
+    Truth,
+)
 
 MARKS = {"slower": "▼", "faster": "▲", "equivalent": "=", "inconclusive": "?", "invalid": "✕"}
 """One sign a verdict, so that no verdict rests on colour."""
@@ -21,47 +29,47 @@ _DIGITS = ((100.0, 0), (10.0, 1), (0.05, 2), (0.0, 3))
 """Widths of an interval in percent, and how many decimals are shown from there on."""
 
 
-def interval_text(interval: Interval) -> str:
+def ends_of(interval: PercentInterval) -> Ends:
+    """Low and high."""
+    return interval.low_percent, interval.high_percent
+
+
+def interval_text(ends: Ends) -> str:
     """`"[−3.51, −2.60] %"`; an open end is infinite, no interval is `"no interval"`."""
-    low, high = interval.low_percent, interval.high_percent
+    low, high = ends
     if low is None and high is None:
         return "no interval"
-    digits = digits_for(interval)
+    digits = digits_for(ends)
     return f"[{_end(low, digits, '−∞')}, {_end(high, digits, '+∞')}] %"
 
 
-def estimate_text(interval: Interval) -> str:
+def estimate_text(interval: PercentInterval) -> str:
     """`"−3.06 %"`, or a dash where there is none."""
     value = interval.estimate_percent
-    return "–" if value is None else format_percent(value, digits_for(interval))
+    return "–" if value is None else format_percent(value, digits_for(ends_of(interval)))
 
 
-def reading_text(interval: Interval) -> str:
+def reading_text(interval: PercentInterval) -> str:
     """Estimate and interval together: `"−3.06 % [−3.51, −2.60]"`."""
     if interval.estimate_percent is None:
         return "–"
-    return f"{estimate_text(interval)} {interval_text(interval).removesuffix(' %')}"
+    return f"{estimate_text(interval)} {interval_text(ends_of(interval)).removesuffix(' %')}"
 
 
-def row_reading(row: Json) -> str:
-    """The same of a row of a verdict."""
-    return reading_text(Interval.read(row))
-
-
-def digits_for(interval: Interval) -> int:
+def digits_for(ends: Ends) -> int:
     """Decimals worth showing: two, fewer for wide intervals, three for very narrow ones."""
-    low, high = interval.low_percent, interval.high_percent
+    low, high = ends
     if low is None or high is None or high <= low:
         return 2
     width = high - low
     return next(digits for limit, digits in _DIGITS if width >= limit)
 
 
-def sentence_text(contrast: Contrast) -> str:
+def sentence_text(contrast: JudgedContrast) -> str:
     """One contrast as a sentence, with its interval."""
-    arm, control = contrast.arm or "the arm", contrast.control or "the control"
+    arm, control = contrast.arm, contrast.control
     quantity = QUANTITIES.get(contrast.metric, contrast.metric.replace("_", " "))
-    size = f"{reading_text(contrast.interval)} of {quantity}"
+    size = f"{reading_text(contrast)} of {quantity}"
     match contrast.verdict:
         case "slower" | "faster" as word:
             return f"{arm} is {word} than {control}: {size}."
@@ -74,23 +82,27 @@ def sentence_text(contrast: Contrast) -> str:
             return f"Inconclusive: {arm} against {control} read {size}."
 
 
-def shown_sentence(contrast: Contrast) -> str:
+def shown_sentence(contrast: JudgedContrast) -> str:
     """The sentence of the record without the verdict's word, which stands beside it."""
     text = contrast.sentence or sentence_text(contrast)
     return full_stop(text.removeprefix(f"{contrast.verdict}: "))
 
 
-def truth_text(contrast: Contrast) -> str:
+def truth_text(truth: Truth | None) -> str:
     """Of equal arms and known weights: `"must read −2.91 %: the interval holds it"`; else empty."""
-    true = contrast.true.estimate_percent
-    if true is None:
+    if truth is None:
         return ""
-    low, high = contrast.true.low_percent, contrast.true.high_percent
+    low, high = truth.true_low_percent, truth.true_high_percent
     half = f" ± {(high - low) / 2:.2g}" if low is not None and high is not None else ""
-    must = f"must read {format_percent(true).removesuffix(' %')}{half} %"
-    if contrast.covered is None:
+    must = f"must read {format_percent(truth.true_percent).removesuffix(' %')}{half} %"
+    if truth.covered is None:
         return must
-    return f"{must}: the interval {'holds' if contrast.covered else 'misses'} it"
+    return f"{must}: the interval {'holds' if truth.covered else 'misses'} it"
+
+
+def shown_epoch(row: EpochDetail) -> int:
+    """The epoch as people count: from 1, where the record counts from 0."""
+    return row.epoch + 1
 
 
 def full_stop(text: str) -> str:
@@ -98,7 +110,7 @@ def full_stop(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def method_text(details: Details) -> str:
+def method_text(details: ContrastDetails) -> str:
     """How the interval was made: the method, which of its bounds, and at which level."""
     made = []
     if "sign flips" in details.method:
@@ -118,8 +130,7 @@ def method_text(details: Details) -> str:
         return (
             "Too few epochs for a verdict: an interval shown is a t interval, for orientation only."
         )
-    if details.level is not None:
-        made.append(f"Its own level is {details.level * 100:.3g} %.")
+    made.append(f"Its own level is {details.level * 100:.3g} %.")
     made.append(
         "Looks were planned before the first slice; their error rates add up to 5 % at most."
     )
@@ -133,20 +144,15 @@ def ordinal(number: int) -> str:
     return f"{number}{_ORDINALS.get(number % 10, 'th')}"
 
 
-def scope_text(contrast: Contrast) -> str:
+def scope_text(contrast: ContrastLine) -> str:
     """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`."""
-    parts = []
-    if contrast.confidence is not None:
-        confidence = contrast.confidence
-        percent = confidence * 100 if confidence <= 1 else confidence
-        parts.append(f"{percent:.3g} % confidence")
+    parts = [f"{contrast.confidence * 100:.3g} % confidence"]
     for name, count in (("epochs", contrast.epochs), ("blocks", contrast.blocks)):
-        if count is not None:
-            parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
+        parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
     return ", ".join(parts)
 
 
-def better_side(contrast: Contrast) -> tuple[str, str]:
+def better_side(contrast: JudgedContrast) -> tuple[str, str]:
     """What lies left and right of zero: `("slower", "faster")`, turned for latencies."""
     return ("slower", "faster") if contrast.higher_is_better else ("faster", "slower")
 

@@ -5,70 +5,62 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.model.units import format_bytes, format_duration
-from steelyard.report.contrast import Json, finite
+from steelyard.record.environment import Environment
+from steelyard.record.verdict import Verdict
 
 Rows = list[tuple[str, str]]
+Build = Mapping[str, str | int | bool]
 
 _LONG = 24
 """A mapping with more entries is counted, not printed."""
 _BUILD_FIELDS = ("kind", "version", "builder", "configure", "cflags", "origin", "assertions")
 
 
-def machine_rows(environment: Json) -> Rows:
+def machine_rows(environment: Environment) -> Rows:
     """Machine, disk and tool; what has its own place on the page (arms, files) is left out."""
     rows: Rows = []
-    for key, value in environment.items():
-        if key not in ("arms", "files", "format", "workload"):
-            _flatten(rows, "" if key == "machine" else str(key), value)
+    _flatten(rows, "steelyard", environment.steelyard.to_json())
+    _flatten(rows, "", environment.machine.to_json())
+    _flatten(rows, "disk", environment.disk.to_json())
     return rows
 
 
-def workload_rows(environment: Json) -> Rows:
+def workload_rows(environment: Environment) -> Rows:
     """What was driven; what is unset or zero is left out."""
     rows: Rows = []
-    workload = environment.get("workload")
-    for key, value in (workload if isinstance(workload, Mapping) else {}).items():
+    for key, value in environment.workload.items():
         if value and key not in ("clients", "threads"):  # these two stand in the plan
             _flatten(rows, "workload" if key == "name" else f"workload {key}", value)
     return rows
 
 
-def builds(environment: Json) -> list[tuple[list[str], Rows]]:
+def builds(environment: Environment) -> list[tuple[list[str], Rows]]:
     """Every distinct build with the arms that ran it; one entry: all arms ran the same."""
-    found: list[tuple[list[str], Json]] = []
-    for arm, about in _arms(environment).items():
-        build = about.get("build") or {}
+    found: list[tuple[list[str], Build]] = []
+    for arm, about in environment.arms.items():
+        build = about.build
         same = next((names for names, known in found if known == build), None)
         if same is not None:
-            same.append(str(arm))
+            same.append(arm)
         elif build:
-            found.append(([str(arm)], build))
+            found.append(([arm], build))
     return [(names, _build_rows(build)) for names, build in found]
 
 
-def hash_rows(environment: Json) -> Rows:
+def hash_rows(environment: Environment) -> Rows:
     """SHA-256 of the files that took part."""
-    files = environment.get("files")
-    if not isinstance(files, Mapping):
-        return []
-    return [(str(name), str(digest)) for name, digest in files.items()]
+    return list(environment.files.items())
 
 
-def settings_compared(environment: Json, verdict: Json) -> int | None:
+def settings_compared(environment: Environment, verdict: Verdict | None) -> int | None:
     """How many settings were compared between the arms; None when the record does not hold it."""
-    compared = finite((verdict.get("differences") or {}).get("compared"))
-    if compared is not None:
-        return int(compared)
-    counts = [len(about.get("settings") or {}) for about in _arms(environment).values()]
+    if verdict is not None:
+        return verdict.differences.compared
+    counts = [len(about.settings) for about in environment.arms.values()]
     return max(counts, default=0) or None
 
 
-def _arms(environment: Json) -> Mapping[str, Json]:
-    arms = environment.get("arms")
-    return arms if isinstance(arms, Mapping) else {}
-
-
-def _build_rows(build: Json) -> Rows:
+def _build_rows(build: Build) -> Rows:
     rows: Rows = []
     for name in _BUILD_FIELDS:
         if build.get(name) not in (None, ""):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from steelyard.report.contrast import Json
+from steelyard.record.verdict import Verdict
 from steelyard.report.source import Border, Epoch, Source
 
 
@@ -47,16 +47,13 @@ def _of_epoch(epoch: Epoch, borders: Mapping[str, Border]) -> Iterator[str]:
             yield f"{border.capped} clients of {arm} did not finish in time and were cancelled"
 
 
-def interruption_text(verdict: Json, planned_epochs: int | None = None) -> str:
+def interruption_text(verdict: Verdict, planned_epochs: int | None = None) -> str:
     """Whether the weighing was resumed or stopped early; empty where it was neither."""
     sentences = []
-    if verdict.get("resumed"):
+    if verdict.resumed:
         sentences.append("It was interrupted and resumed: unfinished epochs were repeated.")
-    if verdict.get("interrupted"):
-        contrasts = verdict.get("contrasts") or [{}]
-        done = contrasts[0].get("epochs")
-        part = (
-            f" on {done} of {planned_epochs} epochs" if done is not None and planned_epochs else ""
-        )
+    if verdict.interrupted:
+        done = verdict.contrasts[0].epochs
+        part = f" on {done} of {planned_epochs} epochs" if planned_epochs else ""
         sentences.append(f"It was stopped before its planned end and judged{part}.")
     return " ".join(sentences)

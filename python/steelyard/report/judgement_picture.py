@@ -15,7 +15,6 @@ from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.model.errors import RecordError
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.rows import HEIGHT, Level, draw_rows
-from steelyard.report.contrast import Contrast
 
 WIDTH = 920
 INTERVAL_HEIGHT = 150
@@ -56,10 +55,10 @@ def picture_of(judgement: Judgement) -> str:
     """The SVG text: an interval a contrast, then rows on one scale, at most six arms."""
     parts: list[tuple[Markup, float]] = []
     for number, contrast in enumerate(judgement.contrasts[: MOST_ARMS - 1], start=1):
-        facts = Contrast.read(contrast.to_json())
-        if facts.interval.estimate_percent is not None:
+        judged = judgement.judged(contrast)
+        if judged.estimate_percent is not None:
             margin = 100 * contrast.terms.margin
-            drawn = draw_interval(facts, margin, f"arm{number}", WIDTH)
+            drawn = draw_interval(judged, margin, f"arm{number}", WIDTH)
             title = Markup('<text x="14" y="14" class="strong">{}</text>').format(
                 f"{contrast.arm} against {contrast.control}: {contrast.verdict.kind.value}"
             )

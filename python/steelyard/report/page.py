@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jinja2
 from markupsafe import Markup
 
 from steelyard.model.errors import StudyError
+from steelyard.model.threat import Threat
+from steelyard.record.contrast import ContrastLine, WithdrawnThreat
+from steelyard.record.plan import Plan
 from steelyard.record.record import Record
+from steelyard.record.verdict import Compared, Verdict
 from steelyard.report import build_differences, environment_rows, tables
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, NARROW, WIDE
@@ -22,11 +26,11 @@ from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.settling import draw_settling, percent_span
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
-from steelyard.report.contrast import Contrast, Json, Threat
 from steelyard.report.contrast_text import (
     MARKS,
     method_text,
     scope_text,
+    shown_epoch,
     shown_sentence,
     truth_text,
 )
@@ -35,7 +39,7 @@ from steelyard.report.incidents import (
     incident_rows,
     interruption_text,
 )
-from steelyard.report.plan import Plan, plan_rows
+from steelyard.report.plan import plan_rows
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,
@@ -82,7 +86,7 @@ def _template() -> jinja2.Template:
 class ShownContrast:
     """One contrast, ready to be shown."""
 
-    facts: Contrast
+    facts: ContrastLine
     arm: str
     control: str
     arm_class: str
@@ -101,55 +105,55 @@ class ShownContrast:
 
 
 def _context(source: Source) -> dict[str, Any]:
-    verdict = source.verdict or {}
+    verdict, plan = source.verdict, source.plan
+    defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
-    contrasts = [_shown(one, source.plan, classes) for one in source.contrasts]
+    contrasts = [_shown(one, plan, classes) for one in source.contrasts]
     return {
         "source": source,
-        "study": source.study,
-        "plan": source.plan,
-        "verdict": source.verdict,
-        "title": source.study.get("title") or source.plan.study or "weighing",
+        "question": source.question,
+        "plan": plan,
+        "verdict": verdict,
+        "title": source.title or plan.study or "weighing",
         "classes": classes,
         "contrasts": contrasts,
         "calibration": _calibration(source),
-        "threats": _by_threat((c.arm, c.threats) for c in source.contrasts),
+        "threats": sorted(
+            _by_threat((c.arm, c.threats) for c in source.contrasts),
+            key=lambda shown: not shown.threat.invalidates,
+        ),
         "withdrawn": _by_threat((c.arm, c.withdrawn) for c in source.contrasts),
-        "course": interruption_text(verdict, source.plan.epochs),
+        "course": interruption_text(verdict, plan.epochs) if verdict else "",
         "happened": incident_rows(source),
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
-        "causes": _by_arm(source, "causes", tables.cause_rows),
-        "work": _by_arm(source, "work", tables.work_rows),
-        "by_query": _by_arm(source, "queries", tables.query_rows),
-        "by_statement": _by_arm(source, "statements", tables.statement_rows),
-        "by_script": _by_arm(source, "latency_by_script", tables.script_rows),
-        "pages": verdict.get("pages"),
-        "differences": verdict.get("differences"),
-        "default_rows": build_differences.default_rows(verdict.get("defaults")),
-        "only_lines": build_differences.only_lines(verdict.get("defaults"), source.plan.control),
-        "loads_line": build_differences.loads_line(verdict.get("loads")),
+        **_tables(verdict, plan.control),
+        "pages": verdict.pages if verdict else None,
+        "differences": verdict.differences if verdict else None,
+        "default_rows": build_differences.default_rows(defaults),
+        "only_lines": build_differences.only_lines(defaults, plan.control),
+        "loads_line": build_differences.loads_line(verdict.loads if verdict else None),
         "compared": environment_rows.settings_compared(source.environment, verdict),
-        "plan_rows": plan_rows(source.plan) + environment_rows.workload_rows(source.environment),
+        "plan_rows": plan_rows(plan) + environment_rows.workload_rows(source.environment),
         "method": method_text(contrasts[0].facts.details) if contrasts else "",
         "machine_rows": environment_rows.machine_rows(source.environment),
         "builds": environment_rows.builds(source.environment),
         "hash_rows": environment_rows.hash_rows(source.environment),
-        "command": source.plan.command or f"steelyard weigh {source.plan.study or ''}",
-        "record": verdict.get("record") or "/".join(source.directory.parts[-3:]),
+        "command": plan.command or f"steelyard weigh {plan.study}",
+        "record": (verdict and verdict.record) or "/".join(source.directory.parts[-3:]),
         "amount": tables.amount,
     }
 
 
 def _calibration(source: Source) -> ShownCalibration | None:
     """None of a record in which no arm's truth is known."""
-    if source.verdict is None or all(one.true.estimate_percent is None for one in source.contrasts):
+    if source.verdict is None or all(one.true_percent is None for one in source.contrasts):
         return None
     try:
         study = read_recorded_study(source.directory / "study.toml")
     except StudyError:  # of another version of Steelyard
         return None
-    return calibration(source.verdict, source.contrasts, study)
+    return calibration(source.verdict, study)
 
 
 def _arm_classes(source: Source) -> dict[str, str]:
@@ -164,23 +168,25 @@ def _both(draw: Callable[[float], Markup], wide: float) -> Markup:
     )
 
 
-def _shown(facts: Contrast, plan: Plan, classes: Mapping[str, str]) -> ShownContrast:
-    arm = str(facts.arm)
+def _shown(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -> ShownContrast:
+    arm, true = facts.arm, facts.true_percent
     arm_class = classes.get(arm, "arm1")
     margin = plan.margin_percent
     details = facts.details
-    span = percent_span(facts, margin) if details.present else (0.0, 1.0)
+    span = percent_span(facts, margin)
     return ShownContrast(
         facts=facts,
         arm=arm,
-        control=str(facts.control),
+        control=facts.control,
         arm_class=arm_class,
-        word=facts.word,
-        mark=MARKS.get(facts.word, "?"),
+        word=facts.verdict,
+        mark=MARKS.get(facts.verdict, "?"),
         sentence=shown_sentence(facts),
         scope=scope_text(facts),
-        truth=truth_text(facts),
-        interval=_both(lambda width: draw_interval(facts, margin, arm_class, width), WIDE - 60),
+        truth=truth_text(facts.truth),
+        interval=_both(
+            lambda width: draw_interval(facts, margin, arm_class, width, true), WIDE - 60
+        ),
         epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
         if details.epochs
         else None,
@@ -199,28 +205,29 @@ def _shown(facts: Contrast, plan: Plan, classes: Mapping[str, str]) -> ShownCont
 def _looks(plan: Plan) -> list[tuple[int, str]]:
     """The planned looks: after which epoch, and what is written there."""
     if plan.open_ended:
-        return [(int(plan.epochs or 0), "planned end")]
+        return [(plan.epochs, "planned end")]
     return [(epoch, f"look {place}") for place, epoch in enumerate(plan.looks, 1)]
 
 
+Doubt = TypeVar("Doubt", Threat, WithdrawnThreat)
+
+
 @dataclass(frozen=True)
-class ShownThreat:
+class ShownThreat(Generic[Doubt]):
     """A threat, and the arms in whose contrasts it was seen."""
 
-    threat: Threat
-    arms: list[str | None]
+    threat: Doubt
+    arms: list[str]
 
 
-def _by_threat(
-    by_arm: Iterable[tuple[str | None, Sequence[Threat]]],
-) -> list[ShownThreat]:
-    """Every threat once, those that invalidate first."""
-    found: dict[tuple[str | None, str | None], ShownThreat] = {}
+def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThreat[Doubt]]:
+    """Every threat once."""
+    found: dict[tuple[str, str], ShownThreat[Doubt]] = {}
     for arm, threats in by_arm:
         for threat in threats:
             shown = found.setdefault((threat.name, threat.seen), ShownThreat(threat, []))
             shown.arms.append(arm)
-    return sorted(found.values(), key=lambda shown: not shown.threat.invalidates)
+    return list(found.values())
 
 
 def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
@@ -233,7 +240,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
         for row in contrast.details.epochs:
             for arm, level in row.throughput.items():
                 if level is not None:
-                    levels.setdefault(arm, {})[row.epoch] = level
+                    levels.setdefault(arm, {})[shown_epoch(row)] = level
     return {
         "picture": _both(
             lambda width: draw_slices(source.dots, levels, classes, width, marked), WIDE
@@ -249,7 +256,8 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
 def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
     counts = {arm: some for arm, some in source.latency_counts.items() if sum(some)}
     effects = []
-    for arm, rows in _rows_by_arm(source, "latency").items():
+    latency = source.verdict.latency if source.verdict else ()
+    for arm, rows in _rows_by_arm(latency).items():
         control = source.plan.control
         arm_class = classes.get(arm, "arm1")
 
@@ -273,20 +281,34 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
     }
 
 
-def _rows_by_arm(source: Source, key: str) -> dict[str, list[Json]]:
-    """The verdict's rows under `key` by the arm they are about, the first arm if none is named."""
-    first = str(source.contrasts[0].arm) if source.contrasts else ""
-    found: dict[str, list[Json]] = {}
-    for row in (source.verdict or {}).get(key) or []:
-        found.setdefault(str(row.get("arm") or first), []).append(row)
+Row = TypeVar("Row", bound=Compared)
+
+
+def _rows_by_arm(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows of the verdict by the arm they are about."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.arm, []).append(row)
     return found
 
 
+def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
+    """What was compared beside the contrasts: a table for every arm; none without a verdict."""
+    if verdict is None:
+        return dict.fromkeys(("causes", "work", "by_query", "by_statement", "by_script"), ())
+    return {
+        "causes": _by_arm(verdict.causes, control, tables.cause_rows),
+        "work": _by_arm(verdict.work, control, tables.work_rows),
+        "by_query": _by_arm(verdict.queries, control, tables.query_rows),
+        "by_statement": _by_arm(verdict.statements, control, tables.statement_rows),
+        "by_script": _by_arm(verdict.latency_by_script, control, tables.script_rows),
+    }
+
+
 def _by_arm(
-    source: Source, key: str, rows_of: Callable[[list[Json]], list[dict[str, str]]]
+    rows: Iterable[Row], control: str, rows_of: Callable[[list[Row]], list[dict[str, str]]]
 ) -> list[dict[str, Any]]:
-    control = source.plan.control
     return [
-        {"arm": arm, "control": control, "rows": rows_of(rows)}
-        for arm, rows in _rows_by_arm(source, key).items()
+        {"arm": arm, "control": control, "rows": rows_of(own)}
+        for arm, own in _rows_by_arm(rows).items()
     ]

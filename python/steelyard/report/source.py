@@ -6,11 +6,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
+from steelyard.record.plan import Plan
 from steelyard.record.record import Record
 from steelyard.record.recorded import (
     epoch_lines,
@@ -21,11 +24,9 @@ from steelyard.record.recorded import (
     read_verdict,
 )
 from steelyard.record.slice import SliceLine
-from steelyard.report.contrast import Contrast, read_contrasts
-from steelyard.report.plan import Plan
-from steelyard.study.renamed import renamed_keys
+from steelyard.record.verdict import Verdict
+from steelyard.study.read import renamed_keys
 
-Json = dict[str, Any]
 CountLatencies = Callable[[list[str], list[int]], list[int]]
 """(base64 HdrHistograms, ascending edges in ns) → transactions per bin, one fewer than edges."""
 
@@ -85,12 +86,13 @@ class Source:
     """Everything a page shows. Parts that a record does not hold yet are empty."""
 
     directory: Path
-    study: Json
+    title: str
+    """Of the study; empty where it has none."""
+    question: str
+    """Of the study; empty where it has none."""
     plan: Plan
-    environment: Json
-    verdict: Json | None
-    contrasts: tuple[Contrast, ...]
-    """Those of the verdict; none while there is no verdict."""
+    environment: Environment
+    verdict: Verdict | None
     epochs: tuple[Epoch, ...]
     events: tuple[Event, ...]
     dots: dict[str, list[SliceDot]]
@@ -99,6 +101,11 @@ class Source:
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
     borders: dict[int, dict[str, Border]] = field(default_factory=dict)
     """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
+
+    @property
+    def contrasts(self) -> tuple[ContrastLine, ...]:
+        """Those of the verdict; none while there is no verdict."""
+        return self.verdict.contrasts if self.verdict else ()
 
     @property
     def arms(self) -> list[str]:
@@ -117,21 +124,19 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
 def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     """Read a record; only plan.json must be there. Raises RecordError."""
     record = Record.open(directory)
-    kept, lines = read_plan(record), epoch_lines(record)
-    plan = Plan.read(kept.to_json())
+    plan, lines = read_plan(record), epoch_lines(record)
     borders: dict[int, dict[str, Border]] = {}
     measured = _kept(_measured(read_slices(record), lines), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
-    environment, verdict = read_environment(record), read_verdict(record)
-    shown = None if verdict is None else verdict.to_json()
+    title, question = _read_words(directory / "study.toml")
     return Source(
         directory=directory,
-        study=_read_study(directory / "study.toml"),
+        title=title,
+        question=question,
         plan=plan,
-        environment={} if environment is None else environment.to_json(),
-        verdict=shown,
-        contrasts=read_contrasts(shown["contrasts"] if shown else None),
-        epochs=tuple(Epoch.of(line, kept.processors) for line in lines),
+        environment=read_environment(record) or Environment(),
+        verdict=read_verdict(record),
+        epochs=tuple(Epoch.of(line, plan.processors) for line in lines),
         events=tuple(Event(line.epoch + 1, line.event) for line in read_events(record)),
         dots=dots,
         latency_counts=counts,
@@ -143,13 +148,15 @@ def _control_first(plan: Plan) -> list[str]:
     return sorted(plan.arms, key=lambda arm: arm != plan.control)
 
 
-def _read_study(file: Path) -> Json:
+def _read_words(file: Path) -> tuple[str, str]:
+    """Title and question of a study, also of one that this version does not know otherwise."""
     if not file.exists():
-        return {}
+        return "", ""
     try:
-        return renamed_keys(tomllib.loads(file.read_text(encoding="utf-8")))
+        study = renamed_keys(tomllib.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError) as reason:
         raise RecordError(f'could not read "{file}": {reason}') from reason
+    return str(study.get("title", "")), str(study.get("question", ""))
 
 
 def _read_slices(

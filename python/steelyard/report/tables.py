@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.model.units import (
@@ -11,20 +12,20 @@ from steelyard.model.units import (
     format_percent,
     percent_of_log,
 )
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import Cause, Latency, Query, Statement, Work
 from steelyard.report.charts.percentile_effects import quantile_name
-from steelyard.report.contrast import Contrast, Json, finite
-from steelyard.report.contrast_text import interval_text, reading_text, row_reading
+from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
 
 
-def amount(value: object, unit: str = "") -> str:
+def amount(value: float | None, unit: str = "") -> str:
     """A quantity with four significant figures and its unit: `"24.31 µs"`; a dash for none."""
-    known = finite(value)
-    if known is None:
+    if value is None or not math.isfinite(value):
         return "–"
-    size = abs(known)
+    size = abs(value)
     if 0 < size < 0.001:
         return f"< 0.001 {unit}".strip()
-    text = f"{known:,.0f}" if size >= 1000 else f"{known:.4g}"
+    text = f"{value:,.0f}" if size >= 1000 else f"{value:.4g}"
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
 
@@ -43,101 +44,101 @@ def cause_name(metric: str) -> str:
     return CAUSES.get(short, short.replace("_", " "))
 
 
-def cause_rows(causes: Iterable[Json]) -> list[dict[str, str]]:
+def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
     """Each cause with both arms' values and its contrast."""
     return [
         {
-            "metric": cause_name(str(cause.get("metric", ""))),
-            "control": amount(cause.get("control_value"), str(cause.get("unit") or "")),
-            "arm": amount(cause.get("arm_value"), str(cause.get("unit") or "")),
-            "reading": row_reading(cause),
-            "note": str(cause.get("note") or ""),
+            "metric": cause_name(cause.metric),
+            "control": amount(cause.control_value, cause.unit),
+            "arm": amount(cause.arm_value, cause.unit),
+            "reading": reading_text(cause),
+            "note": cause.note,
         }
         for cause in causes
     ]
 
 
-def latency_rows(rows: Iterable[Json]) -> list[dict[str, str]]:
+def latency_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:
     """Each percentile with both arms' latency and the effect on it."""
     return [
         {
-            "quantile": quantile_name(float(row["quantile"])),
-            "control": _microseconds(row.get("control_us")),
-            "arm": _microseconds(row.get("arm_us")),
-            "reading": row_reading(row),
+            "quantile": quantile_name(row.quantile),
+            "control": _microseconds(row.control_us),
+            "arm": _microseconds(row.arm_us),
+            "reading": reading_text(row),
         }
         for row in rows
     ]
 
 
-def work_rows(rows: Iterable[Json]) -> list[dict[str, str]]:
+def work_rows(rows: Iterable[Work]) -> list[dict[str, str]]:
     """What the workload counts of its own work, a minute, with its contrast."""
     return [
         {
-            "metric": str(row.get("metric", "")).removesuffix("_per_minute").replace("_", " "),
-            "control": amount(row.get("control_value")),
-            "arm": amount(row.get("arm_value")),
-            "reading": row_reading(row),
+            "metric": row.metric.removesuffix("_per_minute").replace("_", " "),
+            "control": amount(row.control_value),
+            "arm": amount(row.arm_value),
+            "reading": reading_text(row),
             "note": "",
         }
         for row in rows
     ]
 
 
-def script_rows(rows: Iterable[Json]) -> list[dict[str, str]]:
+def script_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:
     """Each percentile of each script with both arms' latency and the effect on it."""
     every = list(rows)
     texts = latency_rows(every)
     return [
-        {"metric": f"{row.get('script')}, {one['quantile']}", **one, "note": ""}
+        {"metric": f"{row.script}, {one['quantile']}", **one, "note": ""}
         for row, one in zip(every, texts, strict=True)
     ]
 
 
-def query_rows(rows: Iterable[Json]) -> list[dict[str, str]]:
+def query_rows(rows: Iterable[Query]) -> list[dict[str, str]]:
     """The time of each query in both arms, with its contrast and what was not finished."""
     return [
         {
-            "metric": str(row.get("query", "")),
-            "control": amount(row.get("control_ms"), "ms"),
-            "arm": amount(row.get("arm_ms"), "ms"),
-            "reading": row_reading(row),
+            "metric": row.query,
+            "control": amount(row.control_ms, "ms"),
+            "arm": amount(row.arm_ms, "ms"),
+            "reading": reading_text(row),
             "note": "; ".join(filter(None, (_unfinished(row), _excluded(row)))),
         }
         for row in rows
     ]
 
 
-def _excluded(row: Json) -> str:
-    return "not in the mean" if row.get("excluded") else ""
+def _excluded(row: Query) -> str:
+    return "not in the mean" if row.excluded else ""
 
 
-def _unfinished(row: Json) -> str:
-    counts = [(row.get(f"{side}_unfinished") or 0, row.get(side)) for side in ("control", "arm")]
+def _unfinished(row: Query) -> str:
+    counts = [(row.control_unfinished, row.control), (row.arm_unfinished, row.arm)]
     texts = [f"{count} in {arm}" for count, arm in counts if count]
     return f"not finished: {', '.join(texts)}; counted with their time until then" if texts else ""
 
 
-def statement_rows(rows: Iterable[Json]) -> list[dict[str, str]]:
+def statement_rows(rows: Iterable[Statement]) -> list[dict[str, str]]:
     """The mean time of each statement in both arms, with its contrast."""
     return [
         {
-            "metric": str(row.get("statement", "")),
-            "control": _microseconds(row.get("control_us")),
-            "arm": _microseconds(row.get("arm_us")),
-            "reading": row_reading(row),
+            "metric": row.statement,
+            "control": _microseconds(row.control_us),
+            "arm": _microseconds(row.arm_us),
+            "reading": reading_text(row),
             "note": "",
         }
         for row in rows
     ]
 
 
-def epoch_rows(contrast: Contrast) -> list[dict[str, str]]:
+def epoch_rows(contrast: ContrastLine) -> list[dict[str, str]]:
     """Each epoch with the slots of the arms, their order, and what was read."""
-    arm, control = str(contrast.arm), str(contrast.control)
+    arm, control = contrast.arm, contrast.control
     return [
         {
-            "epoch": str(row.epoch),
+            "epoch": str(shown_epoch(row)),
             "slots": " · ".join(f"{name} {row.slots.get(name, '–')}" for name in (control, arm)),
             "order": ", ".join(row.order),
             "control": amount(row.throughput.get(control)),
@@ -151,24 +152,23 @@ def epoch_rows(contrast: Contrast) -> list[dict[str, str]]:
     ]
 
 
-def settling_rows(contrast: Contrast) -> list[dict[str, str]]:
+def settling_rows(contrast: ContrastLine) -> list[dict[str, str]]:
     """Estimate and interval as they stood after each epoch."""
     return [
-        {"epochs": str(step.epochs), "reading": reading_text(step.interval)}
+        {"epochs": str(step.epochs), "reading": reading_text(step)}
         for step in contrast.details.settling
     ]
 
 
-def detail_rows(contrast: Contrast) -> list[tuple[str, str]]:
+def detail_rows(contrast: ContrastLine) -> list[tuple[str, str]]:
     """What is printed beside the interval, so that a reader can judge the weighing."""
     details = contrast.details
     rows: list[tuple[str, str]] = []
-    for label, interval in (
-        ("t interval over epochs (conservative, for comparison)", details.t_interval),
-        ("interval of the equivalence test", details.equivalence_interval),
+    for label, ends in (
+        ("t interval over epochs (conservative, for comparison)", details.t_interval_percent),
+        ("interval of the equivalence test", details.equivalence_interval_percent),
     ):
-        if interval is not None:
-            rows.append((label, interval_text(interval)))
+        rows.append((label, interval_text(ends)))
     for label, value, signed in (
         ("reading of the typical slice (a gap means stalls)", details.typical_percent, True),
         ("standard deviation from epoch to epoch", details.epoch_sd_percent, False),
@@ -187,7 +187,7 @@ def detail_rows(contrast: Contrast) -> list[tuple[str, str]]:
     if any(details.capped.values()):
         label = "clients cancelled, since they did not finish in time after a slice"
         rows.append((label, _by_arm(details.capped)))
-    forecast = forecast_text(contrast.forecast_seconds)
+    forecast = forecast_text([contrast.forecast_seconds])
     if forecast:
         rows.append(("forecast", forecast))
     return rows
@@ -207,6 +207,5 @@ def forecast_text(seconds: Sequence[float | None]) -> str:
     return f"if the effect is as large as it reads, {more} would settle it"
 
 
-def _microseconds(value: object) -> str:
-    known = finite(value)
-    return "–" if known is None else format_duration(known * NS_PER_US)
+def _microseconds(value: float) -> str:
+    return format_duration(value * NS_PER_US) if math.isfinite(value) else "–"

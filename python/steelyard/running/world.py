@@ -26,11 +26,11 @@ from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
+from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns, waiting_bytes
-from steelyard.telemetry.processors import allowed_processors
 from steelyard.telemetry.sources import built_in_sources
-from steelyard.workloads.checking.checks import check, count_work, explain_probes
+from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.resolved import resolve

@@ -83,7 +83,7 @@ def _refuse_other_differences(study: Study) -> None:
         if not study.differs_only_in_weight(arm):
             raise UsageError(
                 f'cannot calibrate: arm "{arm.name}" differs from the control in more than weight',
-                detail="Nobody knows what such an arm must read.",
+                detail="What such an arm must read is not known.",
                 hint="Change all arms alike: --set settings.NAME=VALUE, or use `steelyard weigh`.",
             )
     if not study.control.weight.is_none:

@@ -16,7 +16,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
-from steelyard.study.renamed import RENAMED, renamed_keys
 from steelyard.study.study import Study
 
 Table = dict[str, Any]
@@ -219,3 +218,33 @@ def _toml(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
     return str(value)
+
+
+RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
+"""Old key → new key. A study that a user writes is refused with the new one."""
+
+
+def renamed_keys(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A study as TOML has it, or as JSON dumps it, with the new names of its keys.
+
+    Only weights and the workload had others; what else is named so, as a variable may be, stays.
+    """
+    renamed = {**table}
+    for key in ("control", "arm", "arms"):
+        match table.get(key):
+            case dict() as arm:
+                renamed[key] = _arm(arm)
+            case list() as arms:
+                renamed[key] = [_arm(arm) if isinstance(arm, dict) else arm for arm in arms]
+    if isinstance(workload := table.get("workload"), dict):
+        renamed["workload"] = _with_new_keys(workload)
+    return renamed
+
+
+def _arm(arm: Mapping[str, Any]) -> dict[str, Any]:
+    weight = arm.get("weight")
+    return {**arm, "weight": _with_new_keys(weight)} if isinstance(weight, dict) else {**arm}
+
+
+def _with_new_keys(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {RENAMED.get(key, key): value for key, value in table.items()}

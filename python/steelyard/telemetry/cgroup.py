@@ -1,7 +1,7 @@
 """Reads what the control groups above this process allow and what they withheld, v1 and v2.
 
 Inside a container the path that /proc/self/cgroup names may lie above the mount that is seen;
-then the root of that mount is the group. Limits of every ancestor hold, so all are asked.
+then the root of that mount is the group. Limits of every ancestor hold, so all are read.
 """
 
 from __future__ import annotations

@@ -17,9 +17,8 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.engines.engine import Instance, Tunable
+from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
 from steelyard.telemetry.cgroup import ROOT, processor_quota
-from steelyard.telemetry.disk import filesystem, space
-from steelyard.telemetry.processors import allowed_processors, core_of
 
 _SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from steelyard.telemetry.capacity import space
 from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
-from steelyard.telemetry.disk import space
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 

@@ -27,7 +27,7 @@ def percent(log_ratio: float) -> float:
 
 
 def test_work_done_twice_takes_one_part_in_one_and_its_share() -> None:
-    found = truth(KnownWeight(twice=0.03), TIMES, NO_DEBT, "throughput")
+    found = truth(KnownWeight(double_work=0.03), TIMES, NO_DEBT, "throughput")
     assert percent(found.estimate.value) == pytest.approx(100 * (1 / 1.03 - 1))
     assert found.estimate.interval.width == found.bounds.width == 0
 
@@ -60,35 +60,35 @@ def paid(weight: KnownWeight, debt_share: float, of_the_work: float) -> float:
     executed = slice_ns / time_ns
     fixed, made = (debt_share * slice_ns * part for part in (1 - of_the_work, of_the_work))
     control = executed / (slice_ns + fixed + made)
-    counted = executed / (1 + weight.twice + weight.stall_ns / time_ns)
-    in_slice = counted * (1 + weight.twice)  # executions, those that are not counted included
+    counted = executed / (1 + weight.double_work + weight.stall_ns / time_ns)
+    in_slice = counted * (1 + weight.double_work)  # executions, those that are not counted included
     behind = weight.background * counted
     behind_ns = behind * slice_ns / counted
-    made_more = made * (in_slice + behind * (1 + weight.twice)) / executed
+    made_more = made * (in_slice + behind * (1 + weight.double_work)) / executed
     return math.log(counted / (slice_ns + behind_ns + fixed + made_more)) - math.log(control)
 
 
 @given(shares, shares, shares, st.floats(0.0, 0.5), st.floats(0.0, 1.0))
 def test_debt_that_slices_or_work_make_lies_between_the_bounds_of_the_truth(
-    twice: float, stalled: float, background: float, debt_share: float, of_the_work: float
+    double_work: float, stalled: float, background: float, debt_share: float, of_the_work: float
 ) -> None:
-    weight = KnownWeight(twice, stalled * 20_000.0, background, writes=True)
+    weight = KnownWeight(double_work, stalled * 20_000.0, background, writes=True)
     bounds = truth(weight, TIMES, np.full(4, debt_share), "throughput").bounds
     assert bounds.low - 1e-9 <= paid(weight, debt_share, of_the_work) <= bounds.high + 1e-9
 
 
 @given(shares, shares, shares, st.floats(0.0, 0.5))
 def test_work_that_only_reads_makes_no_debt_and_its_truth_is_a_point(
-    twice: float, stalled: float, background: float, debt_share: float
+    double_work: float, stalled: float, background: float, debt_share: float
 ) -> None:
-    weight = KnownWeight(twice, stalled * 20_000.0, background)
+    weight = KnownWeight(double_work, stalled * 20_000.0, background)
     bounds = truth(weight, TIMES, np.full(4, debt_share), "throughput").bounds
     assert bounds.width == 0
     assert bounds.low == pytest.approx(paid(weight, debt_share, 0.0))
 
 
 def test_latencies_hold_no_debt_and_grow_with_what_throughput_loses() -> None:
-    weight = KnownWeight(twice=0.05, background=0.2)
+    weight = KnownWeight(double_work=0.05, background=0.2)
     found = truth(weight, TIMES, np.full(4, 0.3), "latency_mean")
     assert percent(found.estimate.value) == pytest.approx(5.0)
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.checks.carry_over import carry_over
+from steelyard.analysis.checks.slots import carry_over
 from steelyard.analysis.decision.epoch_reading import blamed, read_epoch, typical
 from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
 

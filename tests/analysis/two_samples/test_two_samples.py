@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples import unpaired
 from steelyard.analysis.two_samples.unpaired import permutation_set, unpaired_set
-from steelyard.analysis.two_samples.welch import welch
 from steelyard.model.estimate import UNBOUNDED
 
 SAMPLES = st.lists(st.floats(-5, 5).map(lambda x: round(x, 3)), min_size=2, max_size=9)

@@ -12,11 +12,11 @@ import pytest
 from foreign.judged_rows import finding, names, noise, numbers, only
 from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.analysis.two_samples.welch import welch
-from steelyard.evaluation.contrast import Contrast
+from steelyard.analysis.decision.t_interval import welch
 from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
+from steelyard.foreign.judgement.judgement import NumberContrast
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
 from steelyard.foreign.source import open_source
@@ -36,7 +36,7 @@ def test_paired_rows_are_judged_by_the_sign_flip_set_of_weighings() -> None:
     a, b = shared * noise(2, 12), shared * noise(3, 12) * 1.05
     contrast = only(judge_numbers(numbers(a, b)))
     expected = confidence_set(np.log(b / a), 0.05).interval
-    assert contrast.details["method"] == "sign flips"
+    assert contrast.details.method == "sign flips"
     assert contrast.estimate.low == pytest.approx(expected.low)
     assert contrast.estimate.high == pytest.approx(expected.high)
     assert contrast.estimate.value == pytest.approx(np.log(b / a).mean())
@@ -53,7 +53,7 @@ def test_rows_apart_are_judged_by_the_wider_of_permutations_and_welch() -> None:
     assert contrast.estimate.high >= by_t.high
     assert contrast.estimate.interval.width < 1.2 * by_t.width
     assert contrast.verdict.kind.value == "faster"
-    assert contrast.details["paired"] is False
+    assert contrast.details.paired is False
     assert contrast.epochs == 20
 
 
@@ -72,7 +72,7 @@ def test_which_way_is_better_follows_from_the_metric(
     metric = Metric("score", "points", higher_is_better)
     contrast = only(judge_numbers(numbers(noise(6, 12), factor * noise(7, 12), metric=metric)))
     assert contrast.verdict.kind.value == word
-    assert contrast.to_json()["higher_is_better"] is higher_is_better
+    assert contrast.judged().higher_is_better is higher_is_better
 
 
 def test_equal_arms_within_the_margin_are_equivalent_and_a_wider_margin_makes_them_so() -> None:
@@ -117,7 +117,7 @@ def test_a_judgement_gives_intervals_and_no_p_value() -> None:
 def test_rows_beside_each_other_are_paired_and_what_it_gains_is_said() -> None:
     shared = noise(15, 20, 0.3)
     together = judge_numbers(numbers(shared * noise(16, 20), shared * noise(17, 20)))
-    assert only(together).details["paired"] is True
+    assert only(together).details.paired is True
     assert (
         "rows share something, their rank correlation is 0.9" in finding(together, "pairing").said
     )
@@ -152,8 +152,7 @@ def test_other_reasons_to_pair_or_not_are_said(made: Any, paired: bool, why: str
 def test_the_user_decides_about_pairs_where_that_can_be() -> None:
     a, b = noise(22, 12), noise(23, 12)
     assert (
-        only(judge_numbers(numbers(a, b, rows=Rows.BLOCKS), paired=False)).details["paired"]
-        is False
+        only(judge_numbers(numbers(a, b, rows=Rows.BLOCKS), paired=False)).details.paired is False
     )
     forced = judge_numbers(numbers(a, b, rows=Rows.APART), paired=True)
     assert finding(forced, "pairing").said == "paired by row: the user said so"
@@ -183,7 +182,10 @@ def test_one_value_per_arm_cannot_be_judged_and_what_to_measure_is_named() -> No
     assert judgement.cannot == NO_SPREAD
     assert contrast.verdict.kind.value == "inconclusive"
     assert NO_SPREAD in contrast.sentence()
-    assert (contrast.to_json()["low_percent"], contrast.to_json()["high_percent"]) == (None, None)
+    assert (
+        contrast.judged().to_json()["low_percent"],
+        contrast.judged().to_json()["high_percent"],
+    ) == (None, None)
     advice = finding(judgement, "to measure")
     assert [row["for_gap"] for row in advice.figures["repetitions"]] == [8, 10, 48]
     assert advice.figures["command"].startswith("steelyard weigh settings")
@@ -338,7 +340,7 @@ def test_three_arms_say_how_their_rows_hang_together() -> None:
 def test_errors_of_one_arm_are_a_doubt_and_wrong_answers_take_the_verdict() -> None:
     rows = noise(30, 12), noise(31, 12)
 
-    def judged(a: Outcome, b: Outcome | None) -> Contrast:
+    def judged(a: Outcome, b: Outcome | None) -> NumberContrast:
         outcomes = {"a": a} if b is None else {"a": a, "b": b}
         return only(judge_numbers(numbers(*rows, outcomes=outcomes)))
 

@@ -17,6 +17,7 @@ from steelyard._core import kernels
 from steelyard.cli.command_line import app
 from steelyard.cli.views.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
+from steelyard.integrity.checksum_cost import SHIPPED_KERNEL
 from steelyard.integrity.drill import drill as drilling
 from steelyard.integrity.drill.algorithms import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.faults import FAULTS
@@ -34,7 +35,6 @@ from steelyard.integrity.drill.matrix import (
 )
 from steelyard.integrity.drill.recovery import WAL_FAULTS, drill_recovery
 from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
-from steelyard.integrity.enabling import SHIPPED_KERNEL
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.report.drill_page import write_page
 

@@ -9,8 +9,7 @@ import pytest
 
 from integrity.conftest import LAYOUT
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.finding import Finding
-from steelyard.integrity.scrub.replay import is_healed_by_replay
+from steelyard.integrity.scrub.finding import Finding, is_healed_by_replay
 
 UNLOGGED = (1663, 5, 16400)
 CRASHED = ClusterState(Path("x"), LAYOUT, RunState.CRASHED, replay_from=1000, replay_to=2000)

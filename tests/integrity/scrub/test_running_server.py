@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
+from steelyard.engines.postgres.libpq.connection_string import client_flags, conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.outcome import Outcome
@@ -39,7 +40,7 @@ def test_damage_under_a_running_server_is_found_and_named(
         plant(plain, 3 * PAGE + 5000, b"XYZ")  # it can still be shown as text
         plant(index, 2 * PAGE + 5000, b"\xff\x00\xff")
         outcome = scrubbed(
-            cluster.directory, gaps_s=QUICK, server=cluster.address.conninfo(), max_rate=0.0
+            cluster.directory, gaps_s=QUICK, server=conninfo_of(cluster.address), max_rate=0.0
         )
         shown = next(f for f in outcome.bad if f.path.endswith(f"/{plain.name}")).to_json()["sql"]
         first, select = shown.split("; ")
@@ -81,7 +82,7 @@ def load(cluster: Cluster, until: float, wrong: list[str]) -> None:
     """Updates as fast as it goes, with forced checkpoints: pages are always being written."""
     number = 0
     try:
-        with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+        with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
             while time.monotonic() < until:
                 number += 1
                 session.execute(
@@ -124,7 +125,7 @@ CLIENTS = 4
 def tpcb_and_checkpoints(made: Made, cluster: Cluster, seconds: int, wrong: list[str]) -> None:
     """TPC-B as fast as it goes by pgbench, and a checkpoint every second."""
     until = time.monotonic() + seconds
-    target = cluster.address.client_flags()
+    target = client_flags(cluster.address)
 
     def drive() -> None:
         status, words = made.program(
@@ -147,7 +148,7 @@ def test_ten_minutes_of_full_load_raise_no_alarm_and_planted_damage_is_found(
     wide = file_of("wide_toast")
     wrong: list[str] = []
     with running(made, {"shared_buffers": "16MB", "max_wal_size": "1GB"}) as alive:
-        target = alive.address.client_flags()
+        target = client_flags(alive.address)
         status, words = made.program("pgbench", *target, "-i", "-q", "-s", "20", "postgres")
         assert status == 0, words
         load = threading.Thread(

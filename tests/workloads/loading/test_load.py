@@ -15,7 +15,7 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
-from steelyard.workloads.checking.checks import check
+from steelyard.workloads.checks import check
 from steelyard.workloads.loading.load import load
 from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import Workload

@@ -17,7 +17,7 @@ from folders import write_folder
 
 from steelyard.engines.loading import LoadedData, ServerDisk
 from steelyard.model.errors import EngineError, ServerError
-from steelyard.workloads.checking.checks import check, count_work, explain_probes
+from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading import disk_space
 from steelyard.workloads.loading.disk_space import require_space_at
 from steelyard.workloads.loading.load import before_clients, load

@@ -17,7 +17,7 @@ from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import SteelyardError
-from steelyard.workloads.checking.checks import count_work
+from steelyard.workloads.checks import count_work
 from steelyard.workloads.loading.load import LoadReport, load
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload

@@ -92,15 +92,7 @@ impl Log {
             None => Outcome::Failed("failed"),
         };
         let latency_us = latency_ns.unwrap_or(0) as f64 / 1e3;
-        if let Some(interval) = &mut self.interval {
-            let now_us = (now_ns + self.epoch_shift_ns) / 1000;
-            interval.advance(
-                now_us,
-                self.lags,
-                self.retries,
-                self.detailed,
-                &mut self.text,
-            );
+        if let Some(interval) = self.current_interval(now_ns) {
             let lag_us = client.lag_ns as f64 / 1e3;
             interval.add(
                 latency_ns.map(|_| (latency_us, lag_us)),
@@ -115,19 +107,24 @@ impl Log {
     /// An arrival that was too late, and never began.
     #[cold]
     pub fn skipped<P: Protocol>(&mut self, client: &Client<P>, now_ns: u64) {
-        if let Some(interval) = &mut self.interval {
-            let now_us = (now_ns + self.epoch_shift_ns) / 1000;
-            interval.advance(
-                now_us,
-                self.lags,
-                self.retries,
-                self.detailed,
-                &mut self.text,
-            );
+        if let Some(interval) = self.current_interval(now_ns) {
             interval.skip();
             return self.flush_when_full();
         }
         self.line(client, now_ns, Outcome::Failed("skipped"), 0.0);
+    }
+
+    /// The interval that a moment is in, once all before it are written; None: no aggregates.
+    fn current_interval(&mut self, now_ns: u64) -> Option<&mut Interval> {
+        let interval = self.interval.as_mut()?;
+        interval.advance(
+            (now_ns + self.epoch_shift_ns) / 1000,
+            self.lags,
+            self.retries,
+            self.detailed,
+            &mut self.text,
+        );
+        Some(interval)
     }
 
     fn line<P: Protocol>(
@@ -179,16 +176,7 @@ impl Log {
 
     /// A slice has ended: what is complete is written. Err: the first thing that could not be.
     pub fn end(&mut self, now_ns: u64) -> io::Result<()> {
-        let now_us = (now_ns + self.epoch_shift_ns) / 1000;
-        if let Some(interval) = &mut self.interval {
-            interval.advance(
-                now_us,
-                self.lags,
-                self.retries,
-                self.detailed,
-                &mut self.text,
-            );
-        }
+        self.current_interval(now_ns);
         self.flush();
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -42,7 +42,7 @@ FEWEST_STALLS = 10
 class KnownWeight:
     """What is put on every transaction of an arm."""
 
-    twice: float = 0.0
+    double_work: float = 0.0
     """Share of the transactions that are done twice."""
     stall_ns: float = 0.0
     """Mean sleep of a transaction: probability times length."""
@@ -69,11 +69,11 @@ def truth(weight: KnownWeight, times_ns: Floats, debts: Floats, metric: str) -> 
     debt as a share of that time, shape (n,). For "latency_mean" latencies, which hold no debt.
     """
     sleeps = weight.stall_ns / times_ns
-    slower = 1 + weight.twice + sleeps
+    slower = 1 + weight.double_work + sleeps
     if metric == "throughput":
         rest = 1 + debts
         by_slice = -np.log(slower * (rest + weight.background) / rest)
-        work = (1 + weight.background) * (slower + debts * (1 + weight.twice)) / rest
+        work = (1 + weight.background) * (slower + debts * (1 + weight.double_work)) / rest
         by_work = -np.log(work) if weight.writes else by_slice
     else:
         by_slice = by_work = np.log(slower)

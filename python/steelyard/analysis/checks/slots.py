@@ -1,4 +1,4 @@
-"""Tests whether slots, start order or carry-over matter more than by chance.
+"""Computes carry-over, and tests whether it, slots or start order matter more than by chance.
 
 Slots and start orders are drawn with a fixed share each way, in uniformly random order, so under
 "places do not matter" the log ratios go with any order of the drawn places alike: a permutation
@@ -6,22 +6,29 @@ test, exact whatever the epochs look like (Fisher). All orders are counted where
 9,999 of them and the identity (Phipson & Smyth, SAGMB 9 (2010) 39). Carry-over has no fixed share:
 sign flips. Each check runs at α = .01. Two places that are wholly apart have p = .029 at 8 epochs
 and .008 at 10: with fewer than 10 the checks of places cannot speak.
+
+Of carry-over only the first slice of a block is used: whether it follows its own arm or another is
+then a coin flip of the block order, and position inside the block plays no part. A change that both
+arms share cancels; only a difference between the arms can move a contrast, so that is what is
+measured. Carry-over and burn-in in switchback designs: Hu & Wager, arXiv 2209.00197; diagnostics by
+conditional randomisation: Liu & Zhong, arXiv 2602.23257.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.sign_flip import Bools, Floats, confidence_set, p_value
-from steelyard.analysis.two_samples.welch import welch
+from steelyard.analysis.decision.t_interval import welch
 from steelyard.model.estimate import UNBOUNDED, Interval
+from steelyard.model.readings import ArmTotals, SliceTotals
 
 ALPHA = 0.01
 PERMUTATIONS = 9_999
@@ -122,3 +129,41 @@ def carry_over_check(changes: Sequence[float]) -> PlaceCheck:
     if len(known) < FEWEST_FOR_VERDICT:
         return UNKNOWN
     return PlaceCheck(float(known.mean()), p_value(known), confidence_set(known, ALPHA).interval)
+
+
+FEWEST_SLICES = 2
+"""Slices of either kind an arm must have for its change to count."""
+
+
+def carry_over(arms: Mapping[str, ArmTotals], arm: str, control: str) -> float:
+    """(arm after another − arm after itself) − (the same of the control), of mean log throughput.
+
+    `arms`: every arm of the epoch, since what came before may be a third one. NaN where the arm or
+    the control has fewer than FEWEST_SLICES slices of either kind.
+    """
+    run = sorted(
+        (
+            (one.block, one.position, name, one)
+            for name, all_of in arms.items()
+            for one in all_of.slices
+        ),
+        key=lambda place: place[:2],
+    )
+    after: dict[tuple[str, bool], list[float]] = {}
+    for (earlier, last, before, _), (block, position, name, one) in pairwise(run):
+        neighbours = (earlier, last) == (block - 1, len(arms) - 1)  # none was dropped between them
+        if position == 0 and neighbours and one.transactions > 0:
+            after.setdefault((name, before == name), []).append(_log_rate(one))
+    changes = [_change(after, name) for name in (arm, control)]
+    return changes[0] - changes[1]
+
+
+def _change(after: Mapping[tuple[str, bool], list[float]], name: str) -> float:
+    own, other = after.get((name, True), []), after.get((name, False), [])
+    if min(len(own), len(other)) < FEWEST_SLICES:
+        return math.nan
+    return float(np.mean(other)) - float(np.mean(own))
+
+
+def _log_rate(one: SliceTotals) -> float:
+    return math.log(one.transactions / max(one.busy_ns, 1))

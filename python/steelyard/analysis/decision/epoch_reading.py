@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.analysis.checks.autocorrelation import lag_one
-from steelyard.analysis.checks.carry_over import carry_over
 from steelyard.analysis.checks.littles_law import busy_share, uncharged_share
+from steelyard.analysis.checks.slots import carry_over
 from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
 
 TRIMMED_SHARE = 0.10

@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.analysis.decision.sign_flip import Floats, rank
-from steelyard.analysis.two_samples.welch import welch
+from steelyard.analysis.decision.t_interval import welch
 from steelyard.model.estimate import UNBOUNDED, Interval
 
 SPLITS = 9_999

@@ -73,8 +73,10 @@ def calibrate(
             for what, why in laid.left_out:
                 view.note(f"{what} left out: {why}")
         question = Question(chosen, drawn, record, resume, command, LEDGER, new_ledger)
-        verdict = weigh(question, world, view).to_json()
-    width = terminal_width()
-    typer.echo(json.dumps(verdict) if as_json else render_calibration(verdict, chosen, width))
-    if verdict["interrupted"]:
+        verdict = weigh(question, world, view)
+    if as_json:
+        typer.echo(json.dumps(verdict.to_json()))
+    else:
+        typer.echo(render_calibration(verdict, chosen, terminal_width()))
+    if verdict.interrupted:
         raise KeyboardInterrupt

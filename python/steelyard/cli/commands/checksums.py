@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from steelyard.integrity.enabling import EnablingEstimate
+    from steelyard.integrity.checksum_cost import EnablingEstimate
 
 Cluster = Annotated[Path, typer.Argument(metavar="PGDATA", help="A data directory.")]
 Place = Annotated[
@@ -31,7 +31,7 @@ def checksums(pgdata: Cluster, measure_in: Place = None, as_json: AsJson = False
 
     Nothing is changed: it prints. Exit status 3: files could not be read, and it takes longer.
     """
-    from steelyard.integrity.enabling import estimate_enabling
+    from steelyard.integrity.checksum_cost import estimate_enabling
 
     found = estimate_enabling(pgdata, place=measure_in)
     typer.echo(json.dumps(found.to_json()) if as_json else render(found))

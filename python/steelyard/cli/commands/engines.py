@@ -48,8 +48,7 @@ def list_engines(
     from steelyard.engines.cache import Cache, cache_root
     from steelyard.engines.postgres.builds.added import lost_engines
     from steelyard.engines.postgres.builds.build import Build
-    from steelyard.engines.postgres.builds.discover import Found, discovered
-    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.engines.postgres.builds.find import Found, discovered, find_postgres
 
     found = discovered()
     for place in bindir or []:
@@ -86,7 +85,7 @@ def add(
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
     from steelyard.engines.postgres.builds.adding import add_directory, add_published, is_version
-    from steelyard.engines.postgres.builds.discover import Found
+    from steelyard.engines.postgres.builds.find import Found
 
     directory = Path(what)
     chosen, cache = choose_account(account), open_cache()

@@ -122,16 +122,13 @@ def judge(
         from steelyard.report.judgement_picture import write_picture
 
         write_picture(judgement, picture)
-    facts = judgement.to_json()
     if as_json:
-        typer.echo(json.dumps(facts))
+        typer.echo(json.dumps(judgement.to_json()))
         return
     from steelyard.cli.views.judgement_view import render_judgement
     from steelyard.cli.views.text_layout import terminal_width
 
-    sentences = [contrast.sentence() for contrast in judgement.contrasts]
-    rows = {arm.arm: arm.values.tolist() for arm in judgement.comparison.arms}
-    typer.echo(render_judgement(facts, sentences, rows, terminal_width()))
+    typer.echo(render_judgement(judgement, terminal_width()))
     if picture is not None:
         typer.echo(f"\npicture  {picture}")
 

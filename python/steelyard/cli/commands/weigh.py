@@ -69,11 +69,12 @@ def weigh(
     command = repeating_command(sys.argv[1:], drawn)
     question = Question(chosen, drawn, record, resume, command, LEDGER)
     with World(account) as world, open_view(sys.stderr) as view:
-        verdict = weigh_question(question, world, view).to_json()
-    typer.echo(json.dumps(verdict) if as_json else render_verdict(verdict, terminal_width()))
-    if verdict["interrupted"]:
+        verdict = weigh_question(question, world, view)
+    shown = json.dumps(verdict.to_json()) if as_json else render_verdict(verdict, terminal_width())
+    typer.echo(shown)
+    if verdict.interrupted:
         raise KeyboardInterrupt
-    if any(condition.holds(verdict["contrasts"]) for condition in conditions):
+    if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)
 
 

@@ -13,7 +13,7 @@ from steelyard.cli.command_line import Group
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.engines.postgres.sql.database import GivenAddress
+    from steelyard.engines.postgres.libpq.connection_string import GivenAddress
     from steelyard.workloads.reading.workload import Workload
 
 sub = typer.Typer(
@@ -175,7 +175,7 @@ def _into_target(
 
 def _address(target: str, yes: bool) -> GivenAddress:
     """Where the target is; UsageError: no connection string, or far away without `--yes`."""
-    from steelyard.engines.postgres.sql.database import (
+    from steelyard.engines.postgres.libpq.connection_string import (
         GivenAddress,
         connection_words,
         on_this_machine,

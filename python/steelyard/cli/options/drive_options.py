@@ -17,7 +17,7 @@ from steelyard.driver.plan import (
     Variable,
 )
 from steelyard.driver.summary import read_ramp
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_MS, NS_PER_S

@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.cli.views.interval_chart import column
 from steelyard.cli.views.text_layout import wrapped
-from steelyard.cli.views.verdict_view import record_lines, threat_lines
+from steelyard.cli.views.verdict_view import record_lines, verdict_threats
 from steelyard.model.units import format_percent
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import Verdict
 from steelyard.report.calibration import (
     coverage_text,
     ledger_text,
@@ -23,7 +25,6 @@ from steelyard.report.calibration import (
     weight_text,
 )
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.contrast import Contrast, Json, read_contrasts
 from steelyard.report.incidents import interruption_text
 from steelyard.study.study import Study
 
@@ -33,24 +34,24 @@ _ROOM = 0.08
 """Of the span of a picture, left free at either side."""
 
 
-def render_calibration(verdict: Json, study: Study, width: int) -> str:
+def render_calibration(verdict: Verdict, study: Study, width: int) -> str:
     """The whole result as plain lines no wider than `width` (at least 60), colourless."""
     width = max(width, _LEAST_WIDTH)
-    contrasts = read_contrasts(verdict.get("contrasts"))
+    contrasts = verdict.contrasts
     names = {arm.name: weight_text(arm.weight) for arm in study.arms}
     blocks = [
         _table(contrasts, names, width),
         picture(contrasts, names, width),
         wrapped(coverage_text(contrasts, names), width, ""),
-        _trust(verdict, contrasts, study, width),
-        wrapped(ledger_text(verdict.get("ledger")), width, ""),
-        [*threat_lines(contrasts, width), *wrapped(interruption_text(verdict), width, "")],
+        _trust(verdict, study, width),
+        wrapped(ledger_text(verdict.ledger), width, ""),
+        [*verdict_threats(contrasts, width), *wrapped(interruption_text(verdict), width, "")],
         record_lines(verdict),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _table(contrasts: Sequence[Contrast], names: Mapping[str, str], width: int) -> list[str]:
+def _table(contrasts: Sequence[ContrastLine], names: Mapping[str, str], width: int) -> list[str]:
     """On a narrow terminal a truth goes without its own uncertainty."""
     rows = [
         ("weight", "truth", "reading", "held"),
@@ -69,18 +70,18 @@ def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     ]
 
 
-def picture(contrasts: Sequence[Contrast], names: Mapping[str, str], width: int) -> list[str]:
+def picture(contrasts: Sequence[ContrastLine], names: Mapping[str, str], width: int) -> list[str]:
     """One row an arm on one scale, its truth marked; then the scale, and what the signs mean."""
     label = max(len(name) for name in names.values()) + 2
     x = _scale(contrasts, min(width - label, _MOST_PICTURE))
     if x is None:
         return []
-    rows = [f"{names[str(one.arm)]:<{label}}{_row(one, x)}".rstrip() for one in contrasts]
+    rows = [f"{names[one.arm]:<{label}}{_row(one, x)}".rstrip() for one in contrasts]
     axis = [f"{'':<{label}}{line}".rstrip() for line in _axis(x)]
     return [*rows, *axis, f"{'':<{label}}● reading  ◇ truth  ◉ both"]
 
 
-def _scale(contrasts: Sequence[Contrast], columns: int) -> Linear | None:
+def _scale(contrasts: Sequence[ContrastLine], columns: int) -> Linear | None:
     known = [value for one in contrasts for value in _places(one) if value is not None]
     if not known:
         return None
@@ -89,13 +90,13 @@ def _scale(contrasts: Sequence[Contrast], columns: int) -> Linear | None:
     return Linear(low - room, high + room, 0, columns - 1)
 
 
-def _places(contrast: Contrast) -> tuple[float | None, ...]:
+def _places(contrast: ContrastLine) -> tuple[float | None, ...]:
     """Low end, estimate and high end of the reading, and the true effect."""
-    read, true = contrast.interval, contrast.true.estimate_percent
-    return read.low_percent, read.estimate_percent, read.high_percent, true
+    ends = contrast.low_percent, contrast.estimate_percent, contrast.high_percent
+    return *ends, contrast.true_percent
 
 
-def _row(contrast: Contrast, x: Linear) -> str:
+def _row(contrast: ContrastLine, x: Linear) -> str:
     low, middle, high, true = _places(contrast)
     row = [" "] * (int(x.end) + 1)
     if middle is not None and (low is not None or high is not None):
@@ -124,8 +125,8 @@ def _axis(x: Linear) -> list[str]:
     return ["".join(axis), "".join(labels)]
 
 
-def _trust(verdict: Json, contrasts: Sequence[Contrast], study: Study, width: int) -> list[str]:
-    trust = trust_of(verdict, contrasts, study)
+def _trust(verdict: Verdict, study: Study, width: int) -> list[str]:
+    trust = trust_of(verdict, study)
     if trust is None:
         return []
     lines = [f"  {size}  {time}" for size, time in trust.rows]

@@ -11,7 +11,7 @@ from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
 from steelyard.engines.postgres.builds.added import added_engines
 from steelyard.engines.postgres.builds.adding import is_version
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
-from steelyard.engines.postgres.builds.discover import Found
+from steelyard.engines.postgres.builds.find import Found
 from steelyard.engines.registry import leftovers, live_runs
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes

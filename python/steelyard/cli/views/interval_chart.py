@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from steelyard.model.units import format_percent
+from steelyard.record.contrast import JudgedContrast, PercentInterval
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
-from steelyard.report.contrast import Contrast, Interval
 from steelyard.report.contrast_text import better_side
 
 _REACHES = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
@@ -19,7 +19,7 @@ LEAST_WIDTH = 30
 """Narrower than this, a chart shows nothing."""
 
 
-def percent_scale(interval: Interval, margin_percent: float, width: int) -> Linear:
+def percent_scale(interval: PercentInterval, margin_percent: float, width: int) -> Linear:
     """Percent → column (a fraction of one is rounded away), reaching a round number either side.
 
     Round reaches keep the scale still while an interval settles.
@@ -32,19 +32,19 @@ def percent_scale(interval: Interval, margin_percent: float, width: int) -> Line
     return Linear(-reach, reach, 0, (max(width, LEAST_WIDTH) - 1) // 2 * 2)
 
 
-def interval_chart(contrast: Contrast, margin_percent: float, width: int) -> list[str]:
+def interval_chart(contrast: JudgedContrast, margin_percent: float, width: int) -> list[str]:
     """Four lines: the interval, the axis, its labels, and what lies on either side."""
-    x = percent_scale(contrast.interval, margin_percent, width)
+    x = percent_scale(contrast, margin_percent, width)
     left, right = better_side(contrast)
     return [
-        interval_line(contrast.interval, x),
+        interval_line(contrast, x),
         _axis(x, margin_percent),
         _labels(x),
         _sides(f"◂ {left}", f"margin ±{margin_percent:.3g} %", f"{right} ▸", int(x.end) + 1),
     ]
 
 
-def interval_line(interval: Interval, x: Linear) -> str:
+def interval_line(interval: PercentInterval, x: Linear) -> str:
     """`├──●──┤` over the axis; `◂` and `▸` are open ends, `○` an estimate without interval."""
     middle = interval.estimate_percent
     if middle is None:

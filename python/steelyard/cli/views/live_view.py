@@ -1,4 +1,4 @@
-"""Shows a weighing while it runs: a chart on a terminal, or one line an epoch elsewhere.
+"""Shows a weighing while it runs: a chart on a terminal, or one line an event elsewhere.
 
 Everything goes to standard error, so that `--json` keeps standard output clean. The view draws
 on an event and never by a timer: a timer would take processor time from the arms.
@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from steelyard.cli.views import event_lines
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
-from steelyard.model.units import percent_of_log
-from steelyard.report.contrast import Contrast, Json, Threat, finite, read_contrasts
-from steelyard.report.contrast_text import reading_text
-from steelyard.report.plan import Plan
+from steelyard.model.threat import Threat
+from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.plan import Plan
+from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import full_stop, reading_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -53,38 +54,36 @@ class PlainView:
         if not self._planned:
             self._write(text)
 
-    def plan(self, plan: Json) -> None:
+    def plan(self, plan: Plan) -> None:
         """The plan in a line."""
         self._planned = True
-        self._write(f"plan: {event_lines.plan_line(Plan.read(plan))}")
+        self._write(f"plan: {plan_line(plan)}")
 
     def epoch(
-        self, n: int, total: int, contrasts: Sequence[Json], seconds_left: float | None
+        self, n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
     ) -> None:
         """The epoch's readings and what they add up to so far."""
-        self._write(event_lines.epoch_line(n, total, read_contrasts(contrasts), seconds_left))
+        self._write(epoch_line(n, total, contrasts, seconds_left))
 
-    def recalled(
-        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Json]
-    ) -> None:
+    def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """The epochs of the record in one line."""
-        self._write(event_lines.recalled_line(len(readings), total, read_contrasts(contrasts)))
+        self._write(recalled_line(total, contrasts))
 
     def turn(self, epoch: int, arm: str, phase: str) -> None:
         """A phase of a turn."""
         self.stage(f"epoch {epoch}, turn of {arm}: {phase}")
 
-    def threat(self, threat: Json) -> None:
+    def threat(self, threat: Threat) -> None:
         """The threat and what was seen."""
-        self._write(event_lines.threat_line(Threat.read(threat)))
+        self._write(threat_line(threat))
 
     def note(self, text: str) -> None:
         """The note as a line."""
         self._write(f"note: {text}")
 
-    def done(self, verdict: Json) -> None:
+    def done(self, verdict: Verdict) -> None:
         """The verdict's sentence."""
-        self._write(event_lines.verdict_line(verdict))
+        self._write(verdict_line(verdict))
 
     def _write(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -102,7 +101,7 @@ class LiveView:
         self._plan: Plan | None = None
         self._stage = ""
         self._left = ""
-        self._contrasts: Sequence[Contrast] = ()
+        self._contrasts: Sequence[ContrastLine] = ()
         self._readings: list[tuple[int, float | None]] = []
 
     def __enter__(self) -> LiveView:
@@ -119,40 +118,38 @@ class LiveView:
             self._print(f"· {text}", "dim")
         self._draw()
 
-    def plan(self, plan: Json) -> None:
+    def plan(self, plan: Plan) -> None:
         """The plan in a line that stays."""
-        self._plan = Plan.read(plan)
-        self._print(f"plan: {event_lines.plan_line(self._plan)}", "")
+        self._plan = plan
+        self._print(f"plan: {plan_line(plan)}", "")
         self._draw()
 
     def epoch(
-        self, n: int, total: int, contrasts: Sequence[Json], seconds_left: float | None
+        self, n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
     ) -> None:
         """A new dot, and the interval where it settled."""
-        self._contrasts = read_contrasts(contrasts)
-        if self._contrasts:
-            self._readings.append((n, self._contrasts[0].latest_d))
-        left = event_lines.time_left_text(seconds_left)
+        self._contrasts = contrasts
+        if contrasts:
+            self._readings.append((n, contrasts[0].details.d[-1]))
+        left = time_left_text(seconds_left)
         self._left = f"epoch {n} of {total}" + (f" · {left}" if left else "")
         self._draw()
 
-    def recalled(
-        self, readings: Sequence[float | None], total: int, contrasts: Sequence[Json]
-    ) -> None:
+    def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """The dots of the record, and the interval as they left it."""
-        self._contrasts = read_contrasts(contrasts)
-        self._readings = [(n, finite(d)) for n, d in enumerate(readings, 1)]
-        self._left = f"epoch {len(readings)} of {total}"
+        self._contrasts = contrasts
+        self._readings = list(enumerate(contrasts[0].details.d, 1))
+        self._left = f"epoch {len(self._readings)} of {total}"
         self._draw()
 
     def turn(self, epoch: int, arm: str, phase: str) -> None:
         """A phase of a turn."""
         self.stage(f"epoch {epoch}, turn of {arm}: {phase}")
 
-    def threat(self, threat: Json) -> None:
+    def threat(self, threat: Threat) -> None:
         """A threat in a line that stays."""
-        style = "bold red" if threat.get("invalidates") else "yellow"
-        self._print(event_lines.threat_line(Threat.read(threat)), style)
+        style = "bold red" if threat.invalidates else "yellow"
+        self._print(threat_line(threat), style)
         self._draw()
 
     def note(self, text: str) -> None:
@@ -160,7 +157,7 @@ class LiveView:
         self._print(f"· {text}", "dim")
         self._draw()
 
-    def done(self, verdict: Json) -> None:
+    def done(self, verdict: Verdict) -> None:
         """Clears the view: the summary that follows holds all of it."""
         self._live.transient = True
         self._print("", "")
@@ -193,28 +190,28 @@ class LiveView:
     def _chart_width(self, width: int) -> int:
         return width - _LABEL - _READING
 
-    def _draw_dots(self, picture: Any, contrast: Contrast, width: int) -> None:
-        x = percent_scale(contrast.interval, self._margin(), self._chart_width(width))
+    def _draw_dots(self, picture: Any, contrast: ContrastLine, width: int) -> None:
+        x = percent_scale(contrast, self._margin(), self._chart_width(width))
         zero = column(0, x)
         rows = max(self._console.height - _BEYOND_DOTS - 5 * len(self._contrasts), 3)
         for n, d in self._readings[-rows:]:
             row = [" "] * (int(x.end) + 1)
             row[zero] = "┊"
-            text = event_lines.epoch_reading(d)
+            text = epoch_reading(d)
             if d is not None:
                 row[column(percent_of_log(d), x)] = "•"
             picture.append(f"{n:>{_LABEL - 2}}  ", "dim")
             picture.append("".join(row))
             picture.append(f"{text:>{_READING}}\n", "dim")
 
-    def _draw_chart(self, picture: Any, contrast: Contrast, width: int) -> None:
+    def _draw_chart(self, picture: Any, contrast: ContrastLine, width: int) -> None:
         drawn = interval_chart(contrast, self._margin(), self._chart_width(width))
         for number, line in enumerate(drawn):
             style = ("bold cyan", "", "dim", "dim")[number]
             picture.append(" " * _LABEL)
             picture.append(line + "\n", style)
         picture.append(f"{' ' * _LABEL}{contrast.pair}: ")
-        picture.append(f"{reading_text(contrast.interval)}\n", "bold")
+        picture.append(f"{reading_text(contrast)}\n", "bold")
 
     def _next_look(self) -> str:
         """Until a planned look nothing is decided, and the view says so."""
@@ -223,3 +220,65 @@ class LiveView:
         if not ahead or (self._plan and self._plan.open_ended):
             return ""
         return f"no verdict before epoch {ahead[0]}"
+
+
+def plan_line(plan: Plan) -> str:
+    """`"12 epochs of 6.5 s, slices of 50 ms, placement symmetric, … seed 7"`."""
+    parts = [f"{plan.epochs} epochs of {format_duration(plan.epoch_ns)}"]
+    if plan.slice_ns:
+        parts.append(f"slices of {format_duration(plan.slice_ns)}")
+    parts += [f"placement {plan.placement}", looks_text(plan), f"seed {plan.seed}"]
+    return ", ".join(parts)
+
+
+def looks_text(plan: Plan) -> str:
+    """When a verdict may fall: `"looks after epoch 8 and 12"`."""
+    if plan.open_ended:
+        return "a look after every epoch"
+    if plan.look:
+        return f"looks after epoch {plan.look} and {plan.epochs}"
+    return f"one look after epoch {plan.epochs}"
+
+
+def epoch_line(
+    n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
+) -> str:
+    """`"epoch  3/12  off against on +2.31 %, so far +2.40 % [+1.20, +3.50], 54 s left"`."""
+    texts = [_contrast_text(contrast) for contrast in contrasts]
+    left = time_left_text(seconds_left)
+    width = len(str(total))
+    return f"epoch {n:>{width}}/{total}  " + "; ".join(texts) + (f", {left}" if left else "")
+
+
+def recalled_line(total: int, contrasts: Sequence[ContrastLine]) -> str:
+    """`"record: 4 of 12 epochs; off against on, so far +2.40 % [+1.20, +3.50]"`."""
+    texts = [f"{contrast.pair}, so far {reading_text(contrast)}" for contrast in contrasts]
+    return f"record: {len(contrasts[0].details.d)} of {total} epochs; " + "; ".join(texts)
+
+
+def time_left_text(seconds_left: float | None) -> str:
+    """`"54 s left"`; nothing where it is not known."""
+    if seconds_left is None or seconds_left < 0:
+        return ""
+    return f"{format_duration(round(seconds_left) * NS_PER_S) if seconds_left >= 1 else '0 s'} left"
+
+
+def epoch_reading(d: float | None) -> str:
+    """The log ratio of an epoch as a percent, or that it was lost."""
+    return "lost" if d is None else format_percent(percent_of_log(d))
+
+
+def threat_line(threat: Threat) -> str:
+    """`"doubt: steal or throttling: the hypervisor took …"`."""
+    kind = "invalid" if threat.invalidates else "doubt"
+    return f"{kind}: {threat.name}: {threat.seen}"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """The verdict in one sentence."""
+    return f"verdict: {full_stop(verdict.sentence or 'none')}"
+
+
+def _contrast_text(contrast: ContrastLine) -> str:
+    so_far = reading_text(contrast)
+    return f"{contrast.pair} {epoch_reading(contrast.details.d[-1])}, so far {so_far}"

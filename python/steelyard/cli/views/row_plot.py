@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from steelyard.foreign.judgement.level_steps import Step
 from steelyard.report.charts.scale import Log
 
 _HEIGHT = 5
@@ -99,11 +99,6 @@ def _amount(value: float) -> str:
     return f"{value:,.{min(digits, 9)}f}".replace(",", " ")
 
 
-def level_borders(judgement: Mapping[str, Any]) -> list[int]:
-    """Rows from 0 at which all arms went over to another level, of a judgement as JSON."""
-    found: set[int] = set()
-    for finding in judgement["findings"]:
-        if finding["name"] == "level steps" and finding["arm"] is None:
-            for step in finding["steps"]:
-                found |= {step["first_row"] - 1, step["last_row"]}
-    return sorted(found)
+def level_borders(steps: Sequence[Step]) -> list[int]:
+    """Rows from 0 at which all arms went over to another level."""
+    return sorted({row for step in steps for row in (step.first - 1, step.last)})

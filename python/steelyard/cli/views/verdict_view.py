@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.text_layout import wrapped
+from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, WithdrawnThreat
+from steelyard.record.verdict import Pages, Verdict
 from steelyard.report.build_differences import default_lines, loads_line
-from steelyard.report.contrast import Contrast, Json, finite, read_contrasts
-from steelyard.report.contrast_text import MARKS, row_reading, shown_sentence, truth_text
+from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
 from steelyard.report.tables import amount, cause_rows
 
@@ -18,73 +21,63 @@ _MOST_CHART = 76
 _LEAST_WIDTH = 50
 
 
-def render_verdict(verdict: Json, width: int) -> str:
+def render_verdict(verdict: Verdict, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
-    blocks: list[list[str]] = []
-    contrasts = read_contrasts(verdict.get("contrasts"))
-    blocks += [contrast_lines(contrast, width) for contrast in contrasts]
+    contrasts = verdict.contrasts
+    blocks = [
+        contrast_lines(one, one.truth, one.details.margin_percent, width) for one in contrasts
+    ]
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
     blocks.append(
-        [*threat_lines(contrasts, width), *wrapped(interruption_text(verdict), width, "")]
+        [*verdict_threats(contrasts, width), *wrapped(interruption_text(verdict), width, "")]
     )
     blocks.append(record_lines(verdict))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def contrast_lines(contrast: Contrast, width: int) -> list[str]:
+def contrast_lines(
+    contrast: JudgedContrast, known: Truth | None, margin_percent: float | None, width: int
+) -> list[str]:
     """The verdict of one contrast, its own sentence, and the interval as a chart."""
-    word = contrast.word
     lines = [
-        f"{MARKS.get(word, '?')} {word.upper()}",
+        f"{MARKS.get(contrast.verdict, '?')} {contrast.verdict.upper()}",
         *wrapped(shown_sentence(contrast), width, ""),
     ]
-    truth = truth_text(contrast)
+    truth = truth_text(known)
     lines += wrapped(f"It {truth}.", width, "") if truth else []
-    margin = contrast.margin_percent or 1.0
-    chart = interval_chart(contrast, margin, min(width - len(_INDENT), _MOST_CHART))
+    chart = interval_chart(contrast, margin_percent or 1.0, min(width - len(_INDENT), _MOST_CHART))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
 
 
-def _causes(verdict: Json, width: int) -> list[str]:
-    causes = list(verdict.get("causes") or [])
-    contrasts = verdict.get("contrasts") or [{}]
+def _causes(verdict: Verdict, width: int) -> list[str]:
     lines: list[str] = []
-    for arm in dict.fromkeys(str(c.get("arm") or contrasts[0].get("arm")) for c in causes):
-        about = [c for c in causes if str(c.get("arm") or contrasts[0].get("arm")) == arm]
-        lines += _cause_table(str(contrasts[0].get("control")), arm, cause_rows(about), width)
-    return (
-        lines
-        + _queries(verdict, width)
-        + _work(verdict, width)
-        + _pages(verdict.get("pages"), width)
-    )
+    for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
+        about = [cause for cause in verdict.causes if cause.arm == arm]
+        lines += _cause_table(about[0].control, arm, cause_rows(about), width)
+    return lines + _queries(verdict, width) + _work(verdict, width) + _pages(verdict.pages, width)
 
 
-def _queries(verdict: Json, width: int) -> list[str]:
+def _queries(verdict: Verdict, width: int) -> list[str]:
     """A row a query, where each was a slice of its own."""
     lines: list[str] = []
-    for row in verdict.get("queries") or []:
-        values = [amount(row.get(f"{side}_ms"), "ms") for side in ("control", "arm")]
-        lost = sum(int(row.get(f"{side}_unfinished") or 0) for side in ("control", "arm"))
+    for row in verdict.queries:
+        values = [amount(value, "ms") for value in (row.control_ms, row.arm_ms)]
+        lost = row.control_unfinished + row.arm_unfinished
         more = f" ({lost} not finished: counted with their time until then)" if lost else ""
-        more += " (not in the mean)" if row.get("excluded") else ""
-        lines.append(
-            f"{row.get('query')}  {values[0]:>10}  {values[1]:>10}  {row_reading(row)}{more}"
-        )
+        more += " (not in the mean)" if row.excluded else ""
+        lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {reading_text(row)}{more}")
     return [line for one in lines for line in wrapped(one, width, "")]
 
 
-def _work(verdict: Json, width: int) -> list[str]:
+def _work(verdict: Verdict, width: int) -> list[str]:
     """What the workload counts of its own work, as NOPM is."""
     lines: list[str] = []
-    for row in verdict.get("work") or []:
-        name = str(row.get("metric", "")).removesuffix("_per_minute").replace("_", " ")
-        values = [
-            f"{amount(row.get(f'{side}_value'))} {row.get(side)}" for side in ("control", "arm")
-        ]
-        lines += wrapped(f"{name} a minute: {', '.join(values)}; {row_reading(row)}", width, "")
+    for row in verdict.work:
+        name = row.metric.removesuffix("_per_minute").replace("_", " ")
+        values = f"{amount(row.control_value)} {row.control}, {amount(row.arm_value)} {row.arm}"
+        lines += wrapped(f"{name} a minute: {values}; {reading_text(row)}", width, "")
     return lines
 
 
@@ -103,29 +96,36 @@ def _cause_table(
     return lines
 
 
-def _builds(verdict: Json, width: int) -> list[str]:
+def _builds(verdict: Verdict, width: int) -> list[str]:
     """What the builds of the arms assume differently, and how often data was loaded."""
-    texts = [*default_lines(verdict), loads_line(verdict.get("loads"))]
+    texts = [*default_lines(verdict), loads_line(verdict.loads)]
     return [line for text in texts if text for line in wrapped(text, width, "")]
 
 
-def _pages(pages: Json | None, width: int) -> list[str]:
-    if not pages or finite(pages.get("verified_per_transaction")) is None:
+def _pages(pages: Pages | None, width: int) -> list[str]:
+    if pages is None or not math.isfinite(pages.verified_per_transaction):
         return []
-    text = f"pages verified per transaction: {amount(pages['verified_per_transaction'])}"
-    if finite(pages.get("low")) is not None and finite(pages.get("high")) is not None:
+    text = f"pages verified per transaction: {amount(pages.verified_per_transaction)}"
+    if math.isfinite(pages.low) and math.isfinite(pages.high):
         text += (
-            f"; {amount(pages.get('nanoseconds_per_page'), 'ns')} a page"
-            f" [{amount(pages['low'])}, {amount(pages['high'])}]"
+            f"; {amount(pages.nanoseconds_per_page, 'ns')} a page"
+            f" [{amount(pages.low)}, {amount(pages.high)}]"
         )
-        text += ", not distinguishable from zero" if pages["low"] <= 0 <= pages["high"] else ""
+        text += ", not distinguishable from zero" if pages.low <= 0 <= pages.high else ""
     return wrapped(text, width, "")
 
 
-def threat_lines(contrasts: Sequence[Contrast], width: int) -> list[str]:
+def verdict_threats(contrasts: Sequence[ContrastLine], width: int) -> list[str]:
+    """The threats of all contrasts, and those that were withdrawn."""
+    threats = (threat for contrast in contrasts for threat in contrast.threats)
+    withdrawn = (threat for contrast in contrasts for threat in contrast.withdrawn)
+    return threat_lines(threats, withdrawn, width)
+
+
+def threat_lines(seen: Iterable[Threat], gone: Iterable[WithdrawnThreat], width: int) -> list[str]:
     """Every threat once, those that invalidate first, with cause and advice."""
-    threats = {(t.name, t.seen): t for contrast in contrasts for t in contrast.threats}
-    withdrawn = {(t.name, t.seen): t for contrast in contrasts for t in contrast.withdrawn}
+    threats = {(threat.name, threat.seen): threat for threat in seen}
+    withdrawn = {(threat.name, threat.seen): threat for threat in gone}
     if not threats and not withdrawn:
         return ["doubts: none of the known threats was seen"]
     lines = ["doubts"]
@@ -134,23 +134,23 @@ def threat_lines(contrasts: Sequence[Contrast], width: int) -> list[str]:
         lines += wrapped(f"- {threat.name}{fatal}: {threat.seen}", width, _INDENT)
         lines += wrapped(f"  cause: {threat.cause}", width, _INDENT)
         lines += wrapped(f"  advice: {threat.advice}", width, _INDENT)
-    for threat in withdrawn.values():
-        lines += wrapped(f"- withdrawn: {threat.name}: {threat.seen}", width, _INDENT)
-        lines += wrapped(f"  {threat.why}", width, _INDENT)
+    for one in withdrawn.values():
+        lines += wrapped(f"- withdrawn: {one.name}: {one.seen}", width, _INDENT)
+        lines += wrapped(f"  {one.why}", width, _INDENT)
     return lines
 
 
-def record_lines(verdict: Json) -> list[str]:
+def record_lines(verdict: Verdict) -> list[str]:
     """Paths and the command stay on one line each, however long, to be copied."""
-    record = verdict.get("record")
-    seconds = finite(verdict.get("whole_seconds")) or finite(verdict.get("seconds"))
-    study, seed = verdict.get("study"), verdict.get("seed")
-    command = verdict.get("command") or f"steelyard weigh {study} --seed {seed}"
-    lines = [f"record  {record}", f"report  {record}/report.html", f"repeat  {command}"]
-    if seconds is not None:
-        measured = finite(verdict.get("measured_seconds"))
-        took = f"took    {format_duration(round(seconds) * NS_PER_S)}"
-        if measured is not None:
-            took += f", {format_duration(round(measured) * NS_PER_S)} of it under load"
-        lines.append(took)
-    return lines
+    record = verdict.record
+    command = verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}"
+    took = format_duration(round(verdict.whole_seconds or verdict.seconds) * NS_PER_S)
+    if math.isfinite(verdict.measured_seconds):
+        measured = format_duration(round(verdict.measured_seconds) * NS_PER_S)
+        took += f", {measured} of it under load"
+    return [
+        f"record  {record}",
+        f"report  {record}/report.html",
+        f"repeat  {command}",
+        f"took    {took}",
+    ]

@@ -9,12 +9,11 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Cycle, Instance, Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.settings_check import examine, validate_settings
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
-from steelyard.engines.postgres.life.initdb import make_cluster
+from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
-from steelyard.engines.postgres.settings import SETTING_RULES
+from steelyard.engines.postgres.settings import SETTING_RULES, examine, validate_settings
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Identity

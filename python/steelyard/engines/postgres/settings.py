@@ -1,10 +1,26 @@
-"""Lists the settings of PostgreSQL that differ between two servers without being a treatment."""
+"""Lists the settings that are no treatment, and validates settings before any data is loaded."""
 
 from __future__ import annotations
 
+import difflib
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import Settings
-from steelyard.model.errors import EngineError
+from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
+from steelyard.engines.postgres.life.server import quoted, reason
+from steelyard.engines.postgres.sql.session import read_defaults
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.identity import BuildDefaults, Default
+
+if TYPE_CHECKING:
+    from steelyard.engines.postgres.postgres import Postgres
+
 
 SLOT_SETTINGS = frozenset(
     {"config_file", "data_directory", "external_pid_file", "hba_file", "ident_file", "port"}
@@ -59,3 +75,72 @@ def refuse_slot_settings(settings: Settings) -> None:
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
                 hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",
             )
+
+
+_UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
+
+
+def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
+    """Raise what the server would say at its start; `name` says which server, for the message.
+
+    `postgres -C` reads its command line as a starting server does and needs no data directory.
+    What depends on the machine (memory, other settings) is only found at the start.
+    """
+    refuse_slot_settings(settings)
+    files = [f"--{file}=/dev/null" for file in ("config_file", "hba_file", "ident_file")]
+    asked = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
+    command = [build.program("postgres"), *asked, "-C", "server_version", *files]
+    status, words = run(account, [*command, "--data_directory=/"], environment=build.environment)
+    if status == 0:
+        return
+    unknown = _UNKNOWN.search(words)
+    if unknown is None:
+        why = reason(words) or f"it ended with status {status}"
+        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(words) or None)
+    near = difflib.get_close_matches(unknown[1], _known(build, account), n=1)
+    raise UsageError(
+        f'unrecognized setting: "{unknown[1]}"',
+        detail=f"{name}: {unknown[0]}",
+        hint=f'Perhaps you meant "{near[0]}".' if near else None,
+    )
+
+
+def _known(build: Build, account: Account) -> list[str]:
+    """The settings that a configuration file may hold, as the build lists them."""
+    command = [build.program("postgres"), "--describe-config"]
+    _, words = run(account, command, environment=build.environment)
+    return [line.split("\t", 1)[0] for line in words.splitlines()]
+
+
+_PRESETS = (
+    "block_size",
+    "segment_size",
+    "wal_block_size",
+    "max_identifier_length",
+    "max_index_keys",
+)
+"""What a server compares with the control file before it starts, as far as it can be told apart
+(ReadControlFile, src/backend/access/transam/xlog.c)."""
+
+
+def examine(engine: Postgres, slot: Slot) -> BuildDefaults:
+    """Make a cluster at the slot, start it, read, and remove it; takes one to two seconds.
+
+    ServerError quotes a server that would not be made or started.
+    """
+    directory = slot.path / "examined"
+    cluster = engine.create(directory, protection=CHECKSUMS)
+    try:
+        cluster.start(slot, {})
+        try:
+            defaults = read_defaults(cluster.address)
+        finally:
+            cluster.stop()
+        layout = {**read_layout(directory), **_compiled(defaults)}
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return BuildDefaults(layout, defaults)
+
+
+def _compiled(defaults: dict[str, Default]) -> dict[str, int]:
+    return {name: int(defaults[name].value or 0) for name in _PRESETS if name in defaults}

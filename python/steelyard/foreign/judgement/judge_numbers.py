@@ -9,16 +9,20 @@ than 8 repetitions, parts of a single run, rows that hang together or may do so,
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
 from steelyard.analysis.two_samples.centres import centres_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import Contrast, ReplicateWords
 from steelyard.evaluation.judge_epochs import ends_or_none, percent_or_none
 from steelyard.evaluation.rule import decide
 from steelyard.foreign.comparison import Comparison, total_of
-from steelyard.foreign.judgement.judgement import Finding, Judgement
+from steelyard.foreign.judgement.judgement import (
+    Finding,
+    Judgement,
+    NumberContrast,
+    NumberDetails,
+)
 from steelyard.foreign.judgement.number_findings import (
     contrast_findings,
     number_findings,
@@ -53,7 +57,7 @@ def judge_numbers(
         contrast, found = _contrast(overview, arm, terms, pairing_of(comparison, arm, paired))
         contrasts.append(contrast)
         findings += found
-    alone = [c for c in contrasts if c.details["no_spread"]]
+    alone = [c for c in contrasts if c.details.no_spread]
     if alone:
         clients = next((point.clients for point in comparison.operating_points.values()), None)
         findings.append(to_measure(alone[0].estimate.value, margin, clients))
@@ -74,7 +78,7 @@ def _terms(comparison: Comparison, margin: float) -> Terms:
 
 def _contrast(
     overview: Overview, arm: Series, terms: Terms, pairing: Pairing
-) -> tuple[Contrast, list[Finding]]:
+) -> tuple[NumberContrast, list[Finding]]:
     control = overview.comparison.control
     judged = paired_sets if pairing.paired else unpaired_sets
     sets = judged(control, arm, terms, overview.row_order)
@@ -87,7 +91,7 @@ def _contrast(
         *number_threats(overview, arm, pairing, sets, terms),
         *centres_threat(arm.arm, centres, sets, terms, unquiet),
     )
-    main = sets.sets.main
+    main, details = sets.sets.main, _details(overview, arm, pairing, sets, terms)
     contrast = Contrast(
         arm=arm.arm,
         control=control.arm,
@@ -100,9 +104,10 @@ def _contrast(
         blocks=len(arm.values),
         forecast=sets.forecast,
         threats=threats,
-        details=_details(overview, arm, pairing, sets, terms),
+        details=details,
+        replicates=ReplicateWords(details.replicate, details.basis, details.instead),
     )
-    if contrast.details["no_spread"]:
+    if details.no_spread:
         return contrast, []
     return contrast, list(contrast_findings(arm, pairing, sets, centres))
 
@@ -117,28 +122,27 @@ def _value(control: Series, arm: Series, sets: NumberSets) -> float:
 
 def _details(
     overview: Overview, arm: Series, pairing: Pairing, sets: NumberSets, terms: Terms
-) -> dict[str, Any]:
+) -> NumberDetails:
     comparison = overview.comparison
     no_spread = min(len(comparison.control.values), len(arm.values)) == 1
-    details: dict[str, Any] = {
-        "paired": pairing.paired,
-        "method": sets.sets.method,
-        "look": sets.sets.stage.value,
-        "level": sets.sets.level,
-        "k": sets.sets.k,
-        "subsets": sets.sets.group,
-        "t_interval_percent": ends_or_none(sets.by_t),
-        "equivalence_interval_percent": ends_or_none(sets.sets.equivalence),
-        "equivalence_level_one_sided": terms.alphas[1],
-        "smallest_visible_percent": percent_or_none(sets.visible),
-        "margin_percent": 100 * terms.margin,
-        "no_spread": no_spread,
-        "replicate": _noun(pairing, sets),
-        "basis": _basis(comparison, pairing, sets),
-        "d": [float(x) for x in sets.parts[0].values] if pairing.paired else None,
-    }
-    instead = NO_SPREAD if no_spread else _instead(overview, arm, sets)
-    return details | ({"instead": instead} if instead else {})
+    return NumberDetails(
+        paired=pairing.paired,
+        method=sets.sets.method,
+        look=sets.sets.stage.value,
+        level=sets.sets.level,
+        k=sets.sets.k,
+        subsets=sets.sets.group,
+        t_interval_percent=ends_or_none(sets.by_t),
+        equivalence_interval_percent=ends_or_none(sets.sets.equivalence),
+        equivalence_level_one_sided=terms.alphas[1],
+        smallest_visible_percent=percent_or_none(sets.visible),
+        margin_percent=100 * terms.margin,
+        no_spread=no_spread,
+        replicate=_noun(pairing, sets),
+        basis=_basis(comparison, pairing, sets),
+        d=tuple(float(x) for x in sets.parts[0].values) if pairing.paired else None,
+        instead=NO_SPREAD if no_spread else _instead(overview, arm, sets),
+    )
 
 
 def _noun(pairing: Pairing, sets: NumberSets) -> str:

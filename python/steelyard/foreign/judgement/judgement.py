@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.evaluation.contrast import Contrast
 from steelyard.foreign.comparison import Comparison
+from steelyard.foreign.judgement.level_steps import Step, steps_of
 from steelyard.foreign.judgement.overview import Overview
+from steelyard.foreign.series import Series
+from steelyard.record.contrast import Ends, JudgedContrast
 
 Json = dict[str, Any]
 
@@ -28,10 +31,64 @@ class Finding:
     arm: str = ""
     """The arm it is about; empty: all of them."""
 
+    @property
+    def command(self) -> str:
+        """The command that a finding "to measure" names; else empty."""
+        return str(self.figures.get("command", ""))
+
     def to_json(self) -> Json:
         """As the command line prints it."""
         figures = {name: _finite(figure) for name, figure in self.figures.items()}
         return {"name": self.name, "arm": self.arm or None, "said": self.said, **figures}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberDetails:
+    """What stands behind a contrast of numbers from elsewhere, in the order in which it is
+    printed; the names as in a weighing (record/contrast.py)."""
+
+    paired: bool
+    method: str
+    look: str
+    level: float
+    k: int
+    subsets: int
+    t_interval_percent: Ends
+    equivalence_interval_percent: Ends
+    equivalence_level_one_sided: float
+    smallest_visible_percent: float | None
+    margin_percent: float
+    no_spread: bool
+    """One value an arm: nothing can be judged."""
+    replicate: str
+    basis: str
+    d: tuple[float, ...] | None
+    """Log ratios of the rows; None where they are not paired."""
+    instead: str = ""
+
+    def to_json(self) -> Json:
+        """As the command line prints it."""
+        facts = asdict(self)
+        shown = {k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()}
+        return shown if self.instead else {k: v for k, v in shown.items() if k != "instead"}
+
+
+NumberContrast = Contrast[NumberDetails]
+"""A contrast of numbers from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFigures:
+    """What the rows of an arm are, in the metric's unit."""
+
+    arm: str
+    rows: int
+    mean: float
+    median: float
+    lowest: float
+    highest: float
+    sd_percent: float | None
+    """Of a row; None where one row has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +97,7 @@ class Judgement:
 
     comparison: Comparison
     overview: Overview
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[NumberContrast, ...]
     findings: tuple[Finding, ...]
     cannot: str = ""
     """Why nothing can be judged; empty where something can."""
@@ -56,28 +113,40 @@ class Judgement:
             "order": comparison.order.value,
             "row_order": self.overview.row_order.value,
             "cannot_judge": self.cannot or None,
-            "arms": [self._arm(arm.arm) for arm in comparison.arms],
-            "contrasts": [self._contrast(contrast) for contrast in self.contrasts],
+            "arms": [asdict(arm) for arm in self.arms],
+            "contrasts": [
+                {**self.judged(contrast).to_json(), "details": contrast.details.to_json()}
+                for contrast in self.contrasts
+            ],
             "findings": [finding.to_json() for finding in self.findings],
         }
 
-    def _contrast(self, contrast: Contrast) -> Json:
-        found = contrast.to_json()
-        found["unit"] = self.comparison.metric.unit
-        return found
+    def judged(self, contrast: NumberContrast) -> JudgedContrast:
+        """A contrast by the command line's contract, in the unit of the numbers."""
+        return contrast.judged().model_copy(update={"unit": self.comparison.metric.unit})
 
-    def _arm(self, name: str) -> Json:
-        values = next(arm.values for arm in self.comparison.arms if arm.arm == name)
-        sd = self.overview.profiles[name].sd
-        return {
-            "arm": name,
-            "rows": len(values),
-            "mean": float(values.mean()),
-            "median": float(np.median(values)),
-            "lowest": float(values.min()),
-            "highest": float(values.max()),
-            "sd_percent": 100 * sd if math.isfinite(sd) else None,
-        }
+    @property
+    def arms(self) -> tuple[ArmFigures, ...]:
+        """The figures of every arm, in the order of the comparison."""
+        return tuple(self._figures(arm) for arm in self.comparison.arms)
+
+    @property
+    def common_steps(self) -> tuple[Step, ...]:
+        """The steps of level that all arms share; none where their rows are not paired."""
+        common, logs = self.overview.common, self.overview.common_logs
+        return () if common is None or logs is None else steps_of(common, logs)
+
+    def _figures(self, arm: Series) -> ArmFigures:
+        values, sd = arm.values, self.overview.profiles[arm.arm].sd
+        return ArmFigures(
+            arm=arm.arm,
+            rows=len(values),
+            mean=float(values.mean()),
+            median=float(np.median(values)),
+            lowest=float(values.min()),
+            highest=float(values.max()),
+            sd_percent=100 * sd if math.isfinite(sd) else None,
+        )
 
 
 def _finite(figure: Any) -> Any:

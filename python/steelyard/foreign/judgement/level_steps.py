@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples.change_points import Segment
 from steelyard.analysis.two_samples.profile import Profile
-from steelyard.analysis.two_samples.welch import welch
 from steelyard.model.units import format_percent, percent_of_log
 
 Json = dict[str, Any]

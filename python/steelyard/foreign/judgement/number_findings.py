@@ -112,7 +112,7 @@ def _worth(sets: NumberSets) -> str:
         return ""
     limits = dict.fromkeys(f"{part.lag_one_limit:.2f}" for part in sets.parts)
     return (
-        f"; nobody says that chance drew their order, so they count as {sets.counted_as} "
+        f"; it is not stated that chance drew their order, so they count as {sets.counted_as} "
         f"independent ones: a correlation of neighbours of up to {' and '.join(limits)} is likely"
     )
 

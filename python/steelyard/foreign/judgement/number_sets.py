@@ -17,7 +17,7 @@ from steelyard.analysis.decision.forecast import HOPELESS_SHARE, Forecast, forec
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms, smallest_visible
 from steelyard.analysis.decision.sets import JudgingSets, judging_sets
 from steelyard.analysis.decision.sign_flip import Floats
-from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.decision.t_interval import t_interval, welch
 from steelyard.analysis.two_samples.replicates import (
     FEWEST_EFFECTIVE,
     Replicates,
@@ -28,7 +28,6 @@ from steelyard.analysis.two_samples.replicates import (
     stretched,
 )
 from steelyard.analysis.two_samples.unpaired import unpaired_set
-from steelyard.analysis.two_samples.welch import welch
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import UNBOUNDED, Interval
 

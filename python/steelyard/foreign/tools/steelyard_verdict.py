@@ -9,6 +9,8 @@ from typing import Any
 
 from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.source import quoted
+from steelyard.model.threat import Threat
+from steelyard.record.contrast import JudgedContrast, Truth, WithdrawnThreat
 
 Json = Mapping[str, Any]
 FORM = "a verdict of Steelyard"
@@ -19,6 +21,16 @@ _THREAT = ("name", "seen", "cause", "advice")
 _FIGURES = ("estimate_percent", "low_percent", "high_percent")
 
 
+@dataclass(frozen=True)
+class SavedContrast:
+    """What is shown of a contrast of a verdict of any version."""
+
+    judged: JudgedContrast
+    truth: Truth | None
+    withdrawn: tuple[WithdrawnThreat, ...]
+    margin_percent: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class SavedVerdict:
     """What a verdict.json, or `weigh --json`, says of the contrasts."""
@@ -27,6 +39,11 @@ class SavedVerdict:
     study: str
     contrasts: tuple[Json, ...]
     """As the record has them."""
+
+    @property
+    def shown(self) -> tuple[SavedContrast, ...]:
+        """The contrasts as values."""
+        return tuple(_shown(contrast) for contrast in self.contrasts)
 
     def to_json(self) -> Json:
         """As `judge --json` prints it."""
@@ -80,6 +97,58 @@ def _check(document: Document, contrast: Any, path: Path) -> None:
             document.place(0, path),
             hint="Name the verdict.json of a record, or what `steelyard weigh --json` printed.",
         )
+
+
+def _shown(contrast: Json) -> SavedContrast:
+    """Of a contrast that was checked; what it may lack and no view shows gets an empty value."""
+    judged = JudgedContrast(
+        arm=str(contrast["arm"]),
+        control=str(contrast["control"]),
+        metric=str(contrast["metric"]),
+        unit="",
+        higher_is_better=bool(contrast.get("higher_is_better", True)),
+        estimate_percent=_finite(contrast.get("estimate_percent")),
+        low_percent=_finite(contrast.get("low_percent")),
+        high_percent=_finite(contrast.get("high_percent")),
+        confidence=0.0,
+        verdict=contrast["verdict"],
+        nonzero=bool(contrast.get("nonzero")),
+        epochs=0,
+        blocks=0,
+        forecast_seconds=None,
+        threats=tuple(
+            Threat(
+                **{key: str(one[key]) for key in _THREAT}, invalidates=bool(one.get("invalidates"))
+            )
+            for one in contrast.get("threats", [])
+        ),
+        sentence=str(contrast.get("sentence") or ""),
+    )
+    gone = contrast.get("withdrawn")
+    withdrawn = tuple(
+        WithdrawnThreat(**{key: str(one.get(key)) for key in WithdrawnThreat.model_fields})
+        for one in (gone if isinstance(gone, list) else ())
+        if isinstance(one, dict)
+    )
+    margin = _finite((contrast.get("details") or {}).get("margin_percent"))
+    return SavedContrast(judged, _truth(contrast), withdrawn, margin)
+
+
+def _truth(contrast: Json) -> Truth | None:
+    true, covered = _finite(contrast.get("true_percent")), contrast.get("covered")
+    if true is None:
+        return None
+    return Truth(
+        true_percent=true,
+        true_low_percent=_finite(contrast.get("true_low_percent")),
+        true_high_percent=_finite(contrast.get("true_high_percent")),
+        covered=covered if isinstance(covered, bool) else None,
+    )
+
+
+def _finite(value: Any) -> float | None:
+    known = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if known else None
 
 
 def _plain(value: Any) -> Any:

@@ -9,10 +9,10 @@ from statistics import median
 from typing import Any
 
 from steelyard._core import drill_names, fault_trials, kernels, scheme_cost, scheme_trials
+from steelyard.integrity.checksum_cost import SHIPPED_KERNEL
 from steelyard.integrity.drill.faults import PAGE
 from steelyard.integrity.drill.matrix import Rate
 from steelyard.integrity.drill.test_cluster import TestCluster
-from steelyard.integrity.enabling import SHIPPED_KERNEL
 
 Progress = Callable[[str], None]
 CACHED_BYTES = 256 * 1024

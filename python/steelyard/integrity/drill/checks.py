@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.programs import run
 from steelyard.integrity.drill.test_cluster import TestCluster
@@ -110,7 +111,7 @@ def take_base_backup(
         return None
     shutil.rmtree(place, ignore_errors=True)
     cluster.engine.account.make_directory(place)
-    command = [str(program), *server.address.client_flags(), "-D", str(place), "-X", "fetch", "-N"]
+    command = [str(program), *client_flags(server.address), "-D", str(place), "-X", "fetch", "-N"]
     return run(cluster.engine.account, [*command, "--checkpoint=fast", "--no-clean", *options])
 
 

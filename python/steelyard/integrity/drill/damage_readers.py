@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.sql.drill_tables import (
     Row,
@@ -129,7 +130,7 @@ def dump(cluster: TestCluster, server: Cluster, truth: list[Row]) -> str | None:
         file = place / "dump.sql"
         options = ["-t", "drill_0", "-a", "-f", str(file), "postgres"]
         status, output = run(
-            cluster.engine.account, [str(program), *server.address.client_flags(), *options]
+            cluster.engine.account, [str(program), *client_flags(server.address), *options]
         )  # fmt: skip
         if status:
             return ERROR

@@ -9,8 +9,7 @@ from dataclasses import replace
 from steelyard._core import Segment, broken_forks, walk_cluster
 from steelyard.integrity.scrub.backup.archive_paths import manifest_files
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.damage_guess import fork_of, lsn_of, page_at
-from steelyard.integrity.scrub.finding import Finding, finding_of
+from steelyard.integrity.scrub.finding import Finding, finding_of, fork_of, lsn_of, page_at
 from steelyard.integrity.scrub.layout import Layout
 
 _BETWEEN_WALKS_S = 1.0

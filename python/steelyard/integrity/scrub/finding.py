@@ -1,17 +1,22 @@
-"""Holds one finding of a scrub: a wrong block, its relation and the probable damage."""
+"""Holds one finding of a scrub: a wrong block, its probable damage, and whether replay heals it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.postgres.sql.relation_files import Relation
+from steelyard._core import Segment, guess_damage
+from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, Relation
+from steelyard.integrity.scrub.backup.archive_paths import GZIP_SUFFIXES
+from steelyard.integrity.scrub.cluster_state import ClusterState
 from steelyard.integrity.scrub.layout import Layout
 from steelyard.integrity.scrub.wal import format_lsn
 
 if TYPE_CHECKING:
-    from steelyard._core import Segment, Told
-from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE
+    from steelyard._core import Told
 
 
 @dataclass(frozen=True)
@@ -150,3 +155,125 @@ def _repair(finding: Finding) -> str:
 
 def _quoted(name: str) -> str:
     return name.replace("'", "''")
+
+
+RelationKey = tuple[int, int, int]
+"""(tablespace, database, filenode)."""
+_TEMPORARY = re.compile(r"t\d+_.*")
+
+
+def unlogged_relations(segments: Iterable[Segment]) -> frozenset[RelationKey]:
+    """Relations with an init fork, which recovery resets to it."""
+    return frozenset(
+        (segment.tablespace, segment.database, segment.filenode)
+        for segment in segments
+        if segment.fork == "init"
+    )
+
+
+def is_healed_by_replay(
+    finding: Finding, state: ClusterState, unlogged: frozenset[RelationKey]
+) -> bool:
+    """Whether the recovery that this cluster needs anyway makes the page right.
+
+    The first change of a page after the start of replay logs the whole page (full_page_writes), so
+    replay rewrites a page torn since then. An LSN behind the end of the log is damage itself.
+    """
+    if state.replay_from is None or finding.reason == "unreadable":
+        return False
+    if _is_reset(finding, unlogged):
+        return True
+    return state.replay_to is not None and _is_replayed(finding, state.replay_from, state)
+
+
+def _is_replayed(finding: Finding, start: int, state: ClusterState) -> bool:
+    end = state.replay_to or 0
+    if finding.missing_bytes:
+        return False  # it was longer when the backup was taken
+    if finding.reason == "short":
+        # A file that was being extended ends in new pages; recovery completes the last one.
+        return finding.lsn == 0 or start <= finding.lsn <= end
+    if finding.reason == "missing segment":
+        # Recovery fills up short segments before it writes behind them (_mdfd_getseg of md.c).
+        return finding.lsn == 0 or finding.lsn >= start
+    if finding.reason == "backwards":
+        return start <= finding.before <= end
+    torn = finding.reason in ("checksum", "header") and state.heals_torn
+    return torn and start <= finding.lsn <= end
+
+
+def _is_reset(finding: Finding, unlogged: frozenset[RelationKey]) -> bool:
+    if _TEMPORARY.fullmatch(finding.path.rpartition("/")[2]):
+        return True
+    relation = (finding.tablespace, finding.database, finding.filenode)
+    return finding.fork != "init" and relation in unlogged
+
+
+MAX_GUESSES = 1000
+_DAMAGED_PAGES = ("checksum", "header", "not empty")
+Fork = tuple[int, int, int, str, bool]
+"""(tablespace, database, filenode, fork name, whether it is temporary)."""
+
+
+def add_damage_guesses(
+    findings: Sequence[Finding],
+    scanned: Sequence[Segment],
+    segments: Sequence[Segment],
+    state: ClusterState,
+) -> list[Finding]:
+    """The findings, the first thousand of them with a guess.
+
+    `scanned`: the segments that have the findings; `segments`: all of them, for the forks' lengths.
+    """
+    by_label = {segment.label: segment for segment in scanned}
+    blocks = _fork_blocks(segments, state) if findings else {}
+    guessed = []
+    for number, finding in enumerate(findings):
+        page, segment = b"", by_label.get(finding.path)
+        if segment and number < MAX_GUESSES and finding.reason in _DAMAGED_PAGES:
+            page = page_at(segment, finding.offset, state.layout.page_bytes)
+        if segment and len(page) == state.layout.page_bytes:
+            guess, detail = guess_damage(page, finding.block, blocks[fork_of(segment)])
+            guessed.append(replace(finding, guess=guess, guess_detail=detail))
+        else:
+            guessed.append(finding)
+    return guessed
+
+
+def fork_of(segment: Segment) -> Fork:
+    """The fork that a segment is a part of."""
+    return (
+        segment.tablespace,
+        segment.database,
+        segment.filenode,
+        segment.fork,
+        segment.temporary,
+    )
+
+
+def _fork_blocks(segments: Sequence[Segment], state: ClusterState) -> dict[Fork, int]:
+    """Lengths of forks in blocks, up to the end of their last segments."""
+    blocks: dict[Fork, int] = {}
+    for each in segments:
+        fork = fork_of(each)
+        end = each.segment * state.layout.segment_blocks + each.bytes // state.layout.page_bytes
+        blocks[fork] = max(end, blocks.get(fork, 0))
+    return blocks
+
+
+def page_at(segment: Segment, offset: int, page_bytes: int) -> bytes:
+    """The page at an offset of a segment, in bytes; b"": it cannot be read again."""
+    if segment.path.suffix in GZIP_SUFFIXES:
+        return b""
+    try:
+        with segment.path.open("rb") as file:
+            file.seek(segment.offset + offset)
+            return file.read(page_bytes)
+    except OSError:
+        return b""
+
+
+def lsn_of(page: bytes) -> int:
+    """The LSN of a page (pd_lsn of storage/bufpage.h); 0: the page is empty."""
+    high, low = page[:4], page[4:8]
+    return (int.from_bytes(high, sys.byteorder) << 32) + int.from_bytes(low, sys.byteorder)

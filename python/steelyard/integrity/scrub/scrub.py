@@ -18,14 +18,17 @@ from steelyard.engines.postgres.sql.relation_files import (
 )
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
-from steelyard.integrity.scrub.damage_guess import add_damage_guesses
 from steelyard.integrity.scrub.file_ends import add_file_ends
-from steelyard.integrity.scrub.finding import Finding, finding_of
+from steelyard.integrity.scrub.finding import (
+    Finding,
+    add_damage_guesses,
+    finding_of,
+    is_healed_by_replay,
+    unlogged_relations,
+)
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
-from steelyard.integrity.scrub.outcome import Outcome
-from steelyard.integrity.scrub.replay import is_healed_by_replay, unlogged_relations
-from steelyard.integrity.scrub.report_notes import scan_notes, state_notes
+from steelyard.integrity.scrub.outcome import Outcome, scan_notes, state_notes
 from steelyard.integrity.scrub.request import ScrubRequest, scan_options
 from steelyard.integrity.scrub.state_file import StateFile
 from steelyard.model.errors import ServerError, UsageError
@@ -132,7 +135,7 @@ def _prepare(request: ScrubRequest) -> _Preparation:
 
 def _scan(request: ScrubRequest, ready: _Preparation, progress: Progress) -> Scanned:
     if ready.archive and ready.archive.compressed:
-        from steelyard.integrity.scrub.backup.compressed_pages import scan_compressed
+        from steelyard.integrity.scrub.backup.archives import scan_compressed
 
         return scan_compressed(ready.archives, ready.archive, ready.remaining)
     return scan_segments(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from steelyard.model.units import percent_of_log
+from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis, epoch_ticks
-from steelyard.report.contrast import Contrast, Interval
-from steelyard.report.contrast_text import reading_text
+from steelyard.report.contrast_text import reading_text, shown_epoch
 
 _HEIGHT = 290
 _FOOT = 40
@@ -18,7 +18,7 @@ _BESIDE = 46
 
 
 def draw_epochs(
-    contrast: Contrast,
+    contrast: ContrastLine,
     span: tuple[float, float],
     margin_percent: float,
     arm_class: str,
@@ -26,15 +26,14 @@ def draw_epochs(
 ) -> Markup:
     """One contrast's epochs; `span` is the percent range shared with the settling chart."""
     read = [(row, row.d) for row in contrast.details.epochs if row.d is not None]
-    numbers = [row.epoch for row, _ in read] or [1]
+    numbers = [shown_epoch(row) for row, _ in read] or [1]
     y = Linear(*span, _HEIGHT - _FOOT, 14)
     x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
-    arm = str(contrast.arm)
     drawing = Drawing(
         width,
         _HEIGHT,
         f"{contrast.pair}, epoch by epoch",
-        f"{len(read)} epochs; estimate {reading_text(contrast.interval)}. "
+        f"{len(read)} epochs; estimate {reading_text(contrast)}. "
         "The table below gives every value.",
     )
     draw_percent_axis(drawing, y, (x.start, width - 6), margin_percent)
@@ -43,13 +42,14 @@ def draw_epochs(
     drawing.text((x.start + x.end) / 2, _HEIGHT - 6, "epoch", "quiet", "middle")
     for row, d in read:
         place = y.clamped(percent_of_log(d))
-        drawing.mark(row.slots.get(arm, 0), x(row.epoch), place, f"dot {arm_class}")
-    _draw_estimate(drawing, contrast.interval, y, width, arm_class)
+        slot = row.slots.get(contrast.arm, 0)
+        drawing.mark(slot, x(shown_epoch(row)), place, f"dot {arm_class}")
+    _draw_estimate(drawing, contrast, y, width, arm_class)
     return drawing.svg()
 
 
 def _draw_estimate(
-    drawing: Drawing, interval: Interval, y: Linear, width: float, arm_class: str
+    drawing: Drawing, interval: PercentInterval, y: Linear, width: float, arm_class: str
 ) -> None:
     middle = interval.estimate_percent
     if middle is None:

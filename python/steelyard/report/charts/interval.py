@@ -5,9 +5,9 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from steelyard.model.units import format_percent
+from steelyard.record.contrast import JudgedContrast
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
-from steelyard.report.contrast import Contrast
 from steelyard.report.contrast_text import better_side, reading_text, sentence_text
 
 _HEIGHT = 132
@@ -17,12 +17,16 @@ _BEAM_Y = 84
 
 
 def draw_interval(
-    contrast: Contrast, margin_percent: float, arm_class: str, width: float
+    contrast: JudgedContrast,
+    margin_percent: float,
+    arm_class: str,
+    width: float,
+    true_percent: float | None = None,
 ) -> Markup:
-    """The interval of one contrast; `arm_class` carries the arm's colour."""
-    interval, true = contrast.interval, contrast.true.estimate_percent
-    low, middle, high = interval.low_percent, interval.estimate_percent, interval.high_percent
-    reach = reach_of([low, high, middle, true], margin_percent)
+    """The interval of one contrast; `arm_class` carries the arm's colour; `true_percent`: the true
+    effect where it is known."""
+    low, middle, high = contrast.low_percent, contrast.estimate_percent, contrast.high_percent
+    reach = reach_of([low, high, middle, true_percent], margin_percent)
     x = Linear(-reach, reach, 14, width - 14)
     drawing = Drawing(width, _HEIGHT, contrast.pair, sentence_text(contrast))
     _draw_margin(drawing, x, margin_percent)
@@ -32,9 +36,9 @@ def draw_interval(
     drawing.text(x(reach), 12, f"{right} ▸", "side", "end")
     if middle is not None:
         _draw_interval(drawing, x, (low, middle, high), arm_class)
-        _draw_label(drawing, x(middle), reading_text(interval), width)
-    if true is not None:
-        _draw_truth(drawing, x(true))
+        _draw_label(drawing, x(middle), reading_text(contrast), width)
+    if true_percent is not None:
+        _draw_truth(drawing, x(true_percent))
     return drawing.svg()
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from steelyard.model.units import NS_PER_US, format_duration, format_percent
+from steelyard.record.verdict import Latency
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.contrast import Interval, Json, finite
-from steelyard.report.contrast_text import reading_text, row_reading
+from steelyard.report.contrast_text import reading_text
 
 _ROW = 46
 _TOP = 20
@@ -23,19 +23,19 @@ def quantile_name(quantile: float) -> str:
 
 
 def draw_percentile_effects(
-    rows: Sequence[Json], control: str, arm: str, arm_class: str, width: float
+    rows: Sequence[Latency], control: str, arm: str, arm_class: str, width: float
 ) -> Markup:
-    """Rows hold `quantile`, `control_us`, `arm_us` and an estimate in percent with its ends."""
+    """The rows of one arm against the control, a percentile each."""
     values = [
         value
         for row in rows
-        for key in ("estimate_percent", "low_percent", "high_percent")
-        if (value := finite(row.get(key))) is not None
+        for value in (row.estimate_percent, row.low_percent, row.high_percent)
+        if value is not None
     ]
     reach = min(max([abs(value) for value in values] or [1.0]) * 1.1, 400.0)
     x = Linear(-reach, reach, 16, width - 16)
     height = _TOP + _ROW * len(rows) + _FOOT
-    said = "; ".join(f"{quantile_name(r['quantile'])}: {row_reading(r)}" for r in rows)
+    said = "; ".join(f"{quantile_name(r.quantile)}: {reading_text(r)}" for r in rows)
     drawing = Drawing(width, height, f"Latency of {arm} against {control} by percentile", said)
     bottom = height - _FOOT
     ticks = x.ticks(8 if width > 500 else 4)
@@ -51,15 +51,14 @@ def draw_percentile_effects(
     return drawing.svg()
 
 
-def _draw_row(drawing: Drawing, row: Json, x: Linear, top: float, arm_class: str) -> None:
+def _draw_row(drawing: Drawing, row: Latency, x: Linear, top: float, arm_class: str) -> None:
     y = top + 31
-    interval = Interval.read(row)
     drawing.text(x.start, top + 15, _name(row), "halo")
-    drawing.text(x.end, top + 15, reading_text(interval), "halo strong", "end")
-    middle = interval.estimate_percent
+    drawing.text(x.end, top + 15, reading_text(row), "halo strong", "end")
+    middle = row.estimate_percent
     if middle is None:
         return
-    low, high = interval.low_percent, interval.high_percent
+    low, high = row.low_percent, row.high_percent
     left = x.start if low is None else x.clamped(low)
     right = x.end if high is None else x.clamped(high)
     drawing.line(left, y, right, y, f"interval thin {arm_class}")
@@ -69,8 +68,6 @@ def _draw_row(drawing: Drawing, row: Json, x: Linear, top: float, arm_class: str
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
 
 
-def _name(row: Json) -> str:
-    times = [finite(row.get(key)) for key in ("control_us", "arm_us")]
-    shown = [format_duration(value * NS_PER_US) for value in times if value is not None]
-    name = quantile_name(float(row["quantile"]))
-    return f"{name}  {shown[0]} → {shown[1]}" if len(shown) == 2 else name
+def _name(row: Latency) -> str:
+    control, arm = (format_duration(value * NS_PER_US) for value in (row.control_us, row.arm_us))
+    return f"{quantile_name(row.quantile)}  {control} → {arm}"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from steelyard.model.units import format_percent, percent_of_log
+from steelyard.record.contrast import ContrastLine, Settling
 from steelyard.report.charts.drawing import Drawing, number
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.contrast import Contrast, SettlingStep
 
 PERCENT_LEFT = 58
 """Room for the labels of a percent axis."""
@@ -17,11 +17,11 @@ _HEIGHT = 290
 _FOOT = 40
 
 
-def percent_span(contrast: Contrast, margin_percent: float) -> tuple[float, float]:
+def percent_span(contrast: ContrastLine, margin_percent: float) -> tuple[float, float]:
     """The range that holds epochs, interval, zero and margin; wild early ends do not count."""
     values = [0.0, -margin_percent * 1.15, margin_percent * 1.15]
-    ends = [contrast.interval.low_percent, contrast.interval.high_percent]
-    ends += [percent_of_log(d) for d in contrast.details.readings if d is not None]
+    ends = [contrast.low_percent, contrast.high_percent]
+    ends += [percent_of_log(d) for d in contrast.details.d if d is not None]
     values += [value for value in ends if value is not None]
     room = (max(values) - min(values)) * 0.06
     return min(values) - room, max(values) + room
@@ -54,7 +54,7 @@ def epoch_ticks(numbers: list[int], x: Linear) -> list[int]:
 
 
 def draw_settling(
-    contrast: Contrast,
+    contrast: ContrastLine,
     span: tuple[float, float],
     margin_percent: float,
     looks: list[tuple[int, str]],
@@ -86,16 +86,16 @@ def draw_settling(
 
 
 def _draw_band(
-    drawing: Drawing, steps: Sequence[SettlingStep], x: Linear, y: Linear, arm_class: str
+    drawing: Drawing, steps: Sequence[Settling], x: Linear, y: Linear, arm_class: str
 ) -> None:
     """The interval as a band; an end that is still open runs along the edge of the picture."""
     known = [
-        (x(step.epochs), step.interval)
+        (x(step.epochs), step)
         for step in steps
-        if step.interval.low_percent is not None or step.interval.high_percent is not None
+        if step.low_percent is not None or step.high_percent is not None
     ]
-    lows = [(a, _place(interval.low_percent, y, y.start)) for a, interval in known]
-    highs = [(a, _place(interval.high_percent, y, y.end)) for a, interval in known]
+    lows = [(a, _place(step.low_percent, y, y.start)) for a, step in known]
+    highs = [(a, _place(step.high_percent, y, y.end)) for a, step in known]
     if len(known) > 1:
         ring = lows + highs[::-1]
         drawing.path(
@@ -108,7 +108,7 @@ def _draw_band(
     middles = [
         (x(step.epochs), y.clamped(value))
         for step in steps
-        if (value := step.interval.estimate_percent) is not None
+        if (value := step.estimate_percent) is not None
     ]
     drawing.polyline(middles, f"course {arm_class}")
     for a, b in middles:

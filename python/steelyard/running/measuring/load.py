@@ -300,7 +300,7 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
     stall = stall or Stall(probability=0.0, length_ns=0)
     driven = DriveWeight(weight.double_work, stall.probability, stall.length_ns)
     database = replace(instance.address, database=DATABASE)
-    return DriveArm.at(database, name, study.workload.clients, driven)
+    return DriveArm(name, database, study.workload.clients, driven)
 
 
 def _orders(study: Study, scripts: Sequence[Script]) -> tuple[tuple[int, ...], ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
 from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
+from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch, EventLine
 from steelyard.record.plan import Choices, Plan
 from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
@@ -20,7 +21,7 @@ from steelyard.running.preparing.aa_ledger import update
 from steelyard.running.preparing.inspection import Inspected
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.progress import Facts, Progress
+from steelyard.running.progress import Progress
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing gives up at this many times its planned epochs."""
@@ -32,7 +33,7 @@ class Outcome:
 
     recorded: Recorded
     end: EndLine
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[WeighedContrast, ...]
     failure: WeighingError | None = field(default=None)
 
 
@@ -139,12 +140,11 @@ class _Weighing:
         self._show_threats()
         done, planned = len(self.recorded.epochs), self.recorded.plan.epochs
         left = max(0.0, (planned - done) * epoch_ns / NS_PER_S)
-        self._progress.epoch(done, planned, self._facts(), left)
+        self._progress.epoch(done, planned, self._lines(), left)
 
     def recall(self) -> None:
-        """What the record held already, for those who watch a weighing that is resumed."""
-        readings = self.contrasts[0].details["d"]
-        self._progress.recalled(readings, self.recorded.plan.epochs, self._facts())
+        """Report the epochs that the record of a resumed weighing already holds."""
+        self._progress.recalled(self.recorded.plan.epochs, self._lines())
         self._show_threats()
 
     def note(self, event: str) -> None:
@@ -153,21 +153,15 @@ class _Weighing:
         self._setup.record.append(TELEMETRY, line.to_json())
         self.recorded = replace(self.recorded, events=(*self.recorded.events, line))
 
-    def _facts(self) -> list[Facts]:
-        """Each contrast with the reading of the last epoch in place of its details."""
-        shown: list[Facts] = []
-        for contrast in self.contrasts:
-            fact = contrast.to_json()
-            details = fact.pop("details")
-            shown.append({**fact, "d": details["d"][-1]})
-        return shown
+    def _lines(self) -> list[ContrastLine]:
+        return [line_of(contrast) for contrast in self.contrasts]
 
     def _show_threats(self) -> None:
         for contrast in self.contrasts:
             for threat in contrast.threats:
                 if threat.name not in self._shown:
                     self._shown.add(threat.name)
-                    self._progress.threat(threat.to_json())
+                    self._progress.threat(threat)
 
 
 def _hopeless(recorded: Recorded) -> WeighingError | None:

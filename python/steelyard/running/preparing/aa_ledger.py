@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard import __version__
 from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
-from steelyard.evaluation.contrast import Contrast
+from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.record.environment import MachineFacts
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.ledger import (
@@ -58,7 +58,7 @@ def update(
     question: Question,
     plan: Plan,
     machine: MachineFacts,
-    contrasts: Sequence[Contrast],
+    contrasts: Sequence[WeighedContrast],
     progress: Progress,
 ) -> LedgerStanding | None:
     """Add what equal arms read, each epoch once; how the ledger stands then, None without one.
@@ -86,10 +86,10 @@ def _begin_anew(ledger: Ledger, machine: MachineFacts) -> None:
         ledger.begin_anew(LedgerMachine.of(machine), closed)
 
 
-def _add(ledger: Ledger, machine: MachineFacts, plan: Plan, equal: Contrast) -> None:
+def _add(ledger: Ledger, machine: MachineFacts, plan: Plan, equal: WeighedContrast) -> None:
     page, weighing = ledger.page(LedgerMachine.of(machine)), plan.weighing
     first = page.known.get(weighing, 0)
-    new = equal.details["d"][first:]
+    new = equal.details.d[first:]
     if all(value is None for value in new):
         return
     s0 = equal.terms.s0
@@ -101,7 +101,7 @@ def _add(ledger: Ledger, machine: MachineFacts, plan: Plan, equal: Contrast) -> 
             machine=LedgerMachine.of(machine),
             weighing=weighing,
             first_epoch=first,
-            d=tuple(new),
+            d=new,
             s0=s0,
             study=plan.study,
             arm=equal.arm,

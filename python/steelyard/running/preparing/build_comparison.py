@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from steelyard.engines.default_alignment import Alignment, compare_defaults
+from steelyard.engines.differences import Alignment, compare_defaults
 from steelyard.engines.engine import ComparableBuild, Engine, SettingsCheck
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import BuildDefaults

@@ -55,10 +55,10 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     )
     control = setup.study.control.name
     for threat in common_threats(found):
-        progress.threat(threat.to_json())
+        progress.threat(threat)
     for arm in setup.study.arms:
         for threat in own_threats(found, control, arm.name):
-            progress.threat(threat.to_json())
+            progress.threat(threat)
     setup.record.write(INSPECTION, found.to_json())
     return Inspected(arms.environment, found)
 

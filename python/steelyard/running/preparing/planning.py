@@ -33,7 +33,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
     if plan is None:
         plan = _plan(setup, choices, kept)
         kept.record.write(PLAN, plan.to_json())
-    progress.plan(plan.to_json())
+    progress.plan(plan)
     return plan
 
 

@@ -80,5 +80,5 @@ class Question:
     record: Path | None = None  # None: records/<study>/<UTC time>/
     resume: Path | None = None  # a record to go on with; its study and seed hold
     command: Sequence[str] = ()
-    ledger: Path | None = None  # of this machine's balance; None: none is asked or told
+    ledger: Path | None = None  # None: the A/A ledger is neither read nor written
     new_ledger: bool = False  # begin a new one with this weighing

@@ -11,7 +11,7 @@ from functools import partial
 
 from steelyard.engines.loading import LoadedData, Loader, WorkloadDatabase
 from steelyard.model.errors import ServerError
-from steelyard.workloads.checking.checks import counted, violations_after_load
+from steelyard.workloads.checks import counted, violations_after_load
 from steelyard.workloads.loading.disk_space import LoadProgress, Report
 from steelyard.workloads.loading.tables import (
     FilledTable,

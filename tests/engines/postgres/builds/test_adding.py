@@ -24,8 +24,7 @@ from steelyard.engines.postgres.builds.added import (
     sweep,
 )
 from steelyard.engines.postgres.builds.adding import add_directory, add_published
-from steelyard.engines.postgres.builds.discover import discovered
-from steelyard.engines.postgres.builds.find import find_alike, find_postgres
+from steelyard.engines.postgres.builds.find import discovered, find_alike, find_postgres
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 

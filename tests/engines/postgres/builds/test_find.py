@@ -9,8 +9,7 @@ import pytest
 from steelyard.engines.adapters import adapter
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, version_number
-from steelyard.engines.postgres.builds.discover import discovered
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.builds.find import discovered, find_postgres
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 
@@ -94,9 +93,7 @@ def test_without_any_build_the_advice_is_to_install_one(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing: list[Build] = []
-    monkeypatch.setattr(
-        "steelyard.engines.postgres.builds.discover.discovered_builds", lambda: nothing
-    )
+    monkeypatch.setattr("steelyard.engines.postgres.builds.find.discovered_builds", lambda: nothing)
     with pytest.raises(EngineError) as caught:
         find_postgres("18")
     assert caught.value.detail == "No PostgreSQL is found at all."

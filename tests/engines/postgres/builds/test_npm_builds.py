@@ -14,6 +14,7 @@ from engines.real_npm import fetch
 from own_cache import own_cache
 from steelyard.engines.cache import entries, open_cache
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import open_run
 
@@ -35,7 +36,7 @@ def session(engine: Postgres, settings: dict[str, str]) -> Iterator[psycopg.Conn
         cluster = engine.create(run.directory / "data", protection="checksums")
         cluster.start(run.slot(0), settings)
         try:
-            with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+            with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
                 yield connection
         finally:
             cluster.stop()

@@ -57,9 +57,9 @@ def test_a_hidden_build_is_copied_once_and_its_servers_run(
     hidden: Build, cache: Cache, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
     monkeypatch.setattr(
-        "steelyard.engines.postgres.builds.discover.bundled_builds", lambda: [hidden]
+        "steelyard.engines.postgres.builds.find.bundled_builds", lambda: [hidden]
     )  # fmt: skip
-    monkeypatch.setattr("steelyard.engines.postgres.builds.discover.SYSTEM_PLACES", ())
+    monkeypatch.setattr("steelyard.engines.postgres.builds.find.SYSTEM_PLACES", ())
     engine = find_postgres("18")
     assert Path(engine.identity.bindir).is_relative_to(cache.binaries)
     assert engine.identity.origin == "bundle"

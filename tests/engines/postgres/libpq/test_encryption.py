@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.model.endpoint import Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S

@@ -15,6 +15,7 @@ import pytest
 
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
@@ -29,7 +30,7 @@ Slots = Callable[[int], Slot]
 
 def ask(cluster: Cluster, query: str) -> object:
     """The first column of the first row."""
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
         row = connection.execute(query.encode()).fetchone()
     return row[0] if row else None
 
@@ -82,7 +83,7 @@ def test_nothing_of_the_callers_environment_reaches_a_cluster(
     assert settings["data_checksums"] == "off"
     assert settings["TimeZone"] == "UTC"
     assert settings["DateStyle"] == "ISO, MDY"
-    with psycopg.connect(cluster.address.conninfo(), options="") as connection:
+    with psycopg.connect(conninfo_of(cluster.address), options="") as connection:
         row = connection.execute(
             "SELECT datcollate, datctype, pg_encoding_to_char(encoding)"
             " FROM pg_database WHERE datname = 'template1'"
@@ -130,7 +131,7 @@ def test_a_crashed_cluster_recovers_what_was_committed(
     cluster: Cluster, slot_of: Slots, traces_of: Any
 ) -> None:
     cluster.start(slot_of(0), {})
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
     traces = traces_of(cluster)
     cluster.freeze()

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import CONTROL_FILE, Cluster
 
 pytestmark = pytest.mark.postgres
@@ -31,7 +32,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def write_something(cluster: Cluster) -> None:
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
         connection.execute("CREATE TABLE filled AS SELECT generate_series(1, 50000) AS n")
         connection.execute("DELETE FROM filled WHERE n % 2 = 0")
         connection.execute("VACUUM filled")

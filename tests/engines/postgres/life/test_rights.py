@@ -22,7 +22,7 @@ from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.noop import NOOP_IDENTITY  # loaded now: the child may not read the files
 from steelyard.engines.postgres import postgres
-from steelyard.engines.postgres.builds import discover, readable
+from steelyard.engines.postgres.builds import find, readable
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.life import cluster
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights up"),
 ]
-LOADED = (_core, NOOP_IDENTITY, accounting, cluster, discover, postgres, readable, psycopg)
+LOADED = (_core, NOOP_IDENTITY, accounting, cluster, find, postgres, readable, psycopg)
 
 
 def as_account(account: Account, home: Path, action: Callable[[], None]) -> None:
@@ -102,7 +102,7 @@ def test_an_ordinary_user_has_the_whole_life(
 
     # Checked out where only root can enter, the bundle would be hidden from this account.
     readable = Build(Path(find_postgres(version).identity.bindir), "bundle")
-    monkeypatch.setattr(discover, "bundled_builds", lambda: [readable])
+    monkeypatch.setattr(find, "bundled_builds", lambda: [readable])
     as_account(account, home, live)
 
 

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.processes.process_tree import (
     CLIENT,
@@ -32,7 +33,7 @@ def running(cluster: Cluster, slot_of: Callable[[int], Slot]) -> Cluster:
 
 @pytest.fixture
 def session(running: Cluster) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(running.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(running.address), autocommit=True) as connection:
         yield connection
 
 
@@ -96,7 +97,7 @@ def test_work_is_counted_once_while_its_process_lives_and_after_it_ended(
     running: Cluster,
 ) -> None:
     before = running.use().cpu_ns
-    with psycopg.connect(running.address.conninfo(), autocommit=True) as connection:
+    with psycopg.connect(conninfo_of(running.address), autocommit=True) as connection:
         connection.execute(BURN)
         pid = connection.info.backend_pid
         living = running.use()
@@ -114,7 +115,7 @@ def test_work_is_counted_once_while_its_process_lives_and_after_it_ended(
 def test_use_never_shrinks_while_connections_come_and_go(running: Cluster) -> None:
     last = running.use().cpu_ns
     for _ in range(15):
-        with psycopg.connect(running.address.conninfo()) as connection:
+        with psycopg.connect(conninfo_of(running.address)) as connection:
             connection.execute("SELECT count(*) FROM generate_series(1, 20000)")
             now = running.use().cpu_ns
             assert now >= last

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from own_cache import own_server
+from steelyard.engines.postgres.libpq.connection_string import client_flags, conninfo_of
 from steelyard.model.endpoint import Endpoint
 
 SETTINGS = {
@@ -33,13 +34,13 @@ class Server:
 
     @property
     def conninfo(self) -> str:
-        return self.address.conninfo()
+        return conninfo_of(self.address)
 
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
         return psycopg.connect(f"{self.conninfo} dbname={database}", autocommit=True)
 
     def pgbench(self, *arguments: str) -> None:
-        target = [*self.address.client_flags(), *arguments, self.address.database]
+        target = [*client_flags(self.address), *arguments, self.address.database]
         subprocess.run(
             [self.bindir / "pgbench", *target],
             check=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.postgres.sql.plans import read_plans, statements
+from steelyard.engines.postgres.sql.session import read_plans, statements
 
 SCRIPT = r"""
 \set aid random(1, 100000 * :scale)

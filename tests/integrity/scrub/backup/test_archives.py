@@ -13,6 +13,7 @@ import pytest
 
 from integrity.conftest import Made, back_up, execute, page_of, plant, running
 from steelyard.cli.views.scrubbed import render
+from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.outcome import Outcome
 from steelyard.integrity.scrub.request import ScrubRequest
@@ -169,7 +170,7 @@ def test_a_backup_that_broke_off_at_a_wrong_checksum_is_read(
     made.engine.account.make_directory(place)
     try:
         with running(made) as alive:
-            target = alive.address.client_flags()
+            target = client_flags(alive.address)
             status, words = made.program(
                 "pg_basebackup", *target, "-D", str(place), "--checkpoint=fast", "-Ft", "-z"
             )

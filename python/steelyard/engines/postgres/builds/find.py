@@ -1,22 +1,96 @@
-"""Finds the builds that a study names on this machine, from one builder where possible."""
+"""Finds builds of PostgreSQL on this machine: all, and those that a study names, of one builder."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engines.account import choose_account
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.adapters import Wanted
-from steelyard.engines.cache import open_cache
+from steelyard.engines.cache import Cache, cache_root, open_cache
+from steelyard.engines.postgres.builds.build import Build, bundled_builds, identify
+from steelyard.engines.programs import CLEAN_ENVIRONMENT
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 if TYPE_CHECKING:
-    from steelyard.engines.account import Account
-    from steelyard.engines.postgres.builds.build import Build
-    from steelyard.engines.postgres.builds.discover import Found
     from steelyard.engines.postgres.postgres import Postgres
+
+
+SYSTEM_PLACES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
+
+
+def discovered_builds() -> list[Build]:
+    """Every build that is found without being named, the bundle first, each once."""
+    places = [place for pattern in SYSTEM_PLACES for place in sorted(Path("/").glob(pattern))]
+    on_path = _bindir_on_path()
+    if on_path is not None:
+        places.append(on_path)
+    builds = {os.path.realpath(b.bindir): b for b in bundled_builds()}
+    for place in places:
+        if (place / "postgres").is_file() and (place / "initdb").is_file():
+            builds.setdefault(os.path.realpath(place), Build(place, "system"))
+    return list(builds.values())
+
+
+@dataclass(frozen=True)
+class Found:
+    """A build that runs here, and the name by which a study can ask for it."""
+
+    name: str  # "bundle-18.4", "npm-17.0", or what an added directory was named
+    build: Build
+    identity: Identity
+
+    def answers(self, wanted: str) -> bool:
+        """Whether it is what is wanted: a major version, an exact version, or its name."""
+        version = self.identity.version
+        return wanted in (version, self.name) or version.startswith(f"{wanted}.")
+
+
+def discovered() -> list[Found]:
+    """Every build that runs, newest first; of one version the bundle first, then the system's,
+    then what was added."""
+    from steelyard.engines.postgres.builds.added import added_engines
+
+    found = []
+    for build in discovered_builds():
+        try:
+            identity = identify(build, _ourselves())
+        except EngineError:
+            # A build that cannot run here (another architecture, a missing library) is no engine.
+            continue
+        found.append(Found(f"{build.origin}-{identity.version}", build, identity))
+    # An added build is known by what it said when it was added: root does not execute it here.
+    found += [Found(a.name, a.build, a.identity) for a in added_engines(Cache(cache_root()))]
+    return sorted(found, key=lambda each: -each.identity.version_number)
+
+
+def _ourselves() -> Account:
+    """Looking at what root or a package manager installed needs no other account."""
+    return Account("", os.geteuid(), os.getegid())
+
+
+def _bindir_on_path() -> Path | None:
+    program = shutil.which("pg_config")
+    if program is None:
+        return None
+    try:
+        answer = subprocess.run(
+            [program, "--bindir"],
+            env=dict(CLEAN_ENVIRONMENT),
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return Path(answer.stdout.strip())
 
 
 def find_postgres(
@@ -45,8 +119,6 @@ def find_alike(
     Of one version there may be two builds, which differ in speed: "16" and "18" are then taken
     from the one that has both.
     """
-    from steelyard.engines.postgres.builds.discover import discovered
-
     chosen = choose_account(account)
     found = discovered() if any(each.bindir is None for each in wanted) else []
     candidates = [_candidates(each, found) for each in wanted]
@@ -55,8 +127,6 @@ def find_alike(
 
 def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
     """Builds that answer, the preferred one first; of a directory the identity is not asked yet."""
-    from steelyard.engines.postgres.builds.build import Build
-
     if wanted.bindir is not None:
         build = Build(Path(wanted.bindir).expanduser().absolute(), "bindir")
         build.require_programs()
@@ -82,7 +152,6 @@ def _alike(candidates: Sequence[Sequence[tuple[Build, Identity | None]]]) -> lis
 
 
 def _usable(build: Build, account: Account, *, contrib: bool) -> Postgres:
-    from steelyard.engines.postgres.builds.build import identify
     from steelyard.engines.postgres.builds.contrib import with_contrib
     from steelyard.engines.postgres.builds.readable import readable_build
     from steelyard.engines.postgres.postgres import Postgres

@@ -159,7 +159,7 @@ def _ask(arguments: Sequence[str], place: Path, what: str) -> Any:
         start_new_session=True,  # a Ctrl-C meant for us ends it in `finally`, its children too
     )
     try:
-        said, complained = process.communicate(timeout=TIMEOUT_S)
+        said, errors = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise EngineError(f"could not fetch {what}: npm took more than {TIMEOUT_S} s") from None
     finally:
@@ -169,7 +169,7 @@ def _ask(arguments: Sequence[str], place: Path, what: str) -> Any:
                 process.wait()
     answer = _read(said)
     if process.returncode != 0 or answer is None:
-        raise _failure(what, answer, complained.decode(errors="replace"))
+        raise _failure(what, answer, errors.decode(errors="replace"))
     return answer
 
 
@@ -180,10 +180,10 @@ def _read(said: bytes) -> Any:
         return None
 
 
-def _failure(what: str, answer: Any, complained: str) -> EngineError:
-    """npm's own error in our words; addresses are left out, they are npm's to know."""
-    told = answer.get("error") if isinstance(answer, dict) else None
-    facts = told if isinstance(told, dict) else {}
+def _failure(what: str, answer: Any, errors: str) -> EngineError:
+    """npm's error as an EngineError, without the addresses of its registry."""
+    reported = answer.get("error") if isinstance(answer, dict) else None
+    facts = reported if isinstance(reported, dict) else {}
     code, summary = str(facts.get("code") or ""), str(facts.get("summary") or "")
     if code in _NETWORK:
         return EngineError(
@@ -195,8 +195,8 @@ def _failure(what: str, answer: Any, complained: str) -> EngineError:
         return EngineError(f"could not fetch {what}: no space left on the device")
     if code == "EINTEGRITY":
         return EngineError(f"cannot use {what}: the tarball is damaged or is another one")
-    lines = [line for line in complained.splitlines() if " error " in line]
-    words = summary or (lines[0] if lines else complained.strip()[-400:])
+    lines = [line for line in errors.splitlines() if " error " in line]
+    words = summary or (lines[0] if lines else errors.strip()[-400:])
     return EngineError(
         f"could not fetch {what}" + (f": npm says {code}" if code else ""),
         detail=_ADDRESS.sub("(address)", words) or None,

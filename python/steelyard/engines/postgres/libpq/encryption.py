@@ -19,7 +19,7 @@ _UNHEEDED = {
     "sslcrldir": (),
     "min_protocol_version": ("3.0",),
 }
-"""Words that promise safety which the driver could not keep, and values that promise none."""
+"""Parameters for protection that the driver does not have, and their values that ask for none."""
 
 
 def read_tls(words: Mapping[str, str]) -> Tls | None:

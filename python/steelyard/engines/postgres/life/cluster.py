@@ -8,22 +8,21 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings, Slot, TreeUse
-from steelyard.engines.placement import pin
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.life import clone as cloning
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.life import data_directory
 from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
-from steelyard.engines.postgres.life.initdb import SUPERUSER, require_reachable
-from steelyard.engines.postgres.life.server import Server, serving_pid
-from steelyard.engines.postgres.life.server_log import quoted
+from steelyard.engines.postgres.life.data_directory import SUPERUSER, require_reachable
+from steelyard.engines.postgres.life.server import Server, quoted, serving_pid
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
-from steelyard.engines.postgres.sql.plans import read_plans
-from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
+from steelyard.engines.postgres.sql.session import Checkpoints, read_plans, read_settings
 from steelyard.engines.postgres.sql.waits import WaitSampler
+from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
@@ -42,13 +41,13 @@ class Cluster:
         identity: Identity,
         account: Account,
         directory: Path,
-        manifest: cloning.Manifest | None = None,
+        manifest: data_directory.Manifest | None = None,
     ) -> None:
         self._build = build
         self._identity = identity
         self._account = account
         self._directory = directory
-        self._manifest: cloning.Manifest = manifest or {}
+        self._manifest: data_directory.Manifest = manifest or {}
         self._server: Server | None = None
         self._last_log = ""  # of the life before
         self._slot: Slot | None = None
@@ -125,7 +124,7 @@ class Cluster:
     def clone(self, directory: Path) -> Cluster:
         """Copy this stopped cluster to `directory` (reflink where possible, else copy)."""
         self._require_stopped("clone")
-        manifest = cloning.clone(self._directory, directory, self._account)
+        manifest = data_directory.clone(self._directory, directory, self._account)
         return Cluster(self._build, self._identity, self._account, directory, manifest)
 
     def adopted(self, build: Build, identity: Identity) -> Cluster:
@@ -136,7 +135,7 @@ class Cluster:
     def restore(self, template: Path) -> int:
         """Make this stopped clone byte-identical to its template again; bytes that were copied."""
         self._require_stopped("restore")
-        copied, self._manifest = cloning.restore(
+        copied, self._manifest = data_directory.restore(
             template, self._directory, self._account, self._manifest
         )
         return copied
@@ -214,7 +213,7 @@ class Cluster:
         return LogWatch(conninfo, self._identity.version_number, log, now_ns)
 
     def _conninfo(self, database: str) -> str:
-        return replace(self.address, database=database).conninfo()
+        return conninfo_of(replace(self.address, database=database))
 
     def _required(self) -> Server:
         if self._server is None:

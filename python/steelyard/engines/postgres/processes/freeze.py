@@ -9,7 +9,7 @@ from steelyard.engines.postgres.processes.cleanup import kill
 from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of, sample, tree
 from steelyard.model.errors import ServerError
 
-# Who works for a client that waits for it: holding it would hold the client, too.
+# These work for clients that wait for them: stopping one would stop its client, too.
 FOREGROUND = frozenset({CLIENT, "parallel worker", "walsender", "startup"})
 _TIMEOUT_S = 2.0
 _POLL_S = 0.001

@@ -58,7 +58,7 @@ def sample_counters(conninfo: str, version_number: int, *, limit_seconds: float 
 
 def read_counters(conninfo: str, version_number: int) -> Sample:
     """What the server at `conninfo` counted so far, by the names of KINDS; EngineError when it
-    cannot be asked."""
+    cannot be reached."""
     from psycopg.rows import dict_row
 
     statement = query("counters", version_number)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 
@@ -95,7 +96,7 @@ def copy_rows(address: Endpoint) -> TableCopy:
 
     severities: list[str | None] = []
     try:
-        with psycopg.connect(address.conninfo(), autocommit=True) as session:
+        with psycopg.connect(conninfo_of(address), autocommit=True) as session:
             session.add_notice_handler(lambda n: severities.append(n.severity_nonlocalized))
             with session.cursor().copy("COPY drill_0 TO STDOUT") as copy:
                 content = b"".join(bytes(part) for part in copy)
@@ -125,7 +126,7 @@ def update_row(address: Endpoint, row_id: int) -> RowUpdate:
 
     severities: list[str | None] = []
     try:
-        with psycopg.connect(address.conninfo(), autocommit=True) as session:
+        with psycopg.connect(conninfo_of(address), autocommit=True) as session:
             session.add_notice_handler(lambda n: severities.append(n.severity_nonlocalized))
             session.execute("SET enable_seqscan = off")
             cursor = session.execute(
@@ -175,7 +176,7 @@ def run_statements(address: Endpoint, texts: Sequence[str]) -> list[tuple[Any, .
 
     rows: list[tuple[Any, ...]] = []
     try:
-        with psycopg.connect(address.conninfo(), autocommit=True) as session:
+        with psycopg.connect(conninfo_of(address), autocommit=True) as session:
             for text in texts:
                 cursor = session.execute(text.encode())
                 rows = cursor.fetchall() if cursor.description else []
@@ -197,7 +198,7 @@ def _run_query(address: Endpoint, settings: str, query: str) -> Reply:
     deadline = time.monotonic() + _CONNECT_TIMEOUT_S
     while True:
         try:
-            session = psycopg.connect(address.conninfo(), autocommit=True)
+            session = psycopg.connect(conninfo_of(address), autocommit=True)
             break
         except psycopg.Error:
             if time.monotonic() > deadline:

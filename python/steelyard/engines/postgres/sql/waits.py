@@ -26,7 +26,7 @@ SAMPLE_SECONDS = 0.01
 class WaitEvents:
     """How many samples saw a backend at work, and on what it waited ("CPU": on nothing)."""
 
-    samples: int  # times the server was asked
+    samples: int  # times the server was sampled
     active: int  # backends at work, summed over the samples
     by_event: dict[str, int]  # "LWLock:WALWrite" -> backends, summed over the samples
 

@@ -1,4 +1,4 @@
-"""Connection strings as libpq reads them."""
+"""Connection strings as libpq reads them, and as it takes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.engines.postgres.libpq.target import read_target
+from steelyard.engines.postgres.libpq.connection_string import (
+    GivenAddress,
+    client_flags,
+    connection_words,
+    conninfo_of,
+    read_target,
+)
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 
@@ -88,3 +94,18 @@ def test_what_cannot_be_driven_is_wrong_usage(conninfo: str) -> None:
 
 def test_a_password_is_not_shown() -> None:
     assert "secret" not in repr(read_target("host=h password=secret"))
+
+
+HERE = Endpoint("/tmp/x", 6000, "u", "d", password="secret")
+
+
+def test_what_is_written_is_read_as_the_same_address_without_the_password() -> None:
+    assert read_target(conninfo_of(HERE)) == replace(HERE, password=None)
+    assert client_flags(HERE) == ["-h", "/tmp/x", "-p", "6000", "-U", "u"]
+
+
+def test_a_given_address_keeps_its_words_but_for_the_database() -> None:
+    words = "host=/tmp/x port=6000 user=u dbname=d application_name=mine"
+    given = GivenAddress("/tmp/x", 6000, "u", "other", words=words)
+    expected = {**connection_words(words), "dbname": "other"}
+    assert connection_words(conninfo_of(given)) == expected

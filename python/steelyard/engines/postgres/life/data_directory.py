@@ -1,8 +1,8 @@
-"""Clones a data directory, and puts a used clone back to what its template is.
+"""Makes data directories: by initdb, as clones, and a used clone back to what its template is.
 
 A manifest (size, inode, mtime and ctime of every file) is taken when the clone is made. A file
-cannot change without its ctime moving, so what still agrees with the manifest needs no copy:
-a read-only epoch costs one write-ahead log segment and a handful of small files to undo.
+cannot change without its ctime moving, so what still agrees with the manifest needs no copy: a
+read-only epoch costs one write-ahead log segment and a handful of small files to undo.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.cache import free_bytes
 from steelyard.engines.copying import copy_file
-from steelyard.model.errors import EngineError
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
 # Kernel timestamps come from a clock that ticks every 1 to 10 ms: a change within the tick of the
@@ -160,3 +163,60 @@ def _sealed(directory: Path) -> Manifest:
     if left > 0:
         time.sleep(left / 1e9)
     return manifest
+
+
+SUPERUSER = "postgres"
+
+
+def make_cluster(
+    build: Build, identity: Identity, account: Account, directory: Path, *, checksums: bool
+) -> None:
+    """Run initdb in `directory`, which must be empty or not exist yet. ServerError quotes it.
+
+    Locale C, encoding UTF8, superuser `postgres`, trust authentication (the socket directory is
+    private) and checksums either way: PostgreSQL 18 turned their default around.
+    """
+    account.make_directory(directory)
+    if any(directory.iterdir()):
+        raise EngineError(f'could not make a cluster in "{directory}": the directory is not empty')
+    require_reachable(account, directory)
+    command = [build.program("initdb"), *_options(identity, checksums=checksums)]
+    command += ["--pgdata", str(directory)]
+    status, words = run(account, command, directory=directory, environment=build.environment)
+    if status != 0:
+        raise ServerError(
+            f'could not make a PostgreSQL {identity.version} cluster in "{directory}"',
+            detail=words.strip(),
+        )
+
+
+def _options(identity: Identity, *, checksums: bool) -> list[str]:
+    number = identity.version_number
+    options = [
+        f"--username={SUPERUSER}",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C",
+        # Throw-away clusters: what a power failure would cost is a repeated weighing.
+        "--no-sync",
+    ]
+    if number >= 150000:
+        options.append("--locale-provider=libc")
+    if number >= 140000:
+        options.append("--no-instructions")
+    if checksums:
+        options.append("--data-checksums")
+    elif number >= 180000:
+        options.append("--no-data-checksums")
+    return options
+
+
+def require_reachable(account: Account, directory: Path) -> None:
+    """EngineError unless the account can enter a directory; a child with its user id tries."""
+    try:
+        account.call(lambda: len([entry.name for entry in directory.iterdir()]))
+    except OSError as error:
+        raise EngineError(
+            f'account "{account.name}" could not enter directory "{directory}": {error.strerror}',
+            hint="Choose a place that every account may enter; STEELYARD_CACHE moves the cache.",
+        ) from error

@@ -1,1 +1,0 @@
-"""Checks that the work of a workload was done."""
