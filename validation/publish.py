@@ -8,7 +8,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from validation.pages import compared, digest, judged, lived, paired, replayed, shares, simulated
+from validation.pages import (
+    compared,
+    digest,
+    judged,
+    lived,
+    paired,
+    replayed,
+    shares,
+    simulated,
+    turned,
+)
 from validation.pages.shares import Simulated
 from validation.pages.table import paragraph
 from validation.results import FOLDER, Results
@@ -55,6 +65,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         "## In short",
         _short(every, found),
         simulated.section(every),
+        turned.section(found["turns"]),
         replayed.control_section(found["controls"]),
         replayed.replay_section(found["replay"], traces(traced)),
         compared.section(found["comparison"]),
@@ -76,7 +87,7 @@ def methodology(folder: Path = FOLDER) -> str:
 
 
 _FILES = (
-    *("simulation", "alarms", "controls", "replay", "comparison", "judge"),
+    *("simulation", "alarms", "turns", "controls", "replay", "comparison", "judge"),
     *("live", "paired_pgbench"),
 )
 

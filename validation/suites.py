@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from steelyard.analysis.checks import autocorrelation
+from steelyard.analysis.checks import autocorrelation, drops
+from steelyard.analysis.checks import slots as slot_checks
 from steelyard.analysis.decision import (
     e_process,
     epoch_reading,
     looks,
+    max_t,
     sets,
     sign_flip,
     t_interval,
 )
+from steelyard.analysis.turns import ageing, by_distance, debt, series
 from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired
 from steelyard.evaluation import rule
+from steelyard.evaluation.threats import turns as turn_threats
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
 from steelyard.study.design import balanced_orders, first_look
@@ -30,6 +34,7 @@ from validation.cases import (
     foreign_rates,
     replay,
     simulation,
+    turned,
     virtual,
 )
 from validation.cases.case import Case
@@ -58,6 +63,7 @@ from validation.worlds import (
     slots,
     stalls,
     trends,
+    turns,
     variances,
     white,
     world,
@@ -93,6 +99,13 @@ WORLDS: tuple[ModuleType, ...] = (
 )
 
 
+TURNS: tuple[Any, ...] = (
+    *(ageing, by_distance, debt, series, max_t, turn_threats, slot_checks, drops),
+    *(turns, world),
+)
+"""What draws turns, reads them by distance, and raises their threats."""
+
+
 RULES: tuple[ModuleType, ...] = (
     *(criterion, mann_whitney, perfgate, pinpoint, steelyard, tango, rule_welch, other_rules),
     *(measuring, simulated, traced),
@@ -125,6 +138,7 @@ class Suite:
 SUITES = (
     Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
+    Suite("turns", turned.cases, (*JUDGING, *TURNS, turned)),
     Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
     Suite("replay", replay.cases, (*JUDGING, *TRACES, simulation, replay), replays=True),

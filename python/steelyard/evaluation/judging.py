@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.max_t import ALPHA, joint_flips
-from steelyard.evaluation.contrast import WeighedContrast
+from steelyard.evaluation.contrast import ReplicateWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.rule import Verdict, VerdictKind, decide
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
@@ -19,6 +19,7 @@ from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.threats.work_done import work_threats
+from steelyard.evaluation.turns_told import basis_words
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
@@ -32,7 +33,16 @@ def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     arms = [arm.name for arm in recorded.study.arms]
     readings = {arm: _readings(recorded, arm, control, terms) for arm in arms}
     threats = {arm: threats_beside(recorded, arm) for arm in arms}
-    return contrasts_of(readings, terms, control, threats, ended)
+    contrasts = contrasts_of(readings, terms, control, threats, ended)
+    if recorded.plan.turns is None:
+        return contrasts
+    totals = [epoch.totals for epoch in recorded.epochs]
+    return [
+        replace(
+            one, replicates=ReplicateWords(basis=basis_words(totals, recorded.plan, one.epochs))
+        )
+        for one in contrasts
+    ]
 
 
 def terms_of(recorded: Recorded) -> Terms:
@@ -66,12 +76,12 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
     end, as they were last shown, and why they went."""
     terms, control, arm = terms_of(recorded), contrast.control, contrast.arm
     every = len(recorded.epochs)
+    readings = _readings(recorded, arm, control, terms)
     last: dict[str, tuple[int, Threat]] = {}
     for n in range(1, every):
-        some = replace(recorded, epochs=recorded.epochs[:n])
         shown = (
-            *threats_beside(some, arm),
-            *threats_of_epochs(_readings(some, arm, control, terms), arm, control, terms, False),
+            *threats_beside(replace(recorded, epochs=recorded.epochs[:n]), arm),
+            *threats_of_epochs(readings[:n], arm, control, terms, False),
         )
         last |= {threat.name: (n, threat) for threat in shown}
     for threat in contrast.threats:

@@ -11,6 +11,7 @@ from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.truths import Weighed, truth_beside
+from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
 from steelyard.evaluation.workload_rows import (
     latency_rows,
     probe_rows,
@@ -23,6 +24,7 @@ from steelyard.model.errors import RecordError
 from steelyard.model.readings import EpochTotals
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch
+from steelyard.record.plan import Plan
 from steelyard.record.recorded import Recorded
 from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
 from steelyard.study.study import Study
@@ -51,6 +53,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "whole_seconds": end.whole_seconds,
             "placement": plan.placement,
             **layout,
+            **_turns(plan, [epoch.totals for epoch in recorded.epochs], arms),
             "sentence": ". ".join(contrast.sentence() for contrast in contrasts),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
@@ -73,6 +76,18 @@ def rejudge(recorded: Recorded) -> Verdict:
             "ledger": end.ledger,
         }
     )
+
+
+def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, object]:
+    """What a verdict says of turns; nothing where it was weighed in slices."""
+    if plan.turns is None:
+        return {}
+    return {
+        "time_scale": plan.turns.time_scale,
+        "distance_seconds": cycle_seconds(epochs, plan.control),
+        "by_distance": distance_lines(epochs, plan.control, arms),
+        "turns": turns_told(epochs, plan.control, arms),
+    }
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

@@ -53,7 +53,7 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | 
     weight = KnownWeight(
         double_work=arm.weight.double_work,
         stall_ns=stall.probability * seen.length_ns if stall and seen else 0.0,
-        background=arm.weight.background if weighed.plan.cost == "whole" else 0.0,
+        background=arm.weight.background if weighed.plan.cost != "foreground" else 0.0,
         writes=weighed.plan.writes,
     )
     found = truth(weight, times_ns, debts, weighed.plan.metric)

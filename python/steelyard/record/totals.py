@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard._core import histogram_merge
 from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
@@ -85,16 +85,26 @@ def epochs_of(
     own: dict[int, dict[str, TurnLine]] = {epoch: {} for epoch in finished}
     for turn in turns:
         own.setdefault(turn.epoch, {})[turn.arm] = turn
-    for line in slices:
-        if line.kind != "measured" or line.epoch not in by_epoch:
-            continue
-        of_turn = own[line.epoch].get(line.arm)
-        if line.attempt == (of_turn or finished[line.epoch]).attempt:
-            by_epoch[line.epoch].append(line)
+    for line in measured_slices(slices, epochs, turns):
+        by_epoch[line.epoch].append(line)
     return [
         epoch_totals(finished[epoch], by_epoch[epoch], own[epoch].values())
         for epoch in sorted(finished)
     ]
+
+
+def measured_slices(
+    slices: Iterable[SliceLine], epochs: Iterable[EpochLine], turns: Iterable[TurnLine] = ()
+) -> Iterator[SliceLine]:
+    """The measured slices of finished epochs, by the attempt that finished them: that of the turn
+    where the arm has one, since a turn of a torn epoch is kept."""
+    attempts = {epoch.epoch: epoch.attempt for epoch in epochs}
+    of_turns = {(turn.epoch, turn.arm): turn.attempt for turn in turns}
+    for line in slices:
+        finished = attempts.get(line.epoch)
+        counts = of_turns.get((line.epoch, line.arm), finished)
+        if line.kind == "measured" and finished is not None and line.attempt == counts:
+            yield line
 
 
 def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:

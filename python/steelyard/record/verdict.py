@@ -13,6 +13,7 @@ from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import DefaultsFound, Difference, Loads
+from steelyard.record.turns_told import DistanceLine, TurnsTold
 
 
 class Compared(Frozen):
@@ -129,6 +130,14 @@ class Verdict(Frozen):
     whole_seconds: float
     placement: str
     layout: str = ""
+    time_scale: float | None = None
+    """In turns: what spaces checkpoints was divided by it."""
+    distance_seconds: float | None = None
+    """In turns: median time between two checkpoints of the control; None: it made none."""
+    by_distance: tuple[DistanceLine, ...] = ()
+    """In turns: the effect as computed for other distances."""
+    turns: TurnsTold | None = None
+    """What else turns show."""
     sentence: str
     contrasts: tuple[ContrastLine, ...]
     causes: tuple[Cause, ...]

@@ -10,6 +10,7 @@ from typing import Self
 
 from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
+from steelyard.model.turn import Turn
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
@@ -22,8 +23,11 @@ from steelyard.record.recorded import (
     read_plan,
     read_slices,
     read_verdict,
+    turn_lines,
 )
 from steelyard.record.slice import SliceLine
+from steelyard.record.totals import epochs_of, measured_slices
+from steelyard.record.turn import TurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import renamed_keys
 
@@ -100,6 +104,8 @@ class Source:
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
     borders: dict[int, dict[str, Border]] = field(default_factory=dict)
+    turns: dict[int, dict[str, Turn]] = field(default_factory=dict)
+    """Epoch (from 1) → arm → its turn."""
     """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
 
     @property
@@ -126,7 +132,8 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     record = Record.open(directory)
     plan, lines = read_plan(record), epoch_lines(record)
     borders: dict[int, dict[str, Border]] = {}
-    measured = _kept(_measured(read_slices(record), lines), borders)
+    turns = turn_lines(record)
+    measured = _kept(measured_slices(read_slices(record), lines, turns), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
     return Source(
@@ -141,7 +148,17 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         dots=dots,
         latency_counts=counts,
         borders=borders,
+        turns=_turns(record, lines, turns),
     )
+
+
+def _turns(
+    record: Record, lines: Sequence[EpochLine], turns: Sequence[TurnLine]
+) -> dict[int, dict[str, Turn]]:
+    if not turns:
+        return {}
+    every = epochs_of(read_slices(record), lines, turns)
+    return {one.epoch + 1: dict(one.turns) for one in every}
 
 
 def _control_first(plan: Plan) -> list[str]:
@@ -184,14 +201,6 @@ def _read_slices(
         if waiting[arm]:
             count(arm)
     return dots, counts
-
-
-def _measured(slices: Iterable[SliceLine], epochs: Iterable[EpochLine]) -> Iterator[SliceLine]:
-    """Slices that count: measured, by the attempt that finished their epoch (as in totals.py)."""
-    finished = {epoch.epoch: epoch.attempt for epoch in epochs}
-    for entry in slices:
-        if entry.kind == "measured" and finished.get(entry.epoch) == entry.attempt:
-            yield entry
 
 
 def _kept(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -25,6 +26,14 @@ def owing(share: float, noise: float = 0.0) -> Turn:
 def test_a_turns_bytes_are_its_log() -> None:
     assert turn_bytes(make_turn()) == WHOLE
     assert math.isnan(turn_bytes(make_turn(seconds=0)))
+
+
+@pytest.mark.parametrize(("missing", "known"), [(1, True), (6, True), (7, False), (60, False)])
+def test_few_seconds_without_a_number_are_taken_for_mean_ones(missing: int, known: bool) -> None:
+    turn = make_turn()
+    blind = [dataclasses.replace(one, wal_bytes=math.nan) for one in turn.seconds[:missing]]
+    seen = turn_bytes(dataclasses.replace(turn, seconds=(*blind, *turn.seconds[missing:])))
+    assert seen == pytest.approx(WHOLE) if known else math.isnan(seen)
 
 
 @pytest.mark.parametrize(("control", "arm", "unequal"), [

@@ -21,6 +21,8 @@ from steelyard.model.turn import Turn
 
 UNEQUAL_SHARE = 0.02
 """Of a turn's bytes."""
+KNOWN_SHARE = 0.9
+"""Of a turn's seconds, whose log must be known."""
 CONFIDENCE = 0.99
 FEWEST_EPOCHS = 4
 """With fewer no spread is known, and nothing is told from chance."""
@@ -50,8 +52,16 @@ def waiting_growth(pairs: Sequence[tuple[Turn, Turn]]) -> DebtGrowth:
 
 
 def turn_bytes(turn: Turn) -> float:
-    """The log that a turn wrote while it was measured; NaN where some second's is not known."""
-    return float(sum(one.wal_bytes for one in turn.seconds)) if turn.seconds else math.nan
+    """The log that a turn wrote while it was measured; NaN where too few seconds tell.
+
+    A second whose number was not had is taken for a mean one: up to a tenth of them, since what
+    this is held against is a share.
+    """
+    amounts = np.array([one.wal_bytes for one in turn.seconds])
+    known = amounts[np.isfinite(amounts)]
+    if not len(known) or len(known) < KNOWN_SHARE * len(amounts):
+        return math.nan
+    return float(known.mean()) * len(amounts)
 
 
 def apart(differences: Floats, threshold: float) -> bool:

@@ -1,0 +1,142 @@
+"""Reads from turns what a verdict says of them: distances, the curve, evenness, stalls, sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.analysis.turns.by_distance import Pair, curve, effects_at
+from steelyard.analysis.turns.evenness import evenness, sums_of
+from steelyard.analysis.turns.series import cycles_ns
+from steelyard.analysis.turns.stalls import stalls
+from steelyard.evaluation.judge_epochs import percent_ends
+from steelyard.model.readings import EpochTotals
+from steelyard.model.turn import Turn
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.plan import Plan
+from steelyard.record.turns_told import (
+    CurveLine,
+    DistanceLine,
+    EvennessLine,
+    StallLine,
+    TurnsTold,
+    TurnSumsLine,
+)
+
+
+def distance_lines(
+    epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]
+) -> list[DistanceLine]:
+    """The effect of every arm at each distance that its turns reach."""
+    return [
+        DistanceLine(
+            arm=arm,
+            seconds=one.distance_ns / NS_PER_S,
+            **percent_ends(one.estimate),
+            confidence=one.estimate.confidence,
+            epochs=one.estimate.count,
+        )
+        for arm in arms
+        for one in effects_at(_pairs(epochs, control, arm))
+    ]
+
+
+def turns_told(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> TurnsTold:
+    """What turns show beside the contrasts."""
+    return TurnsTold(
+        curve=tuple(
+            CurveLine(
+                arm=arm,
+                from_seconds=one.from_ns / NS_PER_S,
+                to_seconds=one.to_ns / NS_PER_S,
+                **percent_ends(one.estimate),
+                confidence=one.estimate.confidence,
+                epochs=one.estimate.count,
+                control_images=_known(one.control.images),
+                arm_images=_known(one.arm.images),
+                control_wal_bytes=_known(one.control.wal_bytes),
+                arm_wal_bytes=_known(one.arm.wal_bytes),
+            )
+            for arm in arms
+            for one in curve(_pairs(epochs, control, arm))
+        ),
+        evenness=tuple(
+            EvennessLine(
+                arm=arm,
+                metric=one.name,
+                control_value=one.control_value,
+                arm_value=one.arm_value,
+                **percent_ends(one.estimate),
+                confidence=one.estimate.confidence,
+            )
+            for arm in arms
+            for one in evenness(_pairs(epochs, control, arm))
+        ),
+        stalls=tuple(_stalls(epochs)),
+        sums=tuple(_sums(arm, _of(epochs, arm)) for arm in (control, *arms)),
+    )
+
+
+def cycle_seconds(epochs: Sequence[EpochTotals], arm: str) -> float | None:
+    """Median time between the begins of two checkpoints of an arm in its measured parts."""
+    lengths = [one for turn in _of(epochs, arm) for one in cycles_ns(turn)]
+    return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
+
+
+def basis_words(epochs: Sequence[EpochTotals], plan: Plan, count: int) -> str:
+    """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
+    assert plan.turns is not None  # callers check the layout first
+    seconds = cycle_seconds(epochs, plan.control)
+    words = f"{count} epochs in turns"
+    if seconds is not None:
+        words += f", a checkpoint every {format_duration(round(seconds * NS_PER_S))}"
+    scale = plan.turns.time_scale
+    return words if scale == 1 else f"{words}, {scale:g} times as near as the settings have it"
+
+
+def _pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
+    return [
+        (one.turns[control], one.turns[arm])
+        for one in epochs
+        if control in one.turns and arm in one.turns
+    ]
+
+
+def _of(epochs: Sequence[EpochTotals], arm: str) -> list[Turn]:
+    return [one.turns[arm] for one in epochs if arm in one.turns]
+
+
+def _stalls(epochs: Sequence[EpochTotals]) -> Iterator[StallLine]:
+    for epoch in epochs:
+        for arm, turn in epoch.turns.items():
+            for one in stalls(turn):
+                yield StallLine(
+                    arm=arm,
+                    epoch=epoch.epoch + 1,
+                    from_seconds=round(one.from_ns / NS_PER_S, 1),
+                    seconds=round(one.length_ns / NS_PER_S, 1),
+                    depth=round(one.depth, 3),
+                    cause=one.cause.value,
+                    storm=one.storm,
+                )
+
+
+def _sums(arm: str, turns: Sequence[Turn]) -> TurnSumsLine:
+    found = sums_of(turns)
+    lengths = [one for turn in turns for one in cycles_ns(turn)]
+    return TurnSumsLine(
+        arm=arm,
+        turns=found.turns,
+        seconds=_known(found.seconds),
+        cycle_seconds=round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None,
+        wal_bytes=_known(found.wal_bytes),
+        checkpoints=_known(found.checkpoints),
+        waiting_at_start_bytes=_known(found.waiting_at_start),
+        waiting_at_end_bytes=_known(found.waiting_at_end),
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

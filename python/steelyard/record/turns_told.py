@@ -1,0 +1,93 @@
+"""What a verdict says of turns beside its contrasts, as verdict.json keeps it.
+
+Percents are (arm / control - 1) * 100 of throughput; None is unbounded or unknown.
+"""
+
+from __future__ import annotations
+
+from steelyard.record.contrast import Percent
+from steelyard.record.frozen import Frozen
+
+
+class DistanceLine(Frozen):
+    """The effect as it would be with a checkpoint every so many seconds: computed from turns."""
+
+    arm: str
+    seconds: float
+    estimate_percent: Percent
+    low_percent: Percent
+    """With `high_percent` joint with those of all other distances of the arm."""
+    high_percent: Percent
+    confidence: float
+    epochs: int
+
+
+class CurveLine(Frozen):
+    """The arms between two times since a checkpoint began."""
+
+    arm: str
+    from_seconds: float
+    to_seconds: float
+    estimate_percent: Percent
+    low_percent: Percent
+    """With `high_percent` joint with those of all other bins of the arm."""
+    high_percent: Percent
+    confidence: float
+    epochs: int
+    control_images: float | None
+    """Full-page images a transaction; None: not counted. So are the next."""
+    arm_images: float | None
+    control_wal_bytes: float | None
+    arm_wal_bytes: float | None
+
+
+class EvennessLine(Frozen):
+    """How even throughput was over equal windows of about a second: mean, sd and CV of an epoch."""
+
+    arm: str
+    metric: str
+    control_value: float
+    arm_value: float
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
+    confidence: float
+
+
+class StallLine(Frozen):
+    """A run of seconds below half of the median throughput of its turn."""
+
+    arm: str
+    epoch: int
+    """From 1."""
+    from_seconds: float
+    """Since the measured part began."""
+    seconds: float
+    depth: float
+    """Its slowest second as a share of the median."""
+    cause: str
+    storm: bool
+
+
+class TurnSumsLine(Frozen):
+    """What the turns of an arm wrote and left, on average; None: not known."""
+
+    arm: str
+    turns: int
+    seconds: float | None
+    cycle_seconds: float | None
+    """Median time from the begin of one checkpoint to the begin of the next."""
+    wal_bytes: float | None
+    checkpoints: float | None
+    waiting_at_start_bytes: float | None
+    """Dirty and under write-back on the machine."""
+    waiting_at_end_bytes: float | None
+
+
+class TurnsTold(Frozen):
+    """Everything that turns show beside the contrasts."""
+
+    curve: tuple[CurveLine, ...] = ()
+    evenness: tuple[EvennessLine, ...] = ()
+    stalls: tuple[StallLine, ...] = ()
+    sums: tuple[TurnSumsLine, ...] = ()

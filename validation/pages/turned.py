@@ -1,0 +1,172 @@
+"""The simulated weighings in turns: false alarms, coverage, and broken balances that are caught."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from validation.cases.turned import (
+    BROKEN_WEIGHINGS_A_PART,
+    EPOCHS,
+    PARTS,
+    WEIGHINGS_A_PART,
+    TurnTally,
+    cases,
+)
+from validation.pages.shares import BOUND
+from validation.pages.table import at_most, paragraph, percent, table
+from validation.proportion import Proportion
+from validation.results import Results
+from validation.worlds.turns import CYCLE_S, PAUSE_S, SECONDS, TURN_WORLDS, TurnWorld
+
+_WORDS = """
+    A turn is {seconds} s in seconds of their own, two checkpoint cycles of {cycle:g} s; an epoch is
+    a turn of either arm in drawn order, with {pause} s between two turns, in which the machine goes
+    on. {weighings:,} weighings a cell ({broken:,} of broken balances), seeds from the keys
+    `turns/WORLD/N/PART`. From transactions of single seconds the product's own code reads the log
+    ratio, the curve by time since a checkpoint, the effects at a distance, and every threat that
+    turns, plan and epochs show (`validation/cases/turned.py`). Code version {code}.{missing}
+"""
+_SOUND_WORDS = """
+    False alarms at their worst: the first verdict asked for, a margin of .01 %. The truth of a
+    world with bursts is what its formula gives. A curve, or the effects at distances, miss if the
+    truth lies outside one of their joint intervals.
+"""
+_THREAT_WORDS = """
+    Threats in sound worlds, over all N. *slots differ* and *start order matters* are tests at 1 %
+    and so is *ageing*; a drifting machine makes the order matter by itself in no world here.
+"""
+_BROKEN_WORDS = """
+    Each balance is broken as its world says. The threat is the one that names the break; a false
+    verdict is “slower” or “faster” of arms whose treatments are equal, as above, and it is not
+    caught if the weighing is neither invalid nor has that threat. What is not tied to an arm (a
+    device that is busy before the first turn, whichever arm has it) is noise: it costs precision
+    and makes no more false verdicts than 5 %.
+"""
+
+
+@dataclass
+class _Cells:
+    tallies: dict[tuple[str, int], TurnTally] = field(default_factory=dict)
+    threats: dict[str, Counter[str]] = field(default_factory=dict)
+    codes: set[str] = field(default_factory=set)
+    parts: int = 0
+
+    def tally(self, world: TurnWorld, epochs: int) -> TurnTally:
+        """Empty where it was not simulated yet."""
+        return self.tallies.get((world.name, epochs), TurnTally())
+
+    def weighings(self, world: TurnWorld) -> int:
+        """Over all numbers of epochs."""
+        return sum(self.tally(world, epochs).weighings for epochs in EPOCHS)
+
+
+def _read(results: Results) -> _Cells:
+    found = _Cells()
+    for one in results:
+        place = (one["world"], one["epochs"])
+        found.tallies[place] = found.tallies.get(place, TurnTally()) + TurnTally(**one["tally"])
+        found.threats.setdefault(one["world"], Counter()).update(one["threats"])
+        found.codes.add(one["code"])
+        found.parts += 1
+    return found
+
+
+def section(results: Results) -> str:
+    """The section on turns."""
+    found = _read(results)
+    head = "## Simulated turns"
+    if not found.parts:
+        return f"{head}\n\nNot yet simulated."
+    wanted = sum(1 for _ in cases())
+    missing = "" if found.parts == wanted else f" **Done so far: {found.parts} of {wanted} parts.**"
+    words = _WORDS.format(
+        seconds=SECONDS,
+        cycle=CYCLE_S,
+        pause=PAUSE_S,
+        weighings=PARTS * WEIGHINGS_A_PART,
+        broken=PARTS * BROKEN_WEIGHINGS_A_PART,
+        code=", ".join(sorted(found.codes)),
+        missing=missing,
+    )
+    sound = [one for one in TURN_WORLDS if one.must_raise is None]
+    broken = [one for one in TURN_WORLDS if one.must_raise is not None]
+    return "\n\n".join([
+        head,
+        paragraph(words).strip(),
+        table(["world", "what happens"], [[one.name, one.formula] for one in TURN_WORLDS]),
+        "### Sound turns",
+        paragraph(_SOUND_WORDS).strip(),
+        _sound(found, sound),
+        paragraph(_THREAT_WORDS).strip(),
+        _threats(found, sound),
+        "### Balances of turns that are broken on purpose",
+        paragraph(_BROKEN_WORDS).strip(),
+        _broken(found, broken),
+    ])  # fmt: skip
+
+
+def _sound(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
+    rows = []
+    for world in worlds:
+        for epochs in EPOCHS:
+            one = found.tally(world, epochs)
+            rows.append([
+                world.name,
+                str(epochs),
+                _spread(one),
+                at_most(Proportion(one.alarms, one.weighings), BOUND),
+                at_most(Proportion(one.missed, one.weighings), BOUND),
+                at_most(Proportion(one.curve_missed, one.curves), BOUND),
+                at_most(Proportion(one.distance_missed, one.distances), BOUND),
+                percent(Proportion(one.seen, one.weighings)),
+            ])  # fmt: skip
+    head = [
+        "world", "N", "sd of d, %", "false alarms, %", "truth missed, %",
+        "curve misses, %", "distances miss, %", "−5 % seen",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
+def _spread(one: TurnTally) -> str:
+    return f"{100 * one.spread / one.weighings:.1f}" if one.weighings else "–"
+
+
+def _share(count: int, weighings: int) -> str:
+    return str(Proportion(count, weighings)) if weighings else "–"
+
+
+def _threats(found: _Cells, worlds: list[TurnWorld]) -> str:
+    names = sorted({name for one in worlds for name in found.threats.get(one.name, ())})
+    rows = [
+        [name]
+        + [
+            _share(found.threats.get(one.name, Counter())[name], found.weighings(one))
+            for one in worlds
+        ]
+        for name in names
+    ]
+    return table(["% of weighings that raise it", *(one.name for one in worlds)], rows)
+
+
+def _broken(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
+    rows = []
+    for world in worlds:
+        for epochs in EPOCHS:
+            one = found.tally(world, epochs)
+            rows.append([
+                world.name,
+                str(epochs),
+                _spread(one),
+                world.must_raise.value if world.must_raise else "",
+                _share(one.caught, one.weighings),
+                percent(Proportion(one.invalid, one.weighings)),
+                percent(Proportion(one.alarms, one.weighings)),
+                at_most(Proportion(one.uncaught, one.weighings), BOUND),
+            ])  # fmt: skip
+    head = [
+        "world", "N", "sd of d, %", "threat", "raised, %", "invalid, %",
+        "false verdicts, %", "of all: false and not caught, %",
+    ]  # fmt: skip
+    return table(head, rows)
