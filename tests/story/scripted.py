@@ -15,6 +15,7 @@ from typing import Any
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, SessionWaits, Slot
 from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
+from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
 from steelyard.telemetry.host import HostSample
@@ -333,8 +334,8 @@ class ScriptedHost:
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
-    ) -> Mapping[str, Any]:
-        return self.world.environment()
+    ) -> Environment:
+        return Environment.of_json(self.world.environment(), "the environment")
 
 
 @dataclass(frozen=True)

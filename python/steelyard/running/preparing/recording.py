@@ -12,9 +12,9 @@ from steelyard.record.plan import Plan
 from steelyard.record.record import Record
 from steelyard.record.recorded import (
     finished_epochs,
-    read_events,
     read_plan,
     read_slices,
+    read_telemetry,
 )
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
@@ -46,7 +46,8 @@ def open_record(question: Question) -> Kept:
         record.write("study.toml", write_study(question.study))
         return Kept(record, question)
     record = Record.open(question.resume)
-    plan, epochs = read_plan(record), finished_epochs(record)
+    plan, telemetry = read_plan(record), read_telemetry(record)
+    epochs = finished_epochs(record, telemetry)
     if len(epochs) >= plan.epochs and not plan.open_ended:
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
@@ -56,7 +57,7 @@ def open_record(question: Question) -> Kept:
     for line in read_slices(record):
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
     resumed = replace(question, seed=plan.seed)
-    return Kept(record, resumed, plan, tuple(epochs), tuple(read_events(record)), attempts)
+    return Kept(record, resumed, plan, epochs, telemetry.events, attempts)
 
 
 @dataclass(frozen=True)
