@@ -8,8 +8,10 @@ are invalid (by the A/A ledger, and because no row was returned).
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,23 @@ def test_a_kept_record_is_judged_to_the_verdict_it_holds(name: str, kept: Unpack
     recorded = read_verdict(Record.open(directory))
     assert recorded is not None
     assert differences(recorded, rejudge(read(directory))) == []
+
+
+def test_every_file_of_a_record_is_read_once(kept: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    record, reads = Record.open(kept("aa")), Counter[str]()
+
+    def counted(method: Callable[[Record, str], Any]) -> Callable[[Record, str], Any]:
+        def read_file(self: Record, name: str) -> Any:
+            reads[name] += 1
+            return method(self, name)
+
+        return read_file
+
+    for method in ("read", "lines"):
+        monkeypatch.setattr(Record, method, counted(getattr(Record, method)))
+    read_recorded(record)
+    files = ("plan.json", "environment.json", "verdict.json", "telemetry.jsonl", "slices.jsonl")
+    assert reads == dict.fromkeys(files, 1)
 
 
 def test_the_words_and_threats_are_among_what_is_compared(kept: Unpack) -> None:

@@ -17,6 +17,7 @@ from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWait
 from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.turn import Checkpoint
+from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
 from steelyard.telemetry.host import HostSample
@@ -371,8 +372,8 @@ class ScriptedHost:
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
-    ) -> Mapping[str, Any]:
-        return self.world.environment()
+    ) -> Environment:
+        return Environment.of_json(self.world.environment(), "the environment")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Holds a contrast: an arm against the control on one metric, with its verdict and its doubts."""
+"""Holds a contrast: an arm against the control on one metric, with its verdict and threats."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
-from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Stage, Terms
+from steelyard.analysis.decision.looks import DEFAULT_S0, FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.max_t import ALPHA, joint_flips
 from steelyard.evaluation.contrast import ReplicateWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
@@ -22,14 +22,16 @@ from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.evaluation.turns_told import basis_words
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.threat import Threat
+from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.epoch import EventLine
+from steelyard.record.plan import Plan
 from steelyard.record.recorded import JUDGED, RESUMED, Recorded
 
 
 def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     """One contrast an arm, in the order of the study; `ended`: no further epoch will come."""
-    terms, control = terms_of(recorded), recorded.study.control.name
+    terms, control = terms_of(recorded.plan, recorded.events), recorded.study.control.name
     arms = [arm.name for arm in recorded.study.arms]
     readings = {arm: _readings(recorded, arm, control, terms) for arm in arms}
     threats = {arm: threats_beside(recorded, arm) for arm in arms}
@@ -45,10 +47,22 @@ def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     ]
 
 
-def terms_of(recorded: Recorded) -> Terms:
-    """The terms of its plan, and how often it was judged and shown before."""
-    looked = times_looked(recorded.events)
-    return Terms.from_plan({**recorded.plan.model_dump(), "looked": looked})
+def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
+    """The terms of a plan, and how often the weighing was judged and shown before."""
+    return Terms(
+        epochs=plan.epochs,
+        look=plan.look,
+        margin=plan.margin,
+        metric=plan.metric,
+        alphas=plan.alpha,
+        open_ended=plan.open_ended,
+        first_verdict=plan.first_verdict,
+        s0=plan.s0 if plan.s0 > 0 else DEFAULT_S0,  # where the pilot gave none
+        epoch_seconds=plan.epoch_ns / NS_PER_S,
+        attempt=plan.attempt,
+        looked=times_looked(events),
+        separate=plan.judged == "separately",
+    )
 
 
 def times_looked(events: Sequence[EventLine]) -> int:
@@ -74,7 +88,7 @@ def threats_beside(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
 def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
     """The threats that were shown while a contrast was weighed and are none of its own at the
     end, as they were last shown, and why they went."""
-    terms, control, arm = terms_of(recorded), contrast.control, contrast.arm
+    terms, control, arm = terms_of(recorded.plan, recorded.events), contrast.control, contrast.arm
     every = len(recorded.epochs)
     readings = _readings(recorded, arm, control, terms)
     last: dict[str, tuple[int, Threat]] = {}

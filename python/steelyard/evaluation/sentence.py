@@ -1,4 +1,4 @@
-"""Says a verdict in plain words, with its interval, its confidence and the epochs behind it."""
+"""Writes a verdict as one sentence, with its interval, its confidence and its epochs."""
 
 from __future__ import annotations
 

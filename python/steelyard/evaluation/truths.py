@@ -1,4 +1,4 @@
-"""Tells the truth beside every reading that has one: equal arms, and arms with a known weight."""
+"""Computes the true effect, where it is known: of equal arms, and of arms with a known weight."""
 
 from __future__ import annotations
 

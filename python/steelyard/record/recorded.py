@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
@@ -14,6 +13,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of
 from steelyard.record.turn import TurnLine
 from steelyard.record.upgrade import (
+    RawLine,
     end_of,
     inspection_of,
     upgrade_plan,
@@ -59,23 +59,33 @@ class TurnDone:
     slices: tuple[SliceLine, ...]
 
 
+@dataclass(frozen=True)
+class Telemetry:
+    """What telemetry.jsonl holds, each part in order."""
+
+    epochs: tuple[EpochLine, ...]
+    """The line of every epoch that was finished; a torn one is not among them."""
+    events: tuple[EventLine, ...]
+    """What happened to the weighing."""
+    end: EndLine | None
+    turns: tuple[TurnLine, ...] = ()
+    """The line of every turn that was finished, also of an epoch that was not."""
+
+
 def read_recorded(record: Record) -> Recorded:
-    """The whole record; RecordError where a part is missing or damaged."""
-    plan = read_plan(record)
-    telemetry = list(_telemetry(record))
-    verdict = _raw_verdict(record)
-    ends = [line for line in telemetry if line.get("type") == "end"]
-    if not ends and verdict is not None:
-        ends = [end_of(verdict, telemetry)]
+    """The whole record, every file read once; RecordError where a part is missing or damaged."""
+    raw, environment = _raw_plan(record), _raw_environment(record) or {}
+    plan, verdict = Plan.of_json(raw, _place(record, PLAN)), _raw_verdict(record)
+    telemetry = _telemetry(record, verdict)
     return Recorded(
         directory=str(record.directory),
         study=read_study_file(record),
         plan=plan,
-        environment=read_environment(record) or Environment(),
-        inspection=_inspection(record, verdict),
-        epochs=tuple(finished_epochs(record)),
-        events=tuple(_events(telemetry, record)),
-        end=EndLine.of_json(ends[-1], _place(record, TELEMETRY)) if ends else None,
+        environment=Environment.of_json(environment, _place(record, ENVIRONMENT)),
+        inspection=_inspection(record, verdict, raw, environment),
+        epochs=finished_epochs(record, telemetry),
+        events=telemetry.events,
+        end=telemetry.end,
     )
 
 
@@ -86,14 +96,13 @@ def read_study_file(record: Record) -> Study:
 
 def read_plan(record: Record) -> Plan:
     """plan.json."""
-    return Plan.of_json(upgrade_plan(record.read(PLAN)), _place(record, PLAN))
+    return Plan.of_json(_raw_plan(record), _place(record, PLAN))
 
 
 def read_environment(record: Record) -> Environment | None:
     """environment.json; None where the weighing did not come so far."""
-    if not (record.directory / ENVIRONMENT).exists():
-        return None
-    return Environment.of_json(record.read(ENVIRONMENT), _place(record, ENVIRONMENT))
+    raw = _raw_environment(record)
+    return None if raw is None else Environment.of_json(raw, _place(record, ENVIRONMENT))
 
 
 def read_verdict(record: Record) -> Verdict | None:
@@ -108,39 +117,23 @@ def read_slices(record: Record) -> Iterator[SliceLine]:
         yield SliceLine.of_json(upgrade_slice(line), _place(record, SLICES))
 
 
-def read_events(record: Record) -> list[EventLine]:
-    """What happened to the weighing, in order."""
-    return list(_events(list(_telemetry(record)), record))
+def read_telemetry(record: Record) -> Telemetry:
+    """telemetry.jsonl."""
+    return _telemetry(record, None)
 
 
-def epoch_lines(record: Record) -> list[EpochLine]:
-    """The line of every epoch that was finished, in order; a torn one is not among them."""
-    place = _place(record, TELEMETRY)
-    lines = [
-        EpochLine.of_json(line, place) for line in _telemetry(record) if line.get("type") == "epoch"
-    ]
-    last = {line.epoch: line for line in lines}
-    return [last[epoch] for epoch in sorted(last)]
+def finished_epochs(record: Record, telemetry: Telemetry | None = None) -> tuple[Epoch, ...]:
+    """Every epoch that was finished, in order, with the totals over its slices; `telemetry`: of
+    this record, where it was read before."""
+    read = telemetry or read_telemetry(record)
+    totals = epochs_of(read_slices(record), read.epochs, read.turns)
+    return tuple(Epoch(line, one) for line, one in zip(read.epochs, totals, strict=True))
 
 
-def finished_epochs(record: Record) -> list[Epoch]:
-    """Every epoch that was finished, in order, with the totals over its slices."""
-    lines = epoch_lines(record)
-    totals = epochs_of(read_slices(record), lines, turn_lines(record))
-    return [Epoch(line, one) for line, one in zip(lines, totals, strict=True)]
-
-
-def turn_lines(record: Record) -> list[TurnLine]:
-    """The line of every turn that was finished, in order."""
-    place = _place(record, TELEMETRY)
-    lines = (line for line in _telemetry(record) if line.get("type") == "turn")
-    return [TurnLine.of_json(line, place) for line in lines]
-
-
-def turns_of_torn_epochs(record: Record) -> dict[tuple[int, str], TurnDone]:
+def turns_of_torn_epochs(record: Record, telemetry: Telemetry) -> dict[tuple[int, str], TurnDone]:
     """(epoch, arm) → each finished turn of an epoch that was not."""
-    finished = {line.epoch for line in epoch_lines(record)}
-    torn = {(one.epoch, one.arm): one for one in turn_lines(record) if one.epoch not in finished}
+    finished = {line.epoch for line in telemetry.epochs}
+    torn = {(one.epoch, one.arm): one for one in telemetry.turns if one.epoch not in finished}
     own: dict[tuple[int, str], list[SliceLine]] = {key: [] for key in torn}
     for line in read_slices(record) if torn else ():
         key = line.epoch, line.arm
@@ -149,28 +142,44 @@ def turns_of_torn_epochs(record: Record) -> dict[tuple[int, str], TurnDone]:
     return {key: TurnDone(line, tuple(own[key])) for key, line in torn.items()}
 
 
-def _events(telemetry: list[dict[str, Any]], record: Record) -> Iterator[EventLine]:
-    for line in telemetry:
-        if line.get("type") == "event":
-            yield EventLine.of_json(line, _place(record, TELEMETRY))
+def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
+    """The verdict of a record of format 1 tells its end, which its telemetry has not."""
+    place = _place(record, TELEMETRY)
+    lines = [upgrade_telemetry(line) for line in record.lines(TELEMETRY)]
+    parts: dict[str, list[RawLine]] = {"epoch": [], "event": [], "end": [], "turn": []}
+    for line in lines:
+        parts.setdefault(line.get("type", ""), []).append(line)
+    epochs = {one.epoch: one for one in (EpochLine.of_json(x, place) for x in parts["epoch"])}
+    if not parts["end"] and verdict is not None:
+        parts["end"] = [end_of(verdict, lines)]
+    return Telemetry(
+        epochs=tuple(epochs[epoch] for epoch in sorted(epochs)),
+        events=tuple(EventLine.of_json(line, place) for line in parts["event"]),
+        end=EndLine.of_json(parts["end"][-1], place) if parts["end"] else None,
+        turns=tuple(TurnLine.of_json(line, place) for line in parts["turn"]),
+    )
 
 
-def _telemetry(record: Record) -> Iterator[dict[str, Any]]:
-    return map(upgrade_telemetry, record.lines(TELEMETRY))
+def _raw_plan(record: Record) -> RawLine:
+    return upgrade_plan(record.read(PLAN))
 
 
-def _raw_verdict(record: Record) -> dict[str, Any] | None:
+def _raw_environment(record: Record) -> RawLine | None:
+    there = (record.directory / ENVIRONMENT).exists()
+    return record.read(ENVIRONMENT) if there else None
+
+
+def _raw_verdict(record: Record) -> RawLine | None:
     there = (record.directory / VERDICT).exists()
     return upgrade_verdict(record.read(VERDICT)) if there else None
 
 
-def _inspection(record: Record, verdict: dict[str, Any] | None) -> Inspection:
+def _inspection(
+    record: Record, verdict: RawLine | None, plan: RawLine, environment: RawLine
+) -> Inspection:
     if (record.directory / INSPECTION).exists():
         return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION))
-    environment = record.directory / ENVIRONMENT
-    raw = record.read(ENVIRONMENT) if environment.exists() else {}
-    made = inspection_of(verdict, upgrade_plan(record.read(PLAN)), raw)
-    return Inspection.of_json(made, _place(record, VERDICT))
+    return Inspection.of_json(inspection_of(verdict, plan, environment), _place(record, VERDICT))
 
 
 def _place(record: Record, name: str) -> str:

@@ -17,13 +17,11 @@ from steelyard.record.epoch import EpochLine
 from steelyard.record.plan import Plan
 from steelyard.record.record import Record
 from steelyard.record.recorded import (
-    epoch_lines,
     read_environment,
-    read_events,
     read_plan,
     read_slices,
+    read_telemetry,
     read_verdict,
-    turn_lines,
 )
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of, measured_slices
@@ -130,9 +128,9 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
 def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     """Read a record; only plan.json must be there. Raises RecordError."""
     record = Record.open(directory)
-    plan, lines = read_plan(record), epoch_lines(record)
+    plan, telemetry = read_plan(record), read_telemetry(record)
     borders: dict[int, dict[str, Border]] = {}
-    turns = turn_lines(record)
+    lines, turns = telemetry.epochs, telemetry.turns
     measured = _kept(measured_slices(read_slices(record), lines, turns), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
@@ -143,8 +141,8 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         plan=plan,
         environment=read_environment(record) or Environment(),
         verdict=read_verdict(record),
-        epochs=tuple(Epoch.of(line, plan.processors) for line in lines),
-        events=tuple(Event(line.epoch + 1, line.event) for line in read_events(record)),
+        epochs=tuple(Epoch.of(line, plan.processors) for line in telemetry.epochs),
+        events=tuple(Event(line.epoch + 1, line.event) for line in telemetry.events),
         dots=dots,
         latency_counts=counts,
         borders=borders,

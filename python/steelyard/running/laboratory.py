@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.page_cache import Evicted
+from steelyard.record.environment import Environment
 from steelyard.study.study import Study
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
@@ -121,7 +122,7 @@ class Host(Protocol):
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
-    ) -> Mapping[str, Any]:
+    ) -> Environment:
         """Where this weighing takes place: machine, builds, settings, hashes of files."""
 
 

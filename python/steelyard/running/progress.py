@@ -15,7 +15,7 @@ from steelyard.record.verdict import Verdict
 
 
 class Progress(Protocol):
-    """What a weighing says while it goes; every call returns at once and raises nothing."""
+    """Receives what a weighing reports; every call returns at once and raises nothing."""
 
     def stage(self, text: str) -> None:
         """A stage began: `"clone 2 arms"`, lower case, no full stop."""

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from steelyard import _core
 from steelyard.driver.client import Driver
@@ -24,6 +23,7 @@ from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
+from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
 from steelyard.telemetry.capacity import allowed_processors
@@ -206,10 +206,11 @@ class LocalHost:
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
-    ) -> Mapping[str, Any]:
+    ) -> Environment:
         """Machine, builds, settings as the servers report them, hashes of files."""
-        texts = {script.name: script.text for script in scripts}
-        return environment(arms, scripts=texts, directory=self._run().directory, template=template)
+        texts, directory = {one.name: one.text for one in scripts}, self._run().directory
+        seen = environment(arms, scripts=texts, directory=directory, template=template)
+        return Environment.of_json(seen, "the environment")
 
 
 class SystemClock:

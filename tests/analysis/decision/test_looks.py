@@ -6,33 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
-from steelyard.analysis.decision.looks import ALPHAS, DEFAULT_S0, Stage, Terms, smallest_visible
+from steelyard.analysis.decision.looks import ALPHAS, Stage, Terms, smallest_visible
 from steelyard.analysis.decision.sets import judging_sets
 from steelyard.analysis.decision.sign_flip import confidence_set, plain_subsets, rank
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.study.design import first_look
-
-PLAN = {
-    "epochs": 12,
-    "look": 8,
-    "margin": 0.02,
-    "metric": "throughput",
-    "alpha": [0.01, 0.04],
-    "epoch_ns": 6_500_000_000,
-    "s0": float("nan"),
-}
-
-
-def test_terms_are_read_from_a_plan_and_a_pilot_without_a_scale_gets_the_default() -> None:
-    terms = Terms.from_plan(PLAN)
-    assert (terms.epochs, terms.look, terms.alphas, terms.epoch_seconds) == (
-        12,
-        8,
-        (0.01, 0.04),
-        6.5,
-    )
-    assert terms.s0 == DEFAULT_S0
-    assert terms.margins == pytest.approx((np.log(0.98), np.log(1.02)))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ of the time where an effect is plain. No valid test can speak before 2·2⁻ⁿ 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Self
 
 FEWEST_FOR_VERDICT = 8
 """Below this many epochs no verdict is given: the t interval is shown, "too few epochs" said."""
@@ -72,25 +70,6 @@ class Terms:
     more_is_better: bool | None = None
     """None: as the metric says."""
 
-    @classmethod
-    def from_plan(cls, plan: Mapping[str, Any]) -> Self:
-        """The terms of a record's plan.json, with epoch_ns as the time of an epoch."""
-        first, last = plan.get("alpha", ALPHAS)
-        return cls(
-            epochs=int(plan["epochs"]),
-            look=plan.get("look"),
-            margin=float(plan["margin"]),
-            metric=str(plan["metric"]),
-            alphas=(float(first), float(last)),
-            open_ended=bool(plan.get("open_ended", False)),
-            first_verdict=bool(plan.get("first_verdict", False)),
-            s0=_scale(plan.get("s0")),
-            epoch_seconds=float(plan.get("epoch_ns", 0)) / 1e9,
-            attempt=int(plan.get("attempt", 1)),
-            looked=int(plan.get("looked", 0)),
-            separate=plan.get("judged") == "separately",
-        )
-
     @property
     def higher_is_better(self) -> bool:
         """Whether more of the metric is faster."""
@@ -117,11 +96,6 @@ class Terms:
         if ended:
             return Stage.INTERRUPTED
         return Stage.FIRST if done == self.look else Stage.BETWEEN
-
-
-def _scale(s0: float | None) -> float:
-    """The pilot's scale, where it gave a positive one."""
-    return float(s0) if s0 is not None and s0 > 0 else DEFAULT_S0
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Renders a drill for people: a sentence, matrices of fault by check, what is missed and why."""
+"""Formats a drill as text: a sentence, matrices of fault by check, what is missed and why."""
 
 from __future__ import annotations
 

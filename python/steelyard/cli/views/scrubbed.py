@@ -1,4 +1,4 @@
-"""Renders a scrub for people: a progress line on a terminal, then the list of findings."""
+"""Formats a scrub as text: a progress line on a terminal, then the list of findings."""
 
 from __future__ import annotations
 

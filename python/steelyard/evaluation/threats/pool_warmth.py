@@ -1,4 +1,4 @@
-"""Tells whether the arms' buffer pools were still filling while they were measured.
+"""Checks whether the arms' buffer pools were still filling while they were measured.
 
 Every restart empties a pool. Where it is larger than an epoch can fill, transactions read blocks
 that they will not read later, and throughput says how cold the pool is, not how large. Reads of the

@@ -1,4 +1,4 @@
-"""Tells whether the arms did the work they were timed for: rows returned and rows changed.
+"""Checks whether the arms did the work they were timed for: rows returned and rows changed.
 
 A built-in script says how many rows a transaction must return, and the driver counts those that
 did not. A script of the user says nothing; what can be seen is that all arms do the same, and that

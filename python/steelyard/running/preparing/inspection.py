@@ -67,9 +67,9 @@ def _look(setup: Setup) -> _Arms:
     host, prepared = setup.laboratory.host, setup.slots.arms[setup.study.control.name]
     with setup.started_arms(0, "restore") as started:
         place = host.environment(started, setup.scripts, prepared.templates[0])
-        seen = {**place, "workload": setup.study.workload.model_dump(mode="json")}
+        workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
-            Environment.of_json(seen, "the environment"),
+            place.model_copy(update={"workload": workload}),
             {arm: settings_of(instance) for arm, instance in started.items()},
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},

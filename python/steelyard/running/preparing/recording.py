@@ -13,9 +13,9 @@ from steelyard.record.record import Record
 from steelyard.record.recorded import (
     TurnDone,
     finished_epochs,
-    read_events,
     read_plan,
     read_slices,
+    read_telemetry,
     turns_of_torn_epochs,
 )
 from steelyard.study.read import write_study
@@ -50,7 +50,8 @@ def open_record(question: Question) -> Kept:
         record.write("study.toml", write_study(question.study))
         return Kept(record, question)
     record = Record.open(question.resume)
-    plan, epochs = read_plan(record), finished_epochs(record)
+    plan, telemetry = read_plan(record), read_telemetry(record)
+    epochs = finished_epochs(record, telemetry)
     if len(epochs) >= plan.epochs and not plan.open_ended:
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
@@ -60,15 +61,8 @@ def open_record(question: Question) -> Kept:
     for line in read_slices(record):
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
     resumed = replace(question, seed=plan.seed)
-    return Kept(
-        record,
-        resumed,
-        plan,
-        tuple(epochs),
-        tuple(read_events(record)),
-        attempts,
-        turns_of_torn_epochs(record),
-    )
+    torn = turns_of_torn_epochs(record, telemetry)
+    return Kept(record, resumed, plan, epochs, telemetry.events, attempts, torn)
 
 
 @dataclass(frozen=True)
