@@ -34,15 +34,15 @@ _SOUND_WORDS = """
     truth lies outside one of their joint intervals.
 """
 _THREAT_WORDS = """
-    Threats in sound worlds, over all N. *slots differ* and *start order matters* are tests at 1 %
-    and so is *ageing*; a drifting machine makes the order matter by itself in no world here.
+    Threats in sound worlds, over all N, though nothing is wrong there. The tests of slots, start
+    order and *ageing* have a level of 1 %; *unequal debt* needs 2 % of a turn's log besides.
 """
 _BROKEN_WORDS = """
     Each balance is broken as its world says. The threat is the one that names the break; a false
     verdict is “slower” or “faster” of arms whose treatments are equal, as above, and it is not
-    caught if the weighing is neither invalid nor has that threat. What is not tied to an arm (a
-    device that is busy before the first turn, whichever arm has it) is noise: it costs precision
-    and makes no more false verdicts than 5 %.
+    caught if the weighing is neither invalid nor has that threat. A device that is busy before the
+    first turn, whichever arm has it, is tied to no arm: it costs precision. The resident share, the
+    busy device and the plan are given to the threats here, not measured: these rows test the rules.
 """
 
 
