@@ -14,6 +14,7 @@ from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
     UNPROTECTED,
     Instance,
+    PoolFill,
     Process,
     SessionWaits,
     Settings,
@@ -52,6 +53,9 @@ class Answers:
     waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
     plan: Callable[[NoopInstance], str] = lambda _: "Result"
     checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
+    requested_bytes: Callable[[NoopInstance], int] = lambda _: 0
+    mapped_pages: Callable[[NoopInstance], int] = lambda _: 0
+    pool: Callable[[NoopInstance], PoolFill] = lambda _: PoolFill(128 << 20, 64 << 20, "memory")
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class NoopInstance:
         self._readings = 0
         self.protection = protection
         self.frozen = False
+        self.starts = 0
+        self.warm = False
         self.placed: dict[int, tuple[int, ...]] = {}
 
     @property
@@ -133,7 +139,8 @@ class NoopInstance:
         self._journal.write("start", self._directory, slot.number, dict(settings))
         self._slot, self._settings, self._running = slot, dict(settings), True
         self._journal.serving[slot.port] = self
-        self._readings = 0
+        self._readings, self.warm = 0, False
+        self.starts += 1
 
     def stop(self) -> None:
         """Stop; what was frozen is thawed first."""
@@ -222,6 +229,8 @@ class NoopInstance:
             cpu_ns=self.step.cpu_ns * self._readings,
             read_bytes=self.step.read_bytes * self._readings,
             written_bytes=self.step.written_bytes * self._readings,
+            requested_bytes=self._journal.answers.requested_bytes(self),
+            mapped_pages=self._journal.answers.mapped_pages(self),
             processes=(Process(1, "postmaster", self.step.cpu_ns * self._readings),),
         )
 
@@ -249,6 +258,13 @@ class NoopInstance:
     def checkpointer(self, database: str) -> NoopCheckpoints:
         """A session whose checkpoints take what the answers say."""
         return NoopCheckpoints(self)
+
+    def fill_pool(self, database: str) -> PoolFill:
+        """The data is in the pool from now on, as the answers say."""
+        self._require(running=True)
+        self._journal.write("fill pool", self._directory, database)
+        self.warm = True
+        return self._journal.answers.pool(self)
 
     def checkpoint_ns(self) -> int:
         """How long a checkpoint takes now."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Settings, Slot, TreeUse
+from steelyard.engines.engine import PoolFill, Settings, Slot, TreeUse
 from steelyard.engines.placement import pin
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life import clone as cloning
@@ -18,6 +18,7 @@ from steelyard.engines.postgres.life.server_log import quoted
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
+from steelyard.engines.postgres.sql.buffer_pool import fill_pool
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.plans import read_plans
@@ -205,6 +206,10 @@ class Cluster:
     def checkpointer(self, database: str) -> Checkpoints:
         """A connection for checkpoints."""
         return Checkpoints(self._conninfo(database))
+
+    def fill_pool(self, database: str) -> PoolFill:
+        """Read tables and indexes into shared buffers, as far as they fit."""
+        return fill_pool(self._conninfo(database), self._identity.version_number)
 
     def _conninfo(self, database: str) -> str:
         return replace(self.address, database=database).conninfo()
