@@ -86,6 +86,19 @@ def test_for_a_latency_the_left_side_is_the_faster_one() -> None:
     assert better_side(Contrast.read(FACTS)) == ("slower", "faster")
 
 
+def test_the_plan_tells_how_pools_were_filled_only_where_they_were_read_into() -> None:
+    assert "buffer pools" not in dict(plan_rows(Plan.read({"warm": "by load"})))
+    why = "blocks read per transaction of on fell"
+    facts = {"epochs": 8, "epoch_ns": 15e9, "epochs_why": "slowly level"}
+    rows = dict(
+        plan_rows(
+            Plan.read({**facts, "warm": "by reading", "warm_why": why, "warm_ns": 1_400_000_000})
+        )
+    )
+    assert rows["buffer pools"] == f"filled by reading the data, 1.4 s an epoch: {why}"
+    assert rows["epochs"] == "8, longer and fewer, each about 15 s: slowly level"
+
+
 def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
     rows = dict(
         plan_rows(

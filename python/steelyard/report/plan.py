@@ -32,6 +32,10 @@ class Plan:
     slice_ns: float | None
     slice_why: str | None
     warmup_ns: float | None
+    warm: str | None
+    warm_why: str | None
+    warm_ns: float | None
+    epochs_why: str | None
     blocks_per_epoch: int | None
     placement: str | None
     placement_why: str | None
@@ -49,6 +53,7 @@ class Plan:
         as_they_are = (
             *("study", "epochs", "look", "slice_why", "blocks_per_epoch", "placement"),
             *("placement_why", "cost", "clients", "threads", "seed", "command"),
+            *("warm", "warm_why", "epochs_why"),
         )
         return cls(
             **{name: plan.get(name) for name in as_they_are},
@@ -61,6 +66,7 @@ class Plan:
             epoch_ns=finite(plan.get("epoch_ns")),
             slice_ns=finite(plan.get("slice_ns")),
             warmup_ns=finite(plan.get("warmup_ns")),
+            warm_ns=finite(plan.get("warm_ns")),
             processors=tuple(plan.get("processors") or ()),
             attempt=plan.get("attempt") or 1,
         )
@@ -82,11 +88,12 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     rows = [
         ("metric that decides", plan.metric.replace("_", " ")),
         ("margin", f"±{100 * (plan.margin or 0):.3g} %"),
-        ("epochs", f"{plan.epochs}, each about {_duration(plan.epoch_ns)}"),
+        ("epochs", _because(_epochs(plan), plan.epochs_why)),
         ("looks", _looks(plan)),
         ("blocks in an epoch", _or_dash(plan.blocks_per_epoch)),
         ("slice", _because(_duration(plan.slice_ns), plan.slice_why)),
         ("warm-up", _duration(plan.warmup_ns)),
+        ("buffer pools", _pools(plan)),
         ("placement", _because(_or_dash(plan.placement or None), plan.placement_why)),
         ("cost", _COSTS.get(str(plan.cost), _or_dash(plan.cost))),
         ("load", load),
@@ -95,6 +102,20 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("seed", _or_dash(plan.seed)),
     ]
     return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+def _epochs(plan: Plan) -> str:
+    fewer = "longer and fewer, " if plan.epochs_why else ""
+    return f"{plan.epochs}, {fewer}each about {_duration(plan.epoch_ns)}"
+
+
+def _pools(plan: Plan) -> str:
+    """Nothing where only the load warms them."""
+    if plan.warm != "by reading":
+        return ""
+    return _because(
+        f"filled by reading the data, {_duration(plan.warm_ns)} an epoch", plan.warm_why
+    )
 
 
 def _looks(plan: Plan) -> str:

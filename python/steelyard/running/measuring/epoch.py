@@ -91,7 +91,9 @@ class EpochRunner:
     def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[_Ending, _Seen]:
         ending, seen = _Ending(), _Seen()
         try:
-            with self._setup.started_arms(place.epoch, self._choices.upkeep) as standing:
+            choices = self._choices
+            arms = self._setup.started_arms(place.epoch, choices.upkeep, choices.warm)
+            with arms as standing:
                 try:
                     seen = self._measure(place, standing, lines)
                 except (EngineError, DriverError) as failure:

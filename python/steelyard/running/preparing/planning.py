@@ -50,7 +50,6 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         metric=study.decision.metric,
         margin=study.decision.margin,
         alpha=ALPHAS,
-        epochs=design.epochs,
         look=design.first_look,
         open_ended=study.decision.open_ended,
         first_verdict=study.decision.first_verdict,
