@@ -24,8 +24,9 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
     with prepare(kept, laboratory, progress) as setup:  # engines, data loaded once, slots
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
         choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement
-        plan = write_plan(setup, choices, kept, progress)  # fixed before the first slice
-        outcome = settle(setup, choices, plan, inspected, kept, progress)  # until decided
+        planned = setup.in_epochs(choices.epochs)  # longer and fewer where pools warm slowly
+        plan = write_plan(planned, choices, kept, progress)  # fixed before the first slice
+        outcome = settle(planned, choices, plan, inspected, kept, progress)  # until decided
     verdict = publish(kept, outcome, progress)  # a function of the record; the A/A ledger
     write_report(kept.record.directory)
     progress.done(verdict)

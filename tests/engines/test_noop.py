@@ -14,7 +14,7 @@ from steelyard.model.errors import EngineError, ServerError
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)
 CAPABILITIES = (
     *("Restartable", "Clonable", "Protection", "Tunable", "Placeable", "Freezable", "Crashable"),
-    *("Observable", "Countable", "Waits", "Plans", "Checkpointer", "CheckpointsSeen"),
+    *("Observable", "Countable", "Waits", "Plans", "Checkpointer", "CheckpointsSeen", "Warmable"),
 )
 
 

@@ -85,6 +85,15 @@ def test_for_a_latency_the_left_side_is_the_faster_one() -> None:
     assert better_side(line_of(**FACTS)) == ("slower", "faster")
 
 
+def test_the_plan_tells_how_pools_were_filled_only_where_they_were_read_into() -> None:
+    assert "buffer pools" not in dict(plan_rows(plan_of(warm="by load")))
+    why = "blocks read per transaction of on fell"
+    facts = {"epochs": 8, "epoch_ns": 15_000_000_000, "epochs_why": "slowly level"}
+    rows = dict(plan_rows(plan_of(**facts, warm="by reading", warm_why=why, warm_ns=1_400_000_000)))
+    assert rows["buffer pools"] == f"filled by reading the data, 1.4 s an epoch: {why}"
+    assert rows["epochs"] == "8, longer and fewer, each about 15 s: slowly level"
+
+
 def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
     rows = dict(plan_rows(plan_of(look=8, slice_why="smallest variance", attempt=2)))
     assert rows["looks"] == "after epoch 8 at level 0.01, after epoch 12 at 0.04"

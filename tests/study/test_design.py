@@ -15,6 +15,7 @@ from steelyard.study.design import (
     draw_design,
     epochs_for,
     first_look,
+    longer_epochs,
     slice_candidates,
 )
 from steelyard.study.read import read_study
@@ -91,3 +92,17 @@ def test_no_slice_is_longer_than_a_twentieth_of_its_epoch_where_one_fits() -> No
 def test_blocks_fill_the_epoch_and_there_is_always_one() -> None:
     assert block_count(6_000, 2, 100) == 30
     assert block_count(10, 2, 100) == 1
+
+
+@given(st.integers(1, 200), st.integers(20, 600))
+def test_longer_epochs_leave_twice_the_warm_up_and_are_never_under_eight(
+    warmup_s: int, budget_s: int
+) -> None:
+    study = read_study("settings", [f"budget.measuring={budget_s}s"])
+    planned = draw_design(study, 1, "foreground")
+    epochs = longer_epochs(planned, study, warmup_s * 10**9)
+    assert 8 <= epochs <= planned.epochs
+    longer = draw_design(study, 1, "foreground", epochs)
+    assert (longer.epochs, longer.epoch_ns) == (epochs, study.budget.measuring // epochs)
+    assert longer.first_look == first_look(epochs)
+    assert epochs in (8, planned.epochs) or longer.epoch_ns >= 2 * warmup_s * 10**9

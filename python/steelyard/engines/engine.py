@@ -53,6 +53,7 @@ class TreeUse:
     read_bytes: int  # from the block layer, /proc/PID/io
     written_bytes: int
     requested_bytes: int = 0  # by read calls, from the page cache too: rchar of /proc/PID/io
+    mapped_pages: int = 0  # page faults without a read: memory that a process touched first
     processes: tuple[Process, ...] = field(default=())
 
 
@@ -62,6 +63,15 @@ class SessionWaits:
 
     active: int
     log_flush: int  # of them, those that waited for the write-ahead log to reach the disk
+
+
+@dataclass(frozen=True)
+class PoolFill:
+    """What was read into a server's buffer pool on purpose."""
+
+    pool_bytes: int  # its size
+    read_bytes: int
+    by: str  # what read it, in a word
 
 
 class Instance(Protocol):
@@ -317,3 +327,12 @@ class CheckpointsSeen(Protocol):
 
     def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> CheckpointWatch:
         """Begin to watch; times are of `now_ns`. EngineError: its settings hide them."""
+
+
+@runtime_checkable
+class Warmable(Protocol):
+    """Its buffer pool can be filled by reading."""
+
+    def fill_pool(self, database: str) -> PoolFill:
+        """Read a database's relations into the pool, the same ones in the same order each time, as
+        far as they fit. The database is left as it was."""

@@ -15,6 +15,7 @@ from steelyard.engines.engine import (
     UNPROTECTED,
     Cycle,
     Instance,
+    PoolFill,
     Process,
     Pulse,
     SessionWaits,
@@ -60,6 +61,9 @@ class Answers:
     """Of an instance, between two moments of the clock: when it was begun to watch, and now."""
     pulse: Callable[[NoopInstance], Pulse | None] = lambda _: Pulse(0.0, 0.0, 0.0)
     cycle: Callable[[Settings], Cycle] = lambda _: Cycle(300_000_000_000, 1e9, 10.0)
+    requested_bytes: Callable[[NoopInstance], int] = lambda _: 0
+    mapped_pages: Callable[[NoopInstance], int] = lambda _: 0
+    pool: Callable[[NoopInstance], PoolFill] = lambda _: PoolFill(128 << 20, 64 << 20, "memory")
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ class NoopInstance:
         self._readings = 0
         self.protection = protection
         self.frozen = False
+        self.starts = 0
+        self.warm = False
         self.placed: dict[int, tuple[int, ...]] = {}
 
     @property
@@ -141,7 +147,8 @@ class NoopInstance:
         self._journal.write("start", self._directory, slot.number, dict(settings))
         self._slot, self._settings, self._running = slot, dict(settings), True
         self._journal.serving[slot.port] = self
-        self._readings = 0
+        self._readings, self.warm = 0, False
+        self.starts += 1
 
     def stop(self) -> None:
         """Stop; what was frozen is thawed first."""
@@ -230,6 +237,8 @@ class NoopInstance:
             cpu_ns=self.step.cpu_ns * self._readings,
             read_bytes=self.step.read_bytes * self._readings,
             written_bytes=self.step.written_bytes * self._readings,
+            requested_bytes=self._journal.answers.requested_bytes(self),
+            mapped_pages=self._journal.answers.mapped_pages(self),
             processes=(Process(1, "postmaster", self.step.cpu_ns * self._readings),),
         )
 
@@ -270,6 +279,13 @@ class NoopInstance:
     def pulse(self) -> Pulse | None:
         """What it counts now."""
         return self._journal.answers.pulse(self)
+
+    def fill_pool(self, database: str) -> PoolFill:
+        """The data is in the pool from now on, as the answers say."""
+        self._require(running=True)
+        self._journal.write("fill pool", self._directory, database)
+        self.warm = True
+        return self._journal.answers.pool(self)
 
     def checkpoint_ns(self) -> int:
         """How long a checkpoint takes now."""

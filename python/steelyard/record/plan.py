@@ -28,6 +28,19 @@ class SliceTrialFigures(Frozen):
     visit_ns: int
 
 
+Warm = Literal["by load", "by reading"]
+"""How buffer pools are filled at the start of an epoch: by the warm-up's load alone, or by reading
+the data before it."""
+
+
+class PoolFillFigures(Frozen):
+    """What was read into the buffer pool of an arm before the load."""
+
+    pool_bytes: int
+    read_bytes: int
+    by: str
+
+
 class PilotFigures(Frozen):
     """The figures behind the pilot's choices."""
 
@@ -39,6 +52,12 @@ class PilotFigures(Frozen):
     transactions_per_second: float | None = None
     trials: tuple[SliceTrialFigures, ...] = ()
     driver_io: str = ""
+    blocks_read: Mapping[str, tuple[float, float]] = {}
+    """Arm → blocks read per transaction, at the beginning and at the end of what was watched."""
+    page_faults: Mapping[str, tuple[float, float]] = {}
+    """Arm → page faults per transaction, likewise: each new connection maps the pool."""
+    pools: Mapping[str, PoolFillFigures] = {}
+    """Arm → what was read into its buffer pool, where it was."""
 
 
 class TurnChoices(Frozen):
@@ -59,7 +78,6 @@ class TurnChoices(Frozen):
     """Longest measured part."""
     turn_ns: int
     """What one turn was expected to take."""
-    epochs: int
     settings: Mapping[str, Mapping[str, str]] = {}
     """Arm → its settings as the time scale leaves them."""
     cycle_seconds: Mapping[str, float] = {}
@@ -81,6 +99,13 @@ class Choices(Frozen):
     placement_why: str
     warmup_ns: int
     """Load before the first measured slice, all arms together."""
+    warm: Warm = "by load"
+    warm_why: str = ""
+    warm_ns: int = 0
+    """Time that reading into the pools of all arms takes at the start of an epoch."""
+    epochs: int
+    epochs_why: str = ""
+    """Why there are fewer than the budget gives, each longer."""
     upkeep: Upkeep
     upkeep_why: str
     s0: float
@@ -139,7 +164,6 @@ class Plan(Choices):
     metric: str
     margin: float
     alpha: tuple[float, float]
-    epochs: int
     look: int | None = None
     open_ended: bool = False
     first_verdict: bool = False

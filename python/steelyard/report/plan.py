@@ -16,11 +16,12 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     rows = [
         ("metric that decides", plan.metric.replace("_", " ")),
         ("margin", f"±{100 * plan.margin:.3g} %"),
-        ("epochs", f"{plan.epochs}, each about {format_duration(plan.epoch_ns)}"),
+        ("epochs", _because(_epochs(plan), plan.epochs_why)),
         ("looks", _looks(plan)),
         ("blocks in an epoch", str(plan.blocks_per_epoch)),
         ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
         ("warm-up", format_duration(plan.warmup_ns)),
+        ("buffer pools", _pools(plan)),
         ("placement", _because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
         ("load", f"{plan.clients} clients on {plan.threads} driver threads"),
@@ -29,6 +30,20 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("seed", str(plan.seed)),
     ]
     return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+def _epochs(plan: Plan) -> str:
+    fewer = "longer and fewer, " if plan.epochs_why else ""
+    return f"{plan.epochs}, {fewer}each about {format_duration(plan.epoch_ns)}"
+
+
+def _pools(plan: Plan) -> str:
+    """Nothing where only the load warms them."""
+    if plan.warm != "by reading":
+        return ""
+    return _because(
+        f"filled by reading the data, {format_duration(plan.warm_ns)} an epoch", plan.warm_why
+    )
 
 
 def _looks(plan: Plan) -> str:

@@ -15,6 +15,8 @@ from steelyard.study.study import Study
 
 FEWEST_EPOCHS = 10
 MOST_EPOCHS = 40
+LEAST_EPOCHS = 8
+"""Where epochs must be longer because pools warm slowly: fewer have no set that means much."""
 FEWEST_LOADS = 3
 """Separate loads of each build's data, where builds cannot share it: the luck of one load (which
 rows ANALYZE saw, where files lie) is then seen instead of taken for the build."""
@@ -98,6 +100,13 @@ def epochs_for(study: Study, cost: str) -> int:
         return TURN_EPOCHS
     wanted = study.budget.measuring / EPOCH_TARGET_NS[cost]
     return max(FEWEST_EPOCHS, min(MOST_EPOCHS, 2 * round(wanted / 2)))
+
+
+def longer_epochs(design: Design, study: Study, warmup_ns: int) -> int:
+    """The number of epochs in which a warm-up takes no more than half as long as what is measured:
+    even, and no fewer than LEAST_EPOCHS."""
+    fit = study.budget.measuring // (2 * max(1, warmup_ns))
+    return min(design.epochs, max(LEAST_EPOCHS, 2 * (fit // 2)))
 
 
 def first_look(epochs: int) -> int | None:

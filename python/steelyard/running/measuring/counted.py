@@ -121,6 +121,7 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         placement=placement,
         placement_why=placement_why,
         warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
+        epochs=design.epochs,
         upkeep="restore",
         upkeep_why="what an epoch used up is put back",
         s0=DEFAULT_S0,

@@ -81,7 +81,9 @@ class EpochRunner:
     def _measure_or_lose(self, place: Place, lines: list[SliceLine]) -> tuple[Ending, ArmsRead]:
         ending, seen = Ending(), ArmsRead()
         try:
-            with self._setup.started_arms(place.epoch, self._choices.upkeep) as standing:
+            choices = self._choices
+            arms = self._setup.started_arms(place.epoch, choices.upkeep, choices.warm)
+            with arms as standing:
                 try:
                     seen = self._measure(place, standing, lines)
                 except (EngineError, DriverError) as failure:

@@ -12,10 +12,12 @@ from steelyard.engines.engine import (
     CheckpointSession,
     Instance,
     Plans,
+    PoolFill,
     SessionWaits,
     Tunable,
     Waits,
     WaitWatch,
+    Warmable,
 )
 from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError
@@ -42,6 +44,13 @@ def checkpointer_of(instance: Instance) -> CheckpointSession:
             hint='Weigh with cost = "foreground".',
         )
     return instance.checkpointer(DATABASE)
+
+
+def fill_pool(instance: Instance) -> PoolFill:
+    """Read the data into the buffer pool; EngineError: the engine cannot."""
+    if not isinstance(instance, Warmable):
+        raise EngineError(f"engine cannot fill its buffer pool: {instance.identity.kind}")
+    return instance.fill_pool(DATABASE)
 
 
 class WaitSampling:

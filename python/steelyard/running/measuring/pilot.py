@@ -1,7 +1,8 @@
 """Chooses slice length, placement, warm-up and upkeep from two epochs that are then discarded.
 
-The first pilot epoch watches the load settle and what the backends wait for; the second compares
-slice lengths on the placement that the first one decided, and the state of the files after it tells
+The first pilot epoch watches the load settle and what the backends wait for; where buffer pools
+still fill at its end, once more on pools that were filled by reading. The second compares slice
+lengths on the placement that the first one decided, and the state of the files after it tells
 what putting them back costs. Nothing of either enters an estimate.
 """
 
@@ -9,9 +10,9 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.batch_means import (
@@ -20,22 +21,29 @@ from steelyard.analysis.pilot.batch_means import (
     choose_placement,
     choose_slice,
 )
-from steelyard.analysis.pilot.steady_state import mser5
-from steelyard.engines.engine import Instance
+from steelyard.engines.engine import Instance, PoolFill, Warmable
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import Choices, PilotFigures, SliceTrialFigures, Upkeep
+from steelyard.record.plan import (
+    Choices,
+    PilotFigures,
+    PoolFillFigures,
+    SliceTrialFigures,
+    Upkeep,
+    Warm,
+)
 from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.counted import pilot_counted
-from steelyard.running.measuring.first_errors import errors_told, require_work
+from steelyard.running.measuring.first_errors import errors_told
 from steelyard.running.measuring.load import Load, Place, Visit
-from steelyard.running.measuring.observation import WaitSampling
+from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
+from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.measuring.turn_pilot import pilot_turns
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.study.design import slice_candidates
+from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates
 
 BATCHES = 10
 FIRST_PILOT = -2
@@ -45,19 +53,19 @@ ALWAYS_WORTH_NS = NS_PER_S
 LONGEST_TRIAL_NS = 12 * NS_PER_S
 """Load that the comparison of slice lengths may take, or a tenth of the budget if that is more."""
 WARMUP_CAP_NS = {"foreground": 10 * NS_PER_S, "whole": 6 * NS_PER_S}
-WARMUP_FLOOR_NS = NS_PER_S // 2
-WARMUP_MARGIN = 1.25
-"""The restarts to come may settle a little later than the one that was watched."""
 
 
 @dataclass(frozen=True)
-class _Settling:
+class _Warming:
+    """How the pools become warm, and what was seen of it."""
+
+    settled: Settled
     warmup_ns: int
-    settled: bool
-    wal_flush_share: float
-    latency_ns: float
-    control_ns: float  # time of a transaction of the control, once it had settled
-    transactions_per_second: float
+    warm: Warm = "by load"
+    why: str = ""
+    warm_ns: int = 0
+    fills: Mapping[str, PoolFill] = field(default_factory=dict)
+    epochs_why: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,20 +96,16 @@ class Pilot:
             return pilot_counted(setup, study.budget.counted, self._progress)
         asked = study.placement
         self._progress.stage("pilot: watch the load settle")
-        first = "symmetric" if asked == "auto" else asked
-        with (
-            setup.started_arms(0, "restore") as standing,
-            setup.connect(standing, first, seed(FIRST_PILOT), find_stalls(study, None)) as load,
-        ):
-            settling = self._watch(load, standing)
+        warming = self._warm_up("symmetric" if asked == "auto" else asked)
+        setup, settling = self._setup, warming.settled
         placement, placement_why = self._placement(settling)
         seeming = find_stalls(study, settling.control_ns)
         self._progress.stage("pilot: compare slice lengths")
         with (
-            setup.started_arms(1, "restore") as standing,
+            setup.started_arms(1, "restore", warming.warm) as standing,
             setup.connect(standing, placement, seed(SECOND_PILOT), seeming) as load,
         ):
-            best, slice_why, trials, control_ns = self._compare_slices(load, settling)
+            best, slice_why, trials, control_ns = self._compare_slices(load, warming)
             driver_io = load.io
         best_visit_ns = next(t.visit_ns for t in trials if t.length_ns == best.length_ns)
         upkeep, upkeep_why = self._upkeep()
@@ -113,7 +117,12 @@ class Pilot:
             visit_ns=best_visit_ns,
             placement=placement,
             placement_why=placement_why,
-            warmup_ns=settling.warmup_ns,
+            warmup_ns=warming.warmup_ns,
+            warm=warming.warm,
+            warm_why=warming.why,
+            warm_ns=warming.warm_ns,
+            epochs=self._design.epochs,
+            epochs_why=warming.epochs_why,
             upkeep=upkeep,
             upkeep_why=upkeep_why,
             s0=best.standard_error if math.isfinite(best.standard_error) else DEFAULT_S0,
@@ -126,48 +135,90 @@ class Pilot:
                 transactions_per_second=settling.transactions_per_second,
                 trials=tuple(trials),
                 driver_io=driver_io,
+                blocks_read=settling.reads,
+                page_faults=settling.faults,
+                pools={
+                    arm: PoolFillFigures.model_validate(asdict(fill))
+                    for arm, fill in warming.fills.items()
+                },
             ),
         )
 
-    def _watch(self, load: Load, standing: Mapping[str, Instance]) -> _Settling:
-        arms = self._design.arms
-        cap_ns = min(WARMUP_CAP_NS[self._setup.cost], max(3 * NS_PER_S, self._design.epoch_ns // 2))
-        length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
-        blocks = max(10, round(cap_ns / (len(arms) * length_ns)))
-        watch = WaitSampling(list(standing.values()))
-        try:
-            lines = self._run(load, FIRST_PILOT, [length_ns] * blocks)
-        finally:
-            share = watch.stop()
-        warm_blocks, settled = 0, True
-        for arm in arms:
-            rates = [_rate(line) for line in lines if line.arm == arm]
-            cut = mser5(rates)
-            settled = settled and cut is not None
-            warm_blocks = max(warm_blocks, blocks if cut is None else cut)
-        require_work(lines)
-        done = sum(line.transactions for line in lines)
-        warmup_ns = round(warm_blocks * len(arms) * length_ns * WARMUP_MARGIN)
-        busy_s = sum(line.busy_with_debt_ns / line.clients for line in lines) / 1e9
-        return _Settling(
-            warmup_ns=max(WARMUP_FLOOR_NS, min(warmup_ns, cap_ns)),
-            settled=settled,
-            wal_flush_share=share,
-            latency_ns=sum(line.latency_sum_ns for line in lines) / done,
-            control_ns=_typical_ns(_settled(lines, warm_blocks), arms[0]),
-            transactions_per_second=done / busy_s if busy_s else 0.0,
+    def _warm_up(self, placement: str) -> _Warming:
+        """By load; where blocks read do not become level, on pools that were filled by reading;
+        and where that is not enough, or connections still map the pools, in longer epochs."""
+        cap_ns = self._cap_ns()
+        by_load = self._watch(placement, "by load", cap_ns)
+        if not by_load.settled.falling:
+            return by_load
+        self._progress.stage("pilot: read the data into the buffer pools")
+        name = by_load.settled.falling[0]
+        first, last = by_load.settled.reads[name]
+        seen = (
+            f"blocks read per transaction of {name} went from {first:.2g} to {last:.2g} in the "
+            f"pilot and were not level after {format_duration(cap_ns)} of load"
         )
+        by_reading = self._watch(placement, "by reading", cap_ns)
+        return self._longer(replace(by_reading, why=seen if by_reading.fills else ""))
 
-    def _placement(self, settling: _Settling) -> tuple[str, str]:
+    def _cap_ns(self) -> int:
+        cap_ns = WARMUP_CAP_NS[self._setup.cost]
+        return min(cap_ns, max(3 * NS_PER_S, self._design.epoch_ns // 2))
+
+    def _watch(self, placement: str, warm: Warm, cap_ns: int) -> _Warming:
+        """Start the arms, and watch the load settle for so long; `warm` "by reading": longer, if
+        blocks read are not level by then. Pools that cannot be filled are left to the load."""
+        setup = self._setup
+        stalls, seed = find_stalls(self._study, None), self._design.script_seed(FIRST_PILOT)
+        with setup.started_arms(0, "restore") as standing:
+            fills, warm_ns = self._fill(standing) if warm == "by reading" else ({}, 0)
+            with setup.connect(standing, placement, seed, stalls) as load:
+                run = partial(self._run, load, FIRST_PILOT)
+                again = warm == "by reading"
+                watch = LoadWatch(self._design.arms, standing, run, mapped=again)
+                length_ns = slice_candidates(self._design.epoch_ns, setup.cost)[0]
+                settled = watch.watch(cap_ns, length_ns)
+                longest_ns = self._study.budget.measuring // LEAST_EPOCHS // 2
+                if again and not settled.warm and longest_ns > cap_ns:
+                    cap_ns = longest_ns
+                    settled = watch.watch(cap_ns, length_ns)
+        warmup_ns = min(settled.warmup_ns, cap_ns)
+        return _Warming(settled, warmup_ns, warm if fills else "by load", "", warm_ns, fills)
+
+    def _fill(self, standing: Mapping[str, Instance]) -> tuple[dict[str, PoolFill], int]:
+        """What was read into each pool, and what all of it took; nothing where one cannot be."""
+        if not all(isinstance(instance, Warmable) for instance in standing.values()):
+            return {}, 0
+        began_ns = self._setup.laboratory.clock.now_ns()
+        fills = {arm: fill_pool(instance) for arm, instance in standing.items()}
+        return fills, self._setup.laboratory.clock.now_ns() - began_ns
+
+    def _longer(self, warming: _Warming) -> _Warming:
+        """With epochs so long that a warm-up beyond the cap is worth it, unless the study says how
+        many there are."""
+        in_time = warming.warmup_ns <= self._cap_ns() and warming.settled.warm
+        if in_time or self._study.budget.epochs is not None:
+            return replace(warming, warmup_ns=min(warming.warmup_ns, self._cap_ns()))
+        epochs = longer_epochs(self._design, self._study, warming.warmup_ns)
+        self._setup = self._setup.in_epochs(epochs)
+        self._design = self._setup.design
+        settled, taken = warming.settled, format_duration(warming.warmup_ns)
+        what = "blocks read" if settled.falling else "page faults" if settled.mapping else ""
+        level = "were not level" if what else "became level only"
+        what = what or "blocks read and page faults"
+        why = f"{what} per transaction {level} after {taken} of load"
+        return replace(warming, epochs_why=why)
+
+    def _placement(self, settling: Settled) -> tuple[str, str]:
         if self._study.placement != "auto":
             return self._study.placement, "the study says so"
         return choose_placement(settling.wal_flush_share)
 
     def _compare_slices(
-        self, load: Load, settling: _Settling
+        self, load: Load, warming: _Warming
     ) -> tuple[SliceTrial, str, list[SliceTrialFigures], float]:
-        self._run(load, SECOND_PILOT, self._warm_lengths(settling))
-        candidates = self._candidates(settling)
+        self._run(load, SECOND_PILOT, self._warm_lengths(warming))
+        candidates = self._candidates(warming.settled)
         longest = max(candidates)
         rounds: list[_TrialSlice] = []
         draw = random.Random(f"{self._design.seed}/pilot")
@@ -188,10 +239,10 @@ class Pilot:
             )
             for trial in trials
         ]
-        control_ns = _typical_ns([one.line for one in rounds], self._design.arms[0])
+        control_ns = typical_ns([one.line for one in rounds], self._design.arms[0])
         return best, why, shown, control_ns
 
-    def _candidates(self, settling: _Settling) -> list[int]:
+    def _candidates(self, settling: Settled) -> list[int]:
         """Lengths worth comparing: long enough for the transactions, short enough to compare."""
         if self._study.budget.slice is not None:
             return [self._study.budget.slice]
@@ -204,11 +255,9 @@ class Pilot:
             fit = fit[:-1]
         return fit
 
-    def _warm_lengths(self, settling: _Settling) -> list[int]:
+    def _warm_lengths(self, warming: _Warming) -> list[int]:
         length_ns = slice_candidates(self._design.epoch_ns, self._setup.cost)[0]
-        return [length_ns] * max(
-            1, round(settling.warmup_ns / (len(self._design.arms) * length_ns))
-        )
+        return [length_ns] * max(1, round(warming.warmup_ns / (len(self._design.arms) * length_ns)))
 
     def _trial(self, length_ns: int, rounds: Sequence[_TrialSlice]) -> SliceTrial:
         own = [one for one in rounds if one.length_ns == length_ns]
@@ -219,17 +268,30 @@ class Pilot:
             arm=tuple(_batch(own, arm, batch) for batch in range(BATCHES)),
         )
 
-    def _run(self, load: Load, epoch: int, lengths_ns: Sequence[int]) -> list[SliceLine]:
+    def _run(
+        self, load: Load, epoch: int, lengths_ns: Sequence[int], ended: BlockEnded | None = None
+    ) -> list[SliceLine]:
+        """A block for each length; with `ended` no slice follows before it has returned."""
         arms = self._design.arms
         self._runs += 1
         orders = self._design.blocks(1000 * epoch - self._runs, len(lengths_ns))
-        visits = [
-            Visit(arms[arm], length_ns, "pilot", block, position)
+        blocks = [
+            [Visit(arms[arm], length_ns, "pilot", block, place) for place, arm in enumerate(order)]
             for block, (length_ns, order) in enumerate(zip(lengths_ns, orders, strict=True))
-            for position, arm in enumerate(order)
         ]
+        place = Place(epoch, run=self._runs)
+        if ended is None:
+            return self._keep(load, [visit for block in blocks for visit in block], place)
         lines = []
-        for line in load.run(visits, Place(epoch, run=self._runs)):
+        for block in blocks:
+            done = self._keep(load, block, place)
+            ended(done)
+            lines += done
+        return lines
+
+    def _keep(self, load: Load, visits: Sequence[Visit], place: Place) -> list[SliceLine]:
+        lines = []
+        for line in load.run(visits, place):
             self._setup.record.append(SLICES, line.to_json())
             lines.append(line)
             if line.lost:
@@ -251,23 +313,6 @@ class Pilot:
         if self._setup.slots.exchangeable():
             return "exchange", f"putting the files back takes {took}; any arm may use any copy"
         return "carry", f"putting the files back takes {took}, more than a third of an epoch"
-
-
-def _settled(lines: Sequence[SliceLine], warm_blocks: int) -> Sequence[SliceLine]:
-    """The lines behind the warm-up; all of them where nothing settled."""
-    return [line for line in lines if line.block >= warm_blocks] or lines
-
-
-def _typical_ns(lines: Sequence[SliceLine], arm: str) -> float:
-    """What a transaction of an arm takes in the middle one of its slices: a pilot is short, and one
-    disturbed second must not decide. 0 where no slice has any."""
-    own = [line for line in lines if line.arm == arm and line.transactions]
-    return float(statistics.median([x.busy_with_debt_ns / x.transactions for x in own] or [0.0]))
-
-
-def _rate(line: SliceLine) -> float:
-    busy = line.busy_with_debt_ns
-    return line.transactions / busy if busy else 0.0
 
 
 def _mean_visit_ns(rounds: Sequence[_TrialSlice], length_ns: int) -> int:

@@ -72,7 +72,7 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     looked: dict[str, _Looked] = {}
     clock = setup.laboratory.clock
     began_ns = clock.now_ns()
-    with setup.laid_arms(0, "restore", design):
+    with setup.laid_arms(0, "restore"):
         lay_ns = clock.now_ns() - began_ns
         for arm in design.arms:
             looked[arm] = _look(setup, arm, first)
@@ -98,6 +98,7 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
         placement=placement,
         placement_why=why,
         warmup_ns=turns.warmup_cap_ns,
+        epochs=lengths.epochs,
         upkeep=upkeep,
         upkeep_why=upkeep_why,
         s0=TURN_S0,
@@ -236,7 +237,6 @@ def _turn_choices(setup: Setup, looked: Mapping[str, _Looked], lengths: TurnLeng
         wait_ns=round(lengths.wait_s * NS_PER_S),
         longest_ns=round(lengths.longest_s * NS_PER_S),
         turn_ns=round(lengths.turn_s * NS_PER_S),
-        epochs=lengths.epochs,
         settings=settings,
         cycle_seconds={
             arm: round(seconds, 1)
@@ -265,7 +265,7 @@ def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Prog
     """What it will cost, before it starts."""
     scale = "" if turns.time_scale == 1 else f", checkpoints {turns.time_scale:g} times as near"
     progress.note(
-        f"layout: turns ({setup.layout_why}); {turns.epochs} epochs of "
+        f"layout: turns ({setup.layout_why}); {lengths.epochs} epochs of "
         f"{len(setup.design.arms)} turns of up to {format_duration(turns.turn_ns)}{scale}: "
         f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
     )

@@ -25,7 +25,6 @@ from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.turn import ReportsPhase, TurnPlace, TurnRunner
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.study.design import draw_design
 from steelyard.telemetry.host import joined
 
 Done = Mapping[tuple[int, str], TurnDone]
@@ -51,7 +50,7 @@ class TurnsRunner:
         self._done = done
         self._progress = progress
         self._turn = TurnRunner(setup, choices)
-        self._design = draw_design(setup.study, setup.design.seed, setup.cost, choices.turns.epochs)
+        self._design = setup.design
 
     def run(self, epoch: int, attempt: int = 1) -> Epoch:
         """Run what is missing of one epoch and write its lines.
@@ -87,7 +86,7 @@ class TurnsRunner:
         """Every turn that is missing; the first failure is the epoch's."""
         setup, epoch = self._setup, where.place.epoch
         ending = Ending()
-        with setup.laid_arms(epoch, self._choices.upkeep, self._design) as slots:
+        with setup.laid_arms(epoch, self._choices.upkeep) as slots:
             for position, arm in enumerate(order):
                 if arm in where.done:
                     continue

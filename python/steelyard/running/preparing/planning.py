@@ -17,7 +17,7 @@ from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.study.design import Design, block_count, draw_design
+from steelyard.study.design import Design, block_count
 from steelyard.study.study import Study
 from steelyard.workloads.loading.template import description
 
@@ -38,9 +38,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
 
 
 def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
-    study, workload, design = setup.study, setup.study.workload, setup.design
-    if choices.turns is not None:
-        design = draw_design(study, design.seed, setup.cost, choices.turns.epochs)
+    study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
     counted = study.budget.counted
     return Plan(
@@ -52,7 +50,6 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         metric=study.decision.metric,
         margin=study.decision.margin,
         alpha=ALPHAS,
-        epochs=design.epochs,
         look=design.first_look,
         open_ended=study.decision.open_ended,
         first_verdict=study.decision.first_verdict,

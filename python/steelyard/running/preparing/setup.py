@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.engines.engine import Instance, LocalInstance
-from steelyard.record.plan import Upkeep
+from steelyard.record.plan import Upkeep, Warm
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import Stalls
 from steelyard.running.measuring.load import Load
+from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
-from steelyard.study.design import Design
+from steelyard.study.design import Design, draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -66,11 +67,18 @@ class Setup:
         loaders = self.builds.loaders
         return {arm: self.design.load_of(loaders[arm], epoch, self.builds.loads) for arm in loaders}
 
+    def in_epochs(self, epochs: int) -> Setup:
+        """The same in another number of epochs, the design drawn anew from its seed."""
+        if epochs == self.design.epochs:
+            return self
+        design = draw_design(self.study, self.design.seed, self.cost, epochs)
+        return replace(self, design=design)
+
     @contextmanager
-    def laid_arms(self, epoch: int, upkeep: Upkeep, design: Design) -> Iterator[Slots]:
+    def laid_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[Slots]:
         """The slots of an epoch with the arms' files in them, none started; whatever was started
         meanwhile is stopped at the end."""
-        slots, order = design.slots_of(epoch), design.start_order(epoch)
+        slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             self.slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
             yield self.slots
@@ -78,13 +86,19 @@ class Setup:
             self.slots.stop_arms()
 
     @contextmanager
-    def started_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[dict[str, LocalInstance]]:
-        """The arms, started in the slots of an epoch and stopped at the end whatever happens."""
+    def started_arms(
+        self, epoch: int, upkeep: Upkeep, warm: Warm = "by load"
+    ) -> Iterator[dict[str, LocalInstance]]:
+        """The arms, started in the slots of an epoch and stopped at the end whatever happens; with
+        `warm` "by reading" the data is in their buffer pools."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
             for instance in arms.values():
                 self.data.before_clients(instance)
+            if warm == "by reading":
+                for instance in arms.values():
+                    fill_pool(instance)
             yield arms
         finally:
             self.slots.stop_arms()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Settings, Slot, TreeUse
+from steelyard.engines.engine import PoolFill, Settings, Slot, TreeUse
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life import data_directory
@@ -17,6 +17,7 @@ from steelyard.engines.postgres.life.server import Server, quoted, serving_pid
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
+from steelyard.engines.postgres.sql.buffer_pool import fill_pool
 from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
@@ -211,6 +212,10 @@ class Cluster:
         require_seen(self.settings())
         conninfo, log = self._conninfo(database), self._required().log
         return LogWatch(conninfo, self._identity.version_number, log, now_ns)
+
+    def fill_pool(self, database: str) -> PoolFill:
+        """Read tables and indexes into shared buffers, as far as they fit."""
+        return fill_pool(self._conninfo(database), self._identity.version_number)
 
     def _conninfo(self, database: str) -> str:
         return conninfo_of(replace(self.address, database=database))

@@ -43,6 +43,7 @@ class Sample:
     ticks: int  # user + system time
     ended_ticks: int  # user + system time of children that ended and were waited for
     started: int  # ticks since boot; with the pid it names a process for good
+    minor_faults: int = 0
 
 
 def sample(pid: int) -> Sample | None:
@@ -61,6 +62,7 @@ def sample(pid: int) -> Sample | None:
         ticks=int(rest[11]) + int(rest[12]),
         ended_ticks=int(rest[13]) + int(rest[14]),
         started=int(rest[19]),
+        minor_faults=int(rest[7]),
     )
 
 
@@ -152,6 +154,7 @@ class TreeAccount:
             read_bytes=read,
             written_bytes=written,
             requested_bytes=requested,
+            mapped_pages=sum(m.minor_faults for m in members),
             processes=tuple(
                 Process(m.pid, self._kind(m), t) for m, t in zip(members, times, strict=True)
             ),
