@@ -18,7 +18,6 @@ from steelyard.report.contrast_text import (
     shown_sentence,
     truth_text,
 )
-from steelyard.report.plan import plan_rows
 
 FACTS = {
     "arm": "off",
@@ -86,7 +85,7 @@ def test_for_a_latency_the_left_side_is_the_faster_one() -> None:
 
 
 def test_the_plan_tells_why_and_which_looks_were_planned() -> None:
-    rows = dict(plan_rows(plan_of(look=8, slice_why="smallest variance", attempt=2)))
+    rows = dict(tables.plan_rows(plan_of(look=8, slice_why="smallest variance", attempt=2)))
     assert rows["looks"] == "after epoch 8 at level 0.01, after epoch 12 at 0.04"
     assert rows["slice"] == "50 ms: smallest variance"
     assert rows["margin"] == "±1 %"

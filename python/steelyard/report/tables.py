@@ -1,4 +1,4 @@
-"""Turns rows of a verdict into rows of text: every table of the page, and nothing about HTML."""
+"""Turns a verdict and its plan into rows of text: the tables of the page, and no HTML."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from steelyard.model.units import (
     percent_of_log,
 )
 from steelyard.record.contrast import ContrastLine
+from steelyard.record.plan import Plan
 from steelyard.record.verdict import Cause, Latency, Query, Statement, Work
 from steelyard.report.charts.percentile_effects import quantile_name
 from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
@@ -29,6 +30,10 @@ def amount(value: float | None, unit: str = "") -> str:
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
 
+_COSTS = {
+    "foreground": "foreground: what the transactions themselves pay",
+    "whole": "whole: each arm also pays the work it leaves to the background",
+}
 CAUSES = {
     "server_cpu_us": "server CPU",
     "wal_bytes": "WAL",
@@ -209,3 +214,46 @@ def forecast_text(seconds: Sequence[float | None]) -> str:
 
 def _microseconds(value: float) -> str:
     return format_duration(value * NS_PER_US) if math.isfinite(value) else "–"
+
+
+def plan_rows(plan: Plan) -> list[tuple[str, str]]:
+    """The plan as label and text, reasons included."""
+    rows = [
+        ("metric that decides", plan.metric.replace("_", " ")),
+        ("margin", f"±{100 * plan.margin:.3g} %"),
+        ("epochs", f"{plan.epochs}, each about {format_duration(plan.epoch_ns)}"),
+        ("looks", _looks(plan)),
+        ("blocks in an epoch", str(plan.blocks_per_epoch)),
+        ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
+        ("warm-up", format_duration(plan.warmup_ns)),
+        ("placement", _because(plan.placement or "–", plan.placement_why)),
+        ("cost", _COSTS.get(plan.cost, plan.cost)),
+        ("load", f"{plan.clients} clients on {plan.threads} driver threads"),
+        ("processors", ", ".join(map(str, plan.processors)) or "any"),
+        ("attempt", _attempt(plan.attempt)),
+        ("seed", str(plan.seed)),
+    ]
+    return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+def _looks(plan: Plan) -> str:
+    alpha = [f"{level:g}" for level in plan.alpha]
+    if plan.open_ended:
+        return (
+            f"open-ended: after every epoch at {alpha[0]}, after epoch {plan.epochs} at {alpha[1]}"
+        )
+    if plan.look:
+        return (
+            f"after epoch {plan.look} at level {alpha[0]}, after epoch {plan.epochs} at {alpha[1]}"
+        )
+    return f"at the end, level {'+'.join(alpha)}"
+
+
+def _because(text: str, why: str) -> str:
+    return f"{text}: {why}" if why else text
+
+
+def _attempt(attempt: int) -> str:
+    if attempt == 1:
+        return "first"
+    return f"{attempt}: weighed before on this machine; false alarms add up over attempts"
