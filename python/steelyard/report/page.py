@@ -13,33 +13,23 @@ from markupsafe import Markup
 
 from steelyard.model.errors import StudyError
 from steelyard.model.threat import Threat
-from steelyard.record.contrast import ContrastLine, WithdrawnThreat
-from steelyard.record.plan import Plan
+from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.record import Record
 from steelyard.record.verdict import Compared, Verdict
 from steelyard.report import build_differences, environment_rows, tables
 from steelyard.report.calibration import ShownCalibration, calibration
-from steelyard.report.charts.drawing import HALF, NARROW, WIDE
-from steelyard.report.charts.epochs import draw_epochs
-from steelyard.report.charts.interval import draw_interval
+from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
-from steelyard.report.charts.settling import draw_settling, percent_span
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
-from steelyard.report.contrast_text import (
-    MARKS,
-    method_text,
-    scope_text,
-    shown_epoch,
-    shown_sentence,
-    truth_text,
-)
+from steelyard.report.contrast_text import method_text, shown_epoch
 from steelyard.report.incidents import (
     epochs_with_incidents,
     incident_rows,
     interruption_text,
 )
 from steelyard.report.plan import plan_rows
+from steelyard.report.shown_contrast import show_contrast
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,
@@ -82,33 +72,11 @@ def _template() -> jinja2.Template:
     return environment.get_template("template.html.j2")
 
 
-@dataclass(frozen=True)
-class ShownContrast:
-    """One contrast, ready to be shown."""
-
-    facts: ContrastLine
-    arm: str
-    control: str
-    arm_class: str
-    word: str
-    mark: str
-    sentence: str
-    scope: str
-    truth: str
-    interval: Markup
-    epochs: Markup | None
-    settling: Markup | None
-    slots: list[int]
-    epoch_rows: list[dict[str, str]]
-    settling_rows: list[dict[str, str]]
-    details: list[tuple[str, str]]
-
-
 def _context(source: Source) -> dict[str, Any]:
     verdict, plan = source.verdict, source.plan
     defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
-    contrasts = [_shown(one, plan, classes) for one in source.contrasts]
+    contrasts = [show_contrast(one, plan, classes) for one in source.contrasts]
     return {
         "source": source,
         "question": source.question,
@@ -161,54 +129,6 @@ def _arm_classes(source: Source) -> dict[str, str]:
     return {arm: f"arm{place % 6}" for place, arm in enumerate(source.arms)}
 
 
-def _both(draw: Callable[[float], Markup], wide: float) -> Markup:
-    """A picture at desktop width and at phone width; the style sheet shows one of them."""
-    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
-        draw(wide), draw(NARROW)
-    )
-
-
-def _shown(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -> ShownContrast:
-    arm, true = facts.arm, facts.true_percent
-    arm_class = classes.get(arm, "arm1")
-    margin = plan.margin_percent
-    details = facts.details
-    span = percent_span(facts, margin)
-    return ShownContrast(
-        facts=facts,
-        arm=arm,
-        control=facts.control,
-        arm_class=arm_class,
-        word=facts.verdict,
-        mark=MARKS.get(facts.verdict, "?"),
-        sentence=shown_sentence(facts),
-        scope=scope_text(facts),
-        truth=truth_text(facts.truth),
-        interval=_both(
-            lambda width: draw_interval(facts, margin, arm_class, width, true), WIDE - 60
-        ),
-        epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
-        if details.epochs
-        else None,
-        settling=_both(
-            lambda width: draw_settling(facts, span, margin, _looks(plan), arm_class, width), HALF
-        )
-        if details.settling
-        else None,
-        slots=sorted({row.slots.get(arm, 0) for row in details.epochs}),
-        epoch_rows=tables.epoch_rows(facts),
-        settling_rows=tables.settling_rows(facts),
-        details=tables.detail_rows(facts),
-    )
-
-
-def _looks(plan: Plan) -> list[tuple[int, str]]:
-    """The planned looks: after which epoch, and what is written there."""
-    if plan.open_ended:
-        return [(plan.epochs, "planned end")]
-    return [(epoch, f"look {place}") for place, epoch in enumerate(plan.looks, 1)]
-
-
 Doubt = TypeVar("Doubt", Threat, WithdrawnThreat)
 
 
@@ -242,7 +162,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
                 if level is not None:
                     levels.setdefault(arm, {})[shown_epoch(row)] = level
     return {
-        "picture": _both(
+        "picture": both_widths(
             lambda width: draw_slices(source.dots, levels, classes, width, marked), WIDE
         ),
         "marked": bool(marked & {dot.epoch for some in source.dots.values() for dot in some}),
@@ -266,7 +186,7 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
             {
                 "arm": arm,
                 "control": control,
-                "picture": _both(draw, WIDE),
+                "picture": both_widths(draw, WIDE),
                 "rows": tables.latency_rows(rows),
             }
         )
@@ -275,8 +195,9 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
     edges = LATENCY_EDGES_NS
     return {
         "distribution": counts
-        and _both(lambda width: draw_distribution(counts, edges, classes, width), HALF),
-        "tail": counts and _both(lambda width: draw_tail(counts, edges, classes, width), HALF),
+        and both_widths(lambda width: draw_distribution(counts, edges, classes, width), HALF),
+        "tail": counts
+        and both_widths(lambda width: draw_tail(counts, edges, classes, width), HALF),
         "effects": effects,
     }
 

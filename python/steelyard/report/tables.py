@@ -1,4 +1,4 @@
-"""Turns rows of a verdict into rows of text: every table of the page, and nothing about HTML."""
+"""Turns a verdict and its plan into rows of text: the tables of the page, and no HTML."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ scaling one picture would make its text unreadable; the style sheet shows the on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
@@ -96,6 +97,13 @@ class Drawing:
         )
         named = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
         return opening + named + Markup("").join(self._parts) + Markup("</svg>")
+
+
+def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
+    """A picture at desktop width and at phone width; the style sheet shows one of them."""
+    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
+        draw(wide), draw(NARROW)
+    )
 
 
 def _text_of(value: str | float) -> str:
