@@ -9,12 +9,12 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from steelyard.engines.postgres.builds.discover import discovered
 
 from own_cache import own_run
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.builds.contrib import has_contrib
-from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.builds.find import discovered, find_postgres
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.sql.buffer_pool import Relation, chosen
 
@@ -66,7 +66,7 @@ def _buffers(session: psycopg.Connection[Any], statement: str) -> tuple[int, int
 def loaded(cluster: Cluster, slot_of: Callable[[int], Slot]) -> Cluster:
     """A server with tables of ours, just started: its pool is empty."""
     cluster.start(slot_of(0), SETTINGS)
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
         session.execute(MAKE.encode())
         session.execute("VACUUM (FREEZE, ANALYZE)")
     cluster.stop()
@@ -82,7 +82,7 @@ def test_a_database_that_fits_is_read_from_the_pool_afterwards(loaded: Cluster) 
     assert (fill.pool_bytes, fill.by) == (32 << 20, "queries")
     assert fill.read_bytes > (WIDE + 250) * BLOCK  # TOAST is 250 blocks
     assert requested == pytest.approx(fill.read_bytes, rel=0.2)
-    with psycopg.connect(loaded.address.conninfo(), autocommit=True) as session:
+    with psycopg.connect(conninfo_of(loaded.address), autocommit=True) as session:
         hit, read = _buffers(session, "SELECT count(filler) FROM wide")
         assert (read, hit >= WIDE) == (0, True)
         assert _buffers(session, "SELECT sum(length(reverse(text))) FROM long")[1] == 0
@@ -103,7 +103,7 @@ def test_a_pool_that_is_too_small_holds_the_indexes_and_a_part(
     loaded.start(slot_of(0), {**SETTINGS, "shared_buffers": "4MB"})
     fill = loaded.fill_pool("postgres")
     assert fill.read_bytes <= fill.pool_bytes == 4 << 20
-    with psycopg.connect(loaded.address.conninfo(), autocommit=True) as session:
+    with psycopg.connect(conninfo_of(loaded.address), autocommit=True) as session:
         session.execute("SET enable_seqscan = off")
         assert _buffers(session, "SELECT count(*) FROM wide WHERE id > 0")[1] == 0
 
@@ -119,7 +119,7 @@ def test_with_pg_prewarm_the_same_is_read_and_no_extension_is_left() -> None:
         cluster = find_postgres(own[0]).create(run.directory / "data", protection="checksums")
         cluster.start(slot, SETTINGS)
         try:
-            with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+            with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
                 session.execute(MAKE.encode())
                 session.execute("CREATE EXTENSION pg_buffercache")
                 session.execute("VACUUM (FREEZE, ANALYZE)")
@@ -127,7 +127,7 @@ def test_with_pg_prewarm_the_same_is_read_and_no_extension_is_left() -> None:
             cluster.start(slot, SETTINGS)
             fill = cluster.fill_pool("postgres")
             assert fill.by == "pg_prewarm"
-            with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+            with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
                 held = session.execute(
                     "SELECT count(*) * 8192 FROM pg_buffercache WHERE relfilenode >= 16384 "
                     "AND relforknumber = 0"

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import CheckpointsSeen, CycleSettings, Slot
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.checkpoints import cycle_of, require_seen, scaled
@@ -80,7 +81,7 @@ def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
     assert isinstance(cluster, CheckpointsSeen)
     cluster.start(slot_of(0), engine.tell_checkpoints)
     watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
         session.execute("CREATE TABLE t AS SELECT generate_series(1, 100000) AS n")
         before = watch.pulse()
         asked_ns = time.monotonic_ns()
@@ -117,7 +118,7 @@ def test_images_are_counted_anew_after_a_checkpoint(
         assert pulse is not None
         return pulse.images
 
-    with psycopg.connect(cluster.address.conninfo(), autocommit=True) as session:
+    with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
         if cluster.identity.version_number < 150000:
             pytest.skip("statistics are flushed on their own time")
         session.execute("CREATE TABLE t WITH (fillfactor = 40) AS SELECT 1 AS n")
