@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.model.units import format_duration
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Plan
 
 _COSTS = {
@@ -52,3 +52,10 @@ def _attempt(attempt: int) -> str:
     if attempt == 1:
         return "first"
     return f"{attempt}: weighed before on this machine; false alarms add up over attempts"
+
+
+def about_duration(nanoseconds: float) -> str:
+    """A time that is only expected, without digits that nobody knows: `"2 min"`, `"41 min"`."""
+    seconds = nanoseconds / NS_PER_S
+    step = 60 if seconds >= 600 else 10 if seconds >= 60 else 1 if seconds >= 10 else 0
+    return format_duration(round(seconds / step) * step * NS_PER_S if step else nanoseconds)
