@@ -19,7 +19,7 @@ from steelyard.record.record import Record
 from steelyard.record.verdict import Compared, Verdict
 from steelyard.report import build_differences, environment_rows, tables
 from steelyard.report.calibration import ShownCalibration, calibration
-from steelyard.report.charts.drawing import HALF, NARROW, WIDE
+from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.epochs import draw_epochs
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.latency import draw_distribution, draw_tail
@@ -47,6 +47,7 @@ from steelyard.report.source import (
     core_counts,
     read_source,
 )
+from steelyard.report.turns import shown_turns
 from steelyard.study.read import read_recorded_study
 
 _HERE = Path(__file__).parent
@@ -125,6 +126,7 @@ def _context(source: Source) -> dict[str, Any]:
         "withdrawn": _by_threat((c.arm, c.withdrawn) for c in source.contrasts),
         "course": interruption_text(verdict, plan.epochs) if verdict else "",
         "happened": incident_rows(source),
+        "turns": shown_turns(source, classes),
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
@@ -161,13 +163,6 @@ def _arm_classes(source: Source) -> dict[str, str]:
     return {arm: f"arm{place % 6}" for place, arm in enumerate(source.arms)}
 
 
-def _both(draw: Callable[[float], Markup], wide: float) -> Markup:
-    """A picture at desktop width and at phone width; the style sheet shows one of them."""
-    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
-        draw(wide), draw(NARROW)
-    )
-
-
 def _shown(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -> ShownContrast:
     arm, true = facts.arm, facts.true_percent
     arm_class = classes.get(arm, "arm1")
@@ -182,15 +177,15 @@ def _shown(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -> Shown
         word=facts.verdict,
         mark=MARKS.get(facts.verdict, "?"),
         sentence=shown_sentence(facts),
-        scope=scope_text(facts),
+        scope=scope_text(facts, plan.layout),
         truth=truth_text(facts.truth),
-        interval=_both(
+        interval=both_widths(
             lambda width: draw_interval(facts, margin, arm_class, width, true), WIDE - 60
         ),
-        epochs=_both(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
+        epochs=both_widths(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
         if details.epochs
         else None,
-        settling=_both(
+        settling=both_widths(
             lambda width: draw_settling(facts, span, margin, _looks(plan), arm_class, width), HALF
         )
         if details.settling
@@ -232,7 +227,7 @@ def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThrea
 
 def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
     total = sum(map(len, source.dots.values()))
-    if not total:
+    if not total or source.turns:  # turns are drawn by the second
         return None
     marked = epochs_with_incidents(source)
     levels: dict[str, dict[int, float]] = {}
@@ -242,7 +237,7 @@ def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None
                 if level is not None:
                     levels.setdefault(arm, {})[shown_epoch(row)] = level
     return {
-        "picture": _both(
+        "picture": both_widths(
             lambda width: draw_slices(source.dots, levels, classes, width, marked), WIDE
         ),
         "marked": bool(marked & {dot.epoch for some in source.dots.values() for dot in some}),
@@ -266,7 +261,7 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
             {
                 "arm": arm,
                 "control": control,
-                "picture": _both(draw, WIDE),
+                "picture": both_widths(draw, WIDE),
                 "rows": tables.latency_rows(rows),
             }
         )
@@ -275,8 +270,9 @@ def _latency(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | Non
     edges = LATENCY_EDGES_NS
     return {
         "distribution": counts
-        and _both(lambda width: draw_distribution(counts, edges, classes, width), HALF),
-        "tail": counts and _both(lambda width: draw_tail(counts, edges, classes, width), HALF),
+        and both_widths(lambda width: draw_distribution(counts, edges, classes, width), HALF),
+        "tail": counts
+        and both_widths(lambda width: draw_tail(counts, edges, classes, width), HALF),
         "effects": effects,
     }
 

@@ -6,6 +6,7 @@ scaling one picture would make its text unreadable; the style sheet shows the on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
@@ -18,6 +19,13 @@ NARROW = 342
 """Width of any drawing on a phone."""
 CHARACTER = 6.6
 """Room one character of 12 px text is taken to need, in pixels, a little on the safe side."""
+
+
+def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
+    """A picture at desktop width and at phone width; the style sheet shows one of them."""
+    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
+        draw(wide), draw(NARROW)
+    )
 
 
 def number(value: float) -> str:
