@@ -15,7 +15,23 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.running.progress import Progress
 from story.asked import Silent
 
+NS = 1_000_000_000
 PLAN = plan_of(look=8)
+TURNS = plan_of(
+    layout="turns",
+    epochs=10,
+    placement="free",
+    turns={
+        "time_scale": 4.0,
+        "time_scale_why": "the smallest with which the budget holds enough epochs",
+        "cycles": 2,
+        "warmup_cap_ns": 60 * NS,
+        "wait_ns": 90 * NS,
+        "longest_ns": 90 * NS,
+        "turn_ns": 122_984_490_318,
+        "epochs": 10,
+    },
+)
 THREAT = Threat("steal or throttling", "2.3 % in epoch 1", "", "", False)
 VERDICT = verdict_of(line_of(), sentence="off is faster than on by 3.1 % [2.6, 3.5] of throughput")
 
@@ -120,5 +136,39 @@ def test_the_view_fits_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(view, PlainView)
 
 
+def tell_turns(view: Progress) -> None:
+    view.plan(TURNS)
+    for arm, left in (("off", 1286.4), ("on", 1161.0)):
+        for phase in ("evict", "warm up", "measure"):
+            view.turn(3, arm, phase, left)
+    view.epoch(3, 10, [contrast(None, None, 0.0301)], 1102.3)
+    view.turn(11, "off", "evict", None)
+
+
+def test_a_weighing_in_turns_writes_its_plan_and_a_line_a_turn() -> None:
+    stream = io.StringIO()
+    tell_turns(PlainView(stream))
+    assert stream.getvalue().splitlines() == [
+        "plan: 10 epochs of 2 turns of about 2 min, 41 min in all, checkpoints 4 times as near, "
+        "placement free, one look after epoch 10, seed 7",
+        "epoch 3 of 10: turn of off, 21 min left",
+        "epoch 3 of 10: turn of on, 19 min left",
+        "epoch  3/10  off against on +3.06 %, so far +3.06 % no interval, 18 min 22 s left",
+        "epoch 11: turn of off",
+    ]
+
+
+def test_a_turn_on_a_terminal_shows_epoch_time_left_arm_and_phase() -> None:
+    stream = Terminal()
+    with LiveView(Console(file=stream, width=100, height=30, force_terminal=True)) as view:
+        tell_turns(view)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    for arm, left in (("off", 21), ("on", 19)):
+        for phase in ("evict", "warm up", "measure"):
+            status = f"epoch 3 of 10 · {left} min left · no verdict before epoch 10"
+            assert f"{status} · turn of {arm}: {phase}" in shown
+
+
 def test_nobody_watching_is_fine() -> None:
     tell(Silent())
+    tell_turns(Silent())

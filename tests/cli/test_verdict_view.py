@@ -88,6 +88,50 @@ INCONCLUSIVE = verdict_of(contrast("inconclusive", -1.42, -0.32, 0.79, sentence=
 TOO_FEW = verdict_of(contrast("inconclusive", None, -0.32, None, sentence=WORDS), **AA)
 
 
+def ends(low: float | None, middle: float, high: float | None) -> dict[str, Any]:
+    every = {"low_percent": low, "estimate_percent": middle, "high_percent": high}
+    return {"arm": "off", "confidence": 0.95, **every}
+
+
+def left(arm: str) -> dict[str, Any]:
+    unknown = ("wal_bytes", "checkpoints", "waiting_at_start_bytes", "waiting_at_end_bytes")
+    return {**dict.fromkeys(unknown), "arm": arm, "turns": 10, "seconds": 60.0, "cycle_seconds": 30}
+
+
+def stall(seconds: float, cause: str) -> dict[str, Any]:
+    facts = {"arm": "off", "epoch": 3, "from_seconds": 4.0, "depth": 0.2, "cause": cause}
+    return {**facts, "seconds": seconds, "storm": seconds >= 5}
+
+
+TURNS = verdict_of(
+    contrast(
+        "slower",
+        -4.9,
+        -3.96,
+        -3.0,
+        sentence="off is slower than on by 4.0 % [3.0, 4.9] of throughput (95 % interval, "
+        "10 epochs in turns, a checkpoint every 30 s, 4 times as near as the settings have it)",
+    ),
+    layout="turns",
+    time_scale=4.0,
+    distance_seconds=30.0,
+    by_distance=[
+        {"seconds": 5.0, "epochs": 10, **ends(-10.1, -9.12, -8.14)},
+        {"seconds": 30.0, "epochs": 10, **ends(-4.92, -3.96, -3.0)},
+    ],
+    turns={
+        "evenness": [
+            {"metric": name, "control_value": a, "arm_value": b, **ends(65.1, 135.2, 230.4)}
+            for name, a, b in (("throughput_mean", 3975, 3903), ("throughput_cv", 0.0343, 0.0805))
+        ],
+        "stalls": [stall(1.0, "unknown"), stall(6.2, "end of a checkpoint: sync")],
+        "sums": [left("on"), left("off")],
+    },
+    whole_seconds=2520,
+    measured_seconds=1210,
+)
+
+
 @pytest.mark.parametrize(
     ("name", "verdict", "width"),
     [
@@ -95,6 +139,8 @@ TOO_FEW = verdict_of(contrast("inconclusive", None, -0.32, None, sentence=WORDS)
         ("summary_faster_60", FASTER, 60),
         ("summary_inconclusive_80", INCONCLUSIVE, 80),
         ("summary_too_few_80", TOO_FEW, 80),
+        ("summary_turns_100", TURNS, 100),
+        ("summary_turns_60", TURNS, 60),
     ],
 )
 def test_a_verdict_prints_as_the_golden_file_shows(name: str, verdict: Verdict, width: int) -> None:
@@ -105,11 +151,20 @@ def test_a_verdict_prints_as_the_golden_file_shows(name: str, verdict: Verdict, 
     assert shown == golden.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("verdict", [FASTER, TURNS])
 @pytest.mark.parametrize("width", [10, 50, 72, 200])
-def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(width: int) -> None:
-    for line in render_verdict(FASTER, width).splitlines():
+def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
+    verdict: Verdict, width: int
+) -> None:
+    for line in render_verdict(verdict, width).splitlines():
         if not line.startswith(("record", "report", "repeat")):
             assert len(line) <= max(width, 50)
+
+
+def test_of_several_arms_every_distance_names_its_own() -> None:
+    both = TURNS.model_copy(update={"contrasts": (*TURNS.contrasts, *FASTER.contrasts)})
+    shown = render_verdict(both, 100)
+    assert "off at a checkpoint every 5 s: −9.12 % [−10.10, −8.14]; computed" in shown
 
 
 def test_a_summary_holds_no_terminal_codes() -> None:

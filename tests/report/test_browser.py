@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from report.weighed import weigh_in_turns
 from steelyard.report.page import write_report
 
 pytestmark = pytest.mark.browser
@@ -74,8 +75,23 @@ def test_nothing_is_cut_off_and_the_page_never_scrolls_sideways(
 ) -> None:
     report = write_report(record(), count_latencies=counts)
     facts = layout(report.read_text(encoding="utf-8"), width, tmp_path)
+    assert facts["pictures"] == 7
+    assert_fits(facts, width)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_of_turns_fits_its_width_too(
+    counts: Callable[[list[str], list[int]], list[int]], tmp_path: Path, width: int
+) -> None:
+    directory, _ = weigh_in_turns(tmp_path)
+    report = write_report(directory, count_latencies=counts)
+    facts = layout(report.read_text(encoding="utf-8"), width, tmp_path)
+    assert facts["pictures"] == 3 + 2 + 8, "of the verdict, of turns, of their seconds"
+    assert_fits(facts, width)
+
+
+def assert_fits(facts: dict[str, Any], width: int) -> None:
     assert facts["scroll"] <= width
     assert facts["left"] >= 0
     assert facts["right"] <= width
-    assert facts["pictures"] == 7
     assert facts["texts"] > 60

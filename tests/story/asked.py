@@ -34,7 +34,7 @@ class Silent:
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """Shows nothing."""
 
-    def turn(self, epoch: int, arm: str, phase: str) -> None:
+    def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
         """Shows nothing."""
 
     def threat(self, threat: Threat) -> None:
@@ -57,6 +57,8 @@ class Watcher(Silent):
     recalls: list[list[float | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     phases: list[tuple[int, str, str]] = field(default_factory=list)
+    seconds_left: list[float | None] = field(default_factory=list)
+    """At each phase of a turn."""
 
     def stage(self, text: str) -> None:
         self.stages.append(text)
@@ -70,8 +72,9 @@ class Watcher(Silent):
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def turn(self, epoch: int, arm: str, phase: str) -> None:
+    def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
         self.phases.append((epoch, arm, phase))
+        self.seconds_left.append(seconds_left)
 
     def threat(self, threat: Threat) -> None:
         self.threats.append(threat.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,23 @@ def test_slices_can_be_insisted_on(writing: ScriptedWorld, weigh_in: Weigh) -> N
 
 def test_work_that_only_reads_stays_in_slices(world: ScriptedWorld, weigh_in: Weigh) -> None:
     assert weigh_in(world, writing_study(budget={"measuring": "30s"}))["layout"] == "slices"
+
+
+def test_every_phase_of_a_turn_is_told_with_the_time_left_of_the_whole_weighing(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    watcher = Watcher()
+    weigh_in(writing, writing_study(), progress=watcher)
+    plan = Record(tmp_path / "record").read("plan.json")
+    turns, expected_s = 2 * plan["epochs"], plan["turns"]["turn_ns"] / 1e9
+    told = list(zip(watcher.phases, watcher.seconds_left, strict=True))
+    begins = [left for (_, _, phase), left in told if phase == "evict"]
+    assert len(begins) == turns
+    assert begins[0] == pytest.approx(turns * expected_s), "what the plan expects"
+    took_s = writing.clock.now / 1e9 / turns
+    assert begins[-1] == pytest.approx(took_s, rel=0.2), "what the turns before it took"
+    for before, after in pairwise([left for _, left in told][len(told) // 2 :]):
+        assert after <= before + 0.2 * took_s
 
 
 def test_a_device_that_does_not_rest_is_waited_for_ten_seconds_and_said(

@@ -144,10 +144,11 @@ def ordinal(number: int) -> str:
     return f"{number}{_ORDINALS.get(number % 10, 'th')}"
 
 
-def scope_text(contrast: ContrastLine) -> str:
-    """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`."""
+def scope_text(contrast: ContrastLine, layout: str) -> str:
+    """What the interval rests on: `"95 % confidence, 12 epochs, 768 blocks"`; turns have none."""
     parts = [f"{contrast.confidence * 100:.3g} % confidence"]
-    for name, count in (("epochs", contrast.epochs), ("blocks", contrast.blocks)):
+    counts = {"epochs": contrast.epochs, "blocks": contrast.blocks}
+    for name, count in counts.items() if layout != "turns" else [("epochs", contrast.epochs)]:
         parts.append(f"{_grouped(count)} {name if count != 1 else name[:-1]}")
     return ", ".join(parts)
 

@@ -37,6 +37,7 @@ from steelyard.report.source import (
     core_counts,
     read_source,
 )
+from steelyard.report.turns import shown_turns
 from steelyard.study.read import read_recorded_study
 
 _HERE = Path(__file__).parent
@@ -93,6 +94,7 @@ def _context(source: Source) -> dict[str, Any]:
         "withdrawn": _by_threat((c.arm, c.withdrawn) for c in source.contrasts),
         "course": interruption_text(verdict, plan.epochs) if verdict else "",
         "happened": incident_rows(source),
+        "turns": shown_turns(source, classes),
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
@@ -152,7 +154,7 @@ def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThrea
 
 def _slices(source: Source, classes: Mapping[str, str]) -> dict[str, Any] | None:
     total = sum(map(len, source.dots.values()))
-    if not total:
+    if not total or source.turns:  # turns are drawn by the second
         return None
     marked = epochs_with_incidents(source)
     levels: dict[str, dict[int, float]] = {}

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from steelyard.model.units import format_duration
-from steelyard.record.plan import Plan
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.plan import Plan, TurnChoices
 
 _COSTS = {
     "foreground": "foreground: what the transactions themselves pay",
     "whole": "whole: each arm also pays the work it leaves to the background",
+    "cycles": "cycles: whole checkpoint cycles hold the work that an arm leaves to the background",
+}
+_UPKEEP = {
+    "restore": "put back before every epoch",
+    "exchange": "left as the epoch before left them, and any arm may get any copy",
+    "carry": "each copy stays with its arm",
 }
 
 
@@ -16,12 +22,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     rows = [
         ("metric that decides", plan.metric.replace("_", " ")),
         ("margin", f"±{100 * plan.margin:.3g} %"),
-        ("epochs", _because(_epochs(plan), plan.epochs_why)),
-        ("looks", _looks(plan)),
-        ("blocks in an epoch", str(plan.blocks_per_epoch)),
-        ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
-        ("warm-up", format_duration(plan.warmup_ns)),
-        ("buffer pools", _pools(plan)),
+        *(_slice_rows(plan) if plan.turns is None else _turn_rows(plan, plan.turns)),
         ("placement", _because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
         ("load", f"{plan.clients} clients on {plan.threads} driver threads"),
@@ -30,6 +31,46 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("seed", str(plan.seed)),
     ]
     return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+def _slice_rows(plan: Plan) -> list[tuple[str, str]]:
+    return [
+        ("epochs", _because(_epochs(plan), plan.epochs_why)),
+        ("looks", _looks(plan)),
+        ("blocks in an epoch", str(plan.blocks_per_epoch)),
+        ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
+        ("warm-up", format_duration(plan.warmup_ns)),
+        ("buffer pools", _pools(plan)),
+    ]
+
+
+def _turn_rows(plan: Plan, turns: TurnChoices) -> list[tuple[str, str]]:
+    """Epochs of turns: how long they are, what they are measured by, and what is kept equal."""
+    each = about_duration(turns.turn_ns)
+    cap = format_duration(turns.warmup_cap_ns)
+    far = [f"{_every(turns.cycle_seconds.get(arm))} in {arm}" for arm in plan.arms]
+    return [
+        ("layout", _because("turns", plan.layout_why)),
+        ("epochs", f"{plan.epochs}, each {len(plan.arms)} turns of about {each}"),
+        ("looks", _looks(plan)),
+        ("time scale", _because(f"{turns.time_scale:g}", turns.time_scale_why)),
+        ("measured in a turn", _measured(turns)),
+        ("checkpoints, as expected", ", ".join(far)),
+        ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
+        ("warm-up", f"until throughput and reads are level, {cap} at most"),
+        ("files of the arms", _because(_UPKEEP[plan.upkeep], plan.upkeep_why)),
+    ]
+
+
+def _every(seconds: float | None) -> str:
+    return "none" if seconds is None else f"every {format_duration(seconds * NS_PER_S)}"
+
+
+def _measured(turns: TurnChoices) -> str:
+    if turns.stated_ns is not None:
+        return f"{format_duration(turns.stated_ns)}: the study says so"
+    longest = format_duration(turns.longest_ns)
+    return f"{turns.cycles} checkpoint cycles, or {longest} where they take longer"
 
 
 def _epochs(plan: Plan) -> str:
@@ -67,3 +108,10 @@ def _attempt(attempt: int) -> str:
     if attempt == 1:
         return "first"
     return f"{attempt}: weighed before on this machine; false alarms add up over attempts"
+
+
+def about_duration(nanoseconds: float) -> str:
+    """A time that is only expected, without digits that nobody knows: `"2 min"`, `"41 min"`."""
+    seconds = nanoseconds / NS_PER_S
+    step = 60 if seconds >= 600 else 10 if seconds >= 60 else 1 if seconds >= 10 else 0
+    return format_duration(round(seconds / step) * step * NS_PER_S if step else nanoseconds)

@@ -54,7 +54,7 @@ def show_contrast(facts: ContrastLine, plan: Plan, classes: Mapping[str, str]) -
         word=facts.verdict,
         mark=MARKS.get(facts.verdict, "?"),
         sentence=shown_sentence(facts),
-        scope=scope_text(facts),
+        scope=scope_text(facts, plan.layout),
         truth=truth_text(facts.truth),
         interval=both_widths(
             lambda width: draw_interval(facts, margin, arm_class, width, true), WIDE - 60

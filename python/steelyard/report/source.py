@@ -102,9 +102,9 @@ class Source:
     latency_counts: dict[str, list[int]] = field(default_factory=dict)
     """Transactions per bin of LATENCY_EDGES_NS, by arm."""
     borders: dict[int, dict[str, Border]] = field(default_factory=dict)
-    turns: dict[int, dict[str, Turn]] = field(default_factory=dict)
-    """Epoch (from 1) → arm → its turn."""
     """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
+    turns: dict[int, dict[str, Turn]] = field(default_factory=dict)
+    """Epoch (from 1) → arm → its turn; empty where it was weighed in slices."""
 
     @property
     def contrasts(self) -> tuple[ContrastLine, ...]:

@@ -34,8 +34,11 @@ class Progress(Protocol):
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """A weighing is resumed: the contrasts after the last epoch that its record holds."""
 
-    def turn(self, epoch: int, arm: str, phase: str) -> None:
-        """A turn of an epoch (from 1) goes on to a phase: `"warm up"`, `"measure"`."""
+    def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
+        """A turn of an epoch (from 1) goes on to a phase: `"warm up"`, `"measure"`.
+
+        `seconds_left`: of the whole weighing; None beyond the planned epochs.
+        """
 
     def threat(self, threat: Threat) -> None:
         """A reason to doubt was seen."""

@@ -12,12 +12,24 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
+from steelyard.cli.views.progress_lines import (
+    epoch_line,
+    epoch_reading,
+    epoch_text,
+    plan_line,
+    recalled_line,
+    threat_line,
+    time_left_text,
+    turn_line,
+    turn_time_left_text,
+    verdict_line,
+)
 from steelyard.model.threat import Threat
-from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
+from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import full_stop, reading_text
+from steelyard.report.contrast_text import reading_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -47,16 +59,17 @@ class PlainView:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._planned = False
+        self._plan: Plan | None = None
+        self._turn: tuple[int, str] | None = None
 
     def stage(self, text: str) -> None:
         """The stage as a line; once epochs go by, they are the lines."""
-        if not self._planned:
+        if self._plan is None:
             self._write(text)
 
     def plan(self, plan: Plan) -> None:
         """The plan in a line."""
-        self._planned = True
+        self._plan = plan
         self._write(f"plan: {plan_line(plan)}")
 
     def epoch(
@@ -69,9 +82,11 @@ class PlainView:
         """The epochs of the record in one line."""
         self._write(recalled_line(total, contrasts))
 
-    def turn(self, epoch: int, arm: str, phase: str) -> None:
-        """A phase of a turn."""
-        self.stage(f"epoch {epoch}, turn of {arm}: {phase}")
+    def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
+        """A line as a turn begins; its further phases are not told."""
+        if self._turn != (epoch, arm):
+            self._turn = (epoch, arm)
+            self._write(turn_line(epoch, self._plan, arm, seconds_left))
 
     def threat(self, threat: Threat) -> None:
         """The threat and what was seen."""
@@ -131,8 +146,7 @@ class LiveView:
         self._contrasts = contrasts
         if contrasts:
             self._readings.append((n, contrasts[0].details.d[-1]))
-        left = time_left_text(seconds_left)
-        self._left = f"epoch {n} of {total}" + (f" · {left}" if left else "")
+        self._left = _joined(f"epoch {n} of {total}", time_left_text(seconds_left))
         self._draw()
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
@@ -142,9 +156,11 @@ class LiveView:
         self._left = f"epoch {len(self._readings)} of {total}"
         self._draw()
 
-    def turn(self, epoch: int, arm: str, phase: str) -> None:
-        """A phase of a turn."""
-        self.stage(f"epoch {epoch}, turn of {arm}: {phase}")
+    def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
+        """Epoch, arm, phase and the time left, in the line under the charts."""
+        self._left = _joined(epoch_text(epoch, self._plan), turn_time_left_text(seconds_left))
+        self._stage = f"turn of {arm}: {phase}"
+        self._draw()
 
     def threat(self, threat: Threat) -> None:
         """A threat in a line that stays."""
@@ -180,8 +196,7 @@ class LiveView:
             if number == 0:
                 self._draw_dots(picture, contrast, width)
             self._draw_chart(picture, contrast, width)
-        status = " · ".join(part for part in (self._left, self._next_look(), self._stage) if part)
-        picture.append(status, "dim")
+        picture.append(_joined(self._left, self._next_look(), self._stage), "dim")
         return picture
 
     def _margin(self) -> float:
@@ -222,63 +237,6 @@ class LiveView:
         return f"no verdict before epoch {ahead[0]}"
 
 
-def plan_line(plan: Plan) -> str:
-    """`"12 epochs of 6.5 s, slices of 50 ms, placement symmetric, … seed 7"`."""
-    parts = [f"{plan.epochs} epochs of {format_duration(plan.epoch_ns)}"]
-    if plan.slice_ns:
-        parts.append(f"slices of {format_duration(plan.slice_ns)}")
-    parts += [f"placement {plan.placement}", looks_text(plan), f"seed {plan.seed}"]
-    return ", ".join(parts)
-
-
-def looks_text(plan: Plan) -> str:
-    """When a verdict may fall: `"looks after epoch 8 and 12"`."""
-    if plan.open_ended:
-        return "a look after every epoch"
-    if plan.look:
-        return f"looks after epoch {plan.look} and {plan.epochs}"
-    return f"one look after epoch {plan.epochs}"
-
-
-def epoch_line(
-    n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
-) -> str:
-    """`"epoch  3/12  off against on +2.31 %, so far +2.40 % [+1.20, +3.50], 54 s left"`."""
-    texts = [_contrast_text(contrast) for contrast in contrasts]
-    left = time_left_text(seconds_left)
-    width = len(str(total))
-    return f"epoch {n:>{width}}/{total}  " + "; ".join(texts) + (f", {left}" if left else "")
-
-
-def recalled_line(total: int, contrasts: Sequence[ContrastLine]) -> str:
-    """`"record: 4 of 12 epochs; off against on, so far +2.40 % [+1.20, +3.50]"`."""
-    texts = [f"{contrast.pair}, so far {reading_text(contrast)}" for contrast in contrasts]
-    return f"record: {len(contrasts[0].details.d)} of {total} epochs; " + "; ".join(texts)
-
-
-def time_left_text(seconds_left: float | None) -> str:
-    """`"54 s left"`; nothing where it is not known."""
-    if seconds_left is None or seconds_left < 0:
-        return ""
-    return f"{format_duration(round(seconds_left) * NS_PER_S) if seconds_left >= 1 else '0 s'} left"
-
-
-def epoch_reading(d: float | None) -> str:
-    """The log ratio of an epoch as a percent, or that it was lost."""
-    return "lost" if d is None else format_percent(percent_of_log(d))
-
-
-def threat_line(threat: Threat) -> str:
-    """`"doubt: steal or throttling: the hypervisor took …"`."""
-    kind = "invalid" if threat.invalidates else "doubt"
-    return f"{kind}: {threat.name}: {threat.seen}"
-
-
-def verdict_line(verdict: Verdict) -> str:
-    """The verdict in one sentence."""
-    return f"verdict: {full_stop(verdict.sentence or 'none')}"
-
-
-def _contrast_text(contrast: ContrastLine) -> str:
-    so_far = reading_text(contrast)
-    return f"{contrast.pair} {epoch_reading(contrast.details.d[-1])}, so far {so_far}"
+def _joined(*parts: str) -> str:
+    """What there is of them, in one line."""
+    return " · ".join(filter(None, parts))

@@ -15,6 +15,7 @@ from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
 from steelyard.report.tables import amount, cause_rows
+from steelyard.report.turns import evenness_value, stall_sums
 
 _INDENT = "  "
 _MOST_CHART = 76
@@ -28,6 +29,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     blocks = [
         contrast_lines(one, one.truth, one.details.margin_percent, width) for one in contrasts
     ]
+    blocks.append(_turns(verdict, width))
     blocks.append(_causes(verdict, width))
     blocks.append(_builds(verdict, width))
     blocks.append(
@@ -49,6 +51,36 @@ def contrast_lines(
     lines += wrapped(f"It {truth}.", width, "") if truth else []
     chart = interval_chart(contrast, margin_percent or 1.0, min(width - len(_INDENT), _MOST_CHART))
     return [*lines, "", *(f"{_INDENT}{line}".rstrip() for line in chart)]
+
+
+def _turns(verdict: Verdict, width: int) -> list[str]:
+    """What turns show beside the contrasts: the effect by distance, evenness and stalls."""
+    told = verdict.turns
+    if told is None:
+        return []
+    several = len(verdict.contrasts) > 1
+    lines = [
+        f"{f'{one.arm} ' if several else ''}at a checkpoint every "
+        f"{format_duration(one.seconds * NS_PER_S)}: {reading_text(one)}; computed"
+        for one in verdict.by_distance
+    ]
+    control = verdict.contrasts[0].control
+    for one in told.evenness:
+        if one.metric == "throughput_cv":
+            pairs = ((control, one.control_value), (one.arm, one.arm_value))
+            values = ", ".join(f"{evenness_value(one.metric, cv)} {arm}" for arm, cv in pairs)
+            lines.append(f"CV of throughput by the second: {values}; {reading_text(one)}")
+    arms = [one.arm for one in told.sums if one.turns]
+    lines += [f"stalls: {'; '.join(map(_stalls, stall_sums(arms, told)))}"] if arms else []
+    return [line for one in lines for line in wrapped(one, width, "")]
+
+
+def _stalls(row: Mapping[str, str]) -> str:
+    """`"none in on"`, `"7 in off, 7 s (0.91 % of the time), 0 storms"`."""
+    if row["stalls"] == "0":
+        return f"none in {row['arm']}"
+    storms = f"{row['storms']} storm{'' if row['storms'] == '1' else 's'}"
+    return f"{row['stalls']} in {row['arm']}, {row['time']}, {storms}"
 
 
 def _causes(verdict: Verdict, width: int) -> list[str]:

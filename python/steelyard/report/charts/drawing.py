@@ -21,6 +21,13 @@ CHARACTER = 6.6
 """Room one character of 12 px text is taken to need, in pixels, a little on the safe side."""
 
 
+def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
+    """A picture at desktop width and at phone width; the style sheet shows one of them."""
+    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
+        draw(wide), draw(NARROW)
+    )
+
+
 def number(value: float) -> str:
     """A coordinate with one decimal at most: `"12"`, `"12.5"`."""
     text = f"{value:.1f}".removesuffix(".0")
@@ -97,13 +104,6 @@ class Drawing:
         )
         named = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)
         return opening + named + Markup("").join(self._parts) + Markup("</svg>")
-
-
-def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
-    """A picture at desktop width and at phone width; the style sheet shows one of them."""
-    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
-        draw(wide), draw(NARROW)
-    )
 
 
 def _text_of(value: str | float) -> str:

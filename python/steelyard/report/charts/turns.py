@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from steelyard.analysis.turns.by_distance import CurvePoint, DistanceEffect
-from steelyard.analysis.turns.evenness import throughputs
-from steelyard.analysis.turns.stalls import stalls
-from steelyard.model.estimate import Estimate
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration, format_percent
+from steelyard.record.contrast import PercentInterval
+from steelyard.record.turns_told import CurveLine, DistanceLine
 from steelyard.report.charts.drawing import CHARACTER, Drawing, number
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis
+from steelyard.report.contrast_text import reading_text
 
 MOST_POINTS = 600
 """More seconds are drawn as the slowest and the fastest of neighbours."""
@@ -35,6 +34,8 @@ def draw_seconds(
 
     Checkpoints are shaded from begin to end, with a line where one began; stalls bear a mark.
     """
+    from steelyard.analysis.turns.evenness import throughputs  # loads numpy, as few pages need
+
     shown = [turn for turn in turns if turn.seconds]
     height = len(shown) * (_PANEL + _GAP) + _FOOT
     told = "; ".join(f"{turn.arm}: {turn.cycles} checkpoints completed" for turn in shown)
@@ -62,6 +63,9 @@ def _length_ns(turn: Turn) -> int:
 
 
 def _draw_turn(drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: str) -> None:
+    from steelyard.analysis.turns.evenness import throughputs
+    from steelyard.analysis.turns.stalls import stalls
+
     zero_ns = turn.seconds[0].start_ns
     end_ns = turn.seconds[-1].end_ns
     for one in turn.checkpoints:
@@ -80,7 +84,7 @@ def _draw_turn(drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: st
         (x((one.start_ns + one.end_ns) / 2 - zero_ns), y.clamped(speed))
         for one, speed in zip(turn.seconds, speeds, strict=True)
     ]
-    drawing.polyline(_thinned(points, MOST_POINTS), f"edge {arm_class}")
+    drawing.polyline(_thinned(points, min(MOST_POINTS, int(drawing.width))), f"edge {arm_class}")
     for stall in stalls(turn):
         middle = x(stall.from_ns + stall.length_ns / 2)
         drawing.mark(2, middle, y.start - 7, "dot happened", 3.6)
@@ -123,7 +127,7 @@ def _time(at_ns: float) -> str:
 
 
 def draw_by_distance(
-    points: Sequence[CurvePoint],
+    points: Sequence[CurveLine],
     pair: tuple[str, str],
     arm_classes: Mapping[str, str],
     margin_percent: float,
@@ -136,18 +140,18 @@ def draw_by_distance(
     """
     control, arm = pair
     classes = [arm_classes.get(name, f"arm{place}") for place, name in enumerate(pair)]
-    said = "; ".join(f"{_bin(one)}: {_reading(one.estimate)}" for one in points)
+    said = "; ".join(f"{_bin(one)}: {_reading(one)}" for one in points)
     height = 2 * _GAP + _CURVE + _IMAGES + _FOOT
     drawing = Drawing(
         width, height, f"{arm} against {control} by time since a checkpoint began", said
     )
     x = Linear(0, max(len(points), 1), PERCENT_LEFT, width - 12)
-    span = _percent_span([one.estimate for one in points], margin_percent)
+    span = _percent_span(points, margin_percent)
     y = Linear(*span, _GAP + _CURVE, _GAP)
     drawing.text(4, 12, f"throughput of {arm} against {control}", "quiet")
     draw_percent_axis(drawing, y, (x.start, x.end), margin_percent)
     for place, one in enumerate(points):
-        _draw_bin(drawing, one.estimate, (x(place), x(place + 1)), y, classes[1])
+        _draw_bin(drawing, one, (x(place), x(place + 1)), y, classes[1])
     top = 2 * _GAP + _CURVE
     drawing.text(4, top - 8, "full-page images a transaction", "quiet")
     _draw_images(drawing, points, x, (top + _IMAGES, top), classes)
@@ -155,63 +159,62 @@ def draw_by_distance(
     return drawing.svg()
 
 
-def _bin(one: CurvePoint) -> str:
-    return f"{_time(one.from_ns)} to {_time(one.to_ns)}"
+def _bin(one: CurveLine) -> str:
+    return f"{_time(one.from_seconds * NS_PER_S)} to {_time(one.to_seconds * NS_PER_S)}"
 
 
-def _reading(estimate: Estimate) -> str:
-    """`−3.1 % [−4.0, −2.2]`; `unbounded` for an end that no data bound."""
-    if math.isnan(estimate.value):
-        return "no estimate"
-    percent = estimate.in_percent()
-    low, high = (format_percent(end, 1).removesuffix(" %") for end in (percent.low, percent.high))
-    low = "unbounded" if percent.low <= -100 else low
-    return f"{format_percent(percent.value, 1)} [{low}, {high}]"
+def _reading(one: PercentInterval) -> str:
+    return "no estimate" if one.estimate_percent is None else reading_text(one)
 
 
-def _percent_span(estimates: Sequence[Estimate], margin_percent: float) -> tuple[float, float]:
+def _ends(one: PercentInterval) -> tuple[float, float]:
+    """Low and high, infinite where no data bound them."""
+    low, high = one.low_percent, one.high_percent
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def _percent_span(lines: Sequence[PercentInterval], margin_percent: float) -> tuple[float, float]:
     """Holds the margin, every estimate, and the ends within three times the farthest estimate."""
-    values = [one.in_percent() for one in estimates]
-    middles = [one.value for one in values if math.isfinite(one.value)]
+    middles = [one.estimate_percent for one in lines if one.estimate_percent is not None]
     reach = 3 * max([abs(value) for value in middles] + [1.0])
-    ends = [end for one in values for end in (one.low, one.high) if abs(end) <= reach]
+    ends = [end for one in lines for end in _ends(one) if abs(end) <= reach]
     every = [-margin_percent, margin_percent, *middles, *ends]
     room = (max(every) - min(every)) * 0.08 or 1.0
     return min(every) - room, max(every) + room
 
 
 def _draw_bin(
-    drawing: Drawing, estimate: Estimate, across: tuple[float, float], y: Linear, arm_class: str
+    drawing: Drawing, one: CurveLine, across: tuple[float, float], y: Linear, arm_class: str
 ) -> None:
-    """The interval as a band over the bin, its estimate as a bar."""
-    percent = estimate.in_percent()
-    if not math.isfinite(percent.value):
+    """The interval as a band over the bin, its estimate as a dot."""
+    if one.estimate_percent is None:
         return
+    low, high = _ends(one)
     left, right = across[0] + 3, across[1] - 3
-    top, bottom = y.clamped(percent.high), y.clamped(percent.low)
+    top, bottom = y.clamped(high), y.clamped(low)
     drawing.rect(left, top, right - left, bottom - top, f"band {arm_class}")
     middle = (left + right) / 2
     drawing.line(middle, bottom, middle, top, f"cap {arm_class}")
-    for end, place in ((percent.low, bottom), (percent.high, top)):
+    for end, place in ((low, bottom), (high, top)):
         if y.low <= end <= y.high:
             drawing.line(middle - 6, place, middle + 6, place, f"cap {arm_class}")
     drawing.add(
-        "circle", cx=middle, cy=y.clamped(percent.value), r=5, class_=f"estimate {arm_class}"
+        "circle", cx=middle, cy=y.clamped(one.estimate_percent), r=5, class_=f"estimate {arm_class}"
     )
 
 
 def _draw_images(
     drawing: Drawing,
-    points: Sequence[CurvePoint],
+    points: Sequence[CurveLine],
     x: Linear,
     ends: tuple[float, float],
     classes: Sequence[str],
 ) -> None:
-    sides: tuple[Callable[[CurvePoint], float], ...] = (
-        lambda one: one.control.images,
-        lambda one: one.arm.images,
+    sides: tuple[Callable[[CurveLine], float | None], ...] = (
+        lambda one: one.control_images,
+        lambda one: one.arm_images,
     )
-    known = [value for one in points for side in sides if math.isfinite(value := side(one))]
+    known = [value for one in points for side in sides if (value := side(one)) is not None]
     if not known:
         drawing.text(x.start, (ends[0] + ends[1]) / 2, "not counted", "quiet")
         return
@@ -223,20 +226,20 @@ def _draw_images(
         drawing.text(x.start - 6, y(tick) + 4, f"{tick:.{digits}f}", "", "end")
     for side, class_ in zip(sides, classes, strict=True):
         steps = [
-            f"{'M' if place == 0 or math.isnan(side(points[place - 1])) else 'L'}"
-            f"{number(x(place))} {number(y(side(one)))}H{number(x(place + 1))}"
+            f"{'M' if place == 0 or side(points[place - 1]) is None else 'L'}"
+            f"{number(x(place))} {number(y(value))}H{number(x(place + 1))}"
             for place, one in enumerate(points)
-            if math.isfinite(side(one))
+            if (value := side(one)) is not None
         ]
         drawing.path("".join(steps), f"series {class_}")
 
 
-def _draw_edges(drawing: Drawing, points: Sequence[CurvePoint], x: Linear, height: float) -> None:
+def _draw_edges(drawing: Drawing, points: Sequence[CurveLine], x: Linear, height: float) -> None:
     """Times where bins meet, as many as fit."""
-    edges = [*(one.from_ns for one in points[:1]), *(one.to_ns for one in points)]
+    edges = [*(one.from_seconds for one in points[:1]), *(one.to_seconds for one in points)]
     free = 0.0
     for place, edge in enumerate(edges):
-        words = _time(edge)
+        words = _time(edge * NS_PER_S)
         half = len(words) * CHARACTER / 2
         middle = min(x(place), drawing.width - half)
         if middle - half >= free:
@@ -248,7 +251,7 @@ def _draw_edges(drawing: Drawing, points: Sequence[CurvePoint], x: Linear, heigh
 
 
 def draw_distances(
-    effects: Sequence[DistanceEffect],
+    effects: Sequence[DistanceLine],
     pair: tuple[str, str],
     arm_classes: Mapping[str, str],
     margin_percent: float,
@@ -256,12 +259,12 @@ def draw_distances(
 ) -> Markup:
     """The effect as computed for each distance between checkpoints, a row with its interval."""
     control, arm = pair
-    said = "; ".join(f"{_time(one.distance_ns)}: {_reading(one.estimate)}" for one in effects)
+    said = "; ".join(f"{_time(one.seconds * NS_PER_S)}: {_reading(one)}" for one in effects)
     height = _ROWS_TOP + _ROW * len(effects) + 30
     drawing = Drawing(
         width, height, f"{arm} against {control} by distance of checkpoints, as computed", said
     )
-    low, high = _percent_span([one.estimate for one in effects], margin_percent)
+    low, high = _percent_span(effects, margin_percent)
     reach = max(-low, high)
     x = Linear(-reach, reach, 16, width - 16)
     bottom = height - 30
@@ -278,17 +281,19 @@ def draw_distances(
     return drawing.svg()
 
 
-def _draw_row(drawing: Drawing, one: DistanceEffect, x: Linear, top: float, arm_class: str) -> None:
+def _draw_row(drawing: Drawing, one: DistanceLine, x: Linear, top: float, arm_class: str) -> None:
     y = top + 31
     words = "a checkpoint every" if drawing.width > 500 else "every"
-    drawing.text(x.start, top + 15, f"{words} {_time(one.distance_ns)}", "halo")
-    drawing.text(x.end, top + 15, _reading(one.estimate), "halo strong", "end")
-    percent = one.estimate.in_percent()
-    if not math.isfinite(percent.value):
+    drawing.text(x.start, top + 15, f"{words} {_time(one.seconds * NS_PER_S)}", "halo")
+    drawing.text(x.end, top + 15, _reading(one), "halo strong", "end")
+    if one.estimate_percent is None:
         return
-    left, right = x.clamped(percent.low), x.clamped(percent.high)
+    low, high = _ends(one)
+    left, right = x.clamped(low), x.clamped(high)
     drawing.line(left, y, right, y, f"interval thin {arm_class}")
-    for end, place in ((percent.low, left), (percent.high, right)):
+    for end, place in ((low, left), (high, right)):
         if x.low <= end <= x.high:
             drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
-    drawing.add("circle", cx=x.clamped(percent.value), cy=y, r=5, class_=f"estimate {arm_class}")
+    drawing.add(
+        "circle", cx=x.clamped(one.estimate_percent), cy=y, r=5, class_=f"estimate {arm_class}"
+    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from steelyard.model.errors import DriverError, EngineError
 from steelyard.model.readings import Reading
+from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import Epoch, EpochLine, ReadingLine
 from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY, TurnDone
@@ -47,6 +48,9 @@ class TurnsRunner:
         assert choices.turns is not None  # callers check the layout first
         self._setup = setup
         self._choices = choices
+        self._epochs = choices.epochs
+        self._expected_ns = choices.turns.turn_ns
+        self._took_ns: list[int] = []
         self._done = done
         self._progress = progress
         self._turn = TurnRunner(setup, choices)
@@ -91,9 +95,12 @@ class TurnsRunner:
                 if arm in where.done:
                     continue
                 own: list[SliceLine] = []
+                later = sum(one not in where.done for one in order[position + 1 :])
+                began_ns = setup.laboratory.clock.now_ns()
                 try:
                     turn = TurnPlace(arm, position, where.place, where.seed)
-                    line = self._turn.run(turn, own, self._report(epoch, arm))
+                    line = self._turn.run(turn, own, self._report(epoch, arm, later))
+                    self._took_ns.append(setup.laboratory.clock.now_ns() - began_ns)
                     setup.record.append(TELEMETRY, line.to_json())
                     where.done[arm] = TurnDone(line, tuple(own))
                 except (EngineError, DriverError) as failure:
@@ -104,8 +111,25 @@ class TurnsRunner:
                     lines += own
         return ending
 
-    def _report(self, epoch: int, arm: str) -> ReportsPhase:
-        return lambda phase: self._progress.turn(epoch + 1, arm, phase)
+    def _report(self, epoch: int, arm: str, later: int) -> ReportsPhase:
+        """Tells a phase with the time that is left; `later`: turns of this epoch after this one."""
+        clock = self._setup.laboratory.clock
+        began_ns, turn_ns = clock.now_ns(), self._turn_ns()
+        whole = self._epochs - epoch - 1
+        ahead_ns = turn_ns * (later + whole * len(self._design.arms))
+
+        def report(phase: str) -> None:
+            own_ns = max(began_ns + turn_ns - clock.now_ns(), 0)
+            left = (own_ns + ahead_ns) / NS_PER_S if whole >= 0 else None
+            self._progress.turn(epoch + 1, arm, phase, left)
+
+        return report
+
+    def _turn_ns(self) -> int:
+        """What a turn takes: the mean of those that were run, before there is one what the plan
+        expects."""
+        took = self._took_ns
+        return sum(took) // len(took) if took else self._expected_ns
 
 
 def _joined_machine(turns: Sequence[TurnLine]) -> tuple[ReadingLine, ...]:

@@ -1,0 +1,105 @@
+"""Formats what a weighing reports while it runs: the plan, an epoch, a turn, a threat in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from steelyard.model.threat import Threat
+from steelyard.model.units import NS_PER_S, format_duration, format_percent, percent_of_log
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.plan import Plan, TurnChoices
+from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import full_stop, reading_text
+from steelyard.report.plan import about_duration
+
+
+def plan_line(plan: Plan) -> str:
+    """`"12 epochs of 6.5 s, slices of 50 ms, placement symmetric, … seed 7"`; in turns `"10 epochs
+    of 2 turns of about 2 min, 41 min in all, …"`."""
+    if plan.turns is not None:
+        return ", ".join([*_turn_parts(plan, plan.turns), *_further_parts(plan)])
+    parts = [f"{plan.epochs} epochs of {format_duration(plan.epoch_ns)}"]
+    if plan.slice_ns:
+        parts.append(f"slices of {format_duration(plan.slice_ns)}")
+    return ", ".join([*parts, *_further_parts(plan)])
+
+
+def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
+    each, whole_ns = about_duration(turns.turn_ns), plan.epochs * len(plan.arms) * turns.turn_ns
+    yield f"{plan.epochs} epochs of {len(plan.arms)} turns of about {each}"
+    yield f"{about_duration(whole_ns)} in all"
+    if turns.time_scale != 1:
+        yield f"checkpoints {turns.time_scale:g} times as near"
+
+
+def _further_parts(plan: Plan) -> list[str]:
+    return [f"placement {plan.placement}", looks_text(plan), f"seed {plan.seed}"]
+
+
+def turn_line(n: int, plan: Plan | None, arm: str, seconds_left: float | None) -> str:
+    """`"epoch 3 of 10: turn of off, 21 min left"`."""
+    words = (f"{epoch_text(n, plan)}: turn of {arm}", turn_time_left_text(seconds_left))
+    return ", ".join(filter(None, words))
+
+
+def epoch_text(n: int, plan: Plan | None) -> str:
+    """`"epoch 3 of 10"`; without a plan, or beyond its epochs, `"epoch 3"`."""
+    return f"epoch {n} of {plan.epochs}" if plan and n <= plan.epochs else f"epoch {n}"
+
+
+def looks_text(plan: Plan) -> str:
+    """When a verdict may fall: `"looks after epoch 8 and 12"`."""
+    if plan.open_ended:
+        return "a look after every epoch"
+    if plan.look:
+        return f"looks after epoch {plan.look} and {plan.epochs}"
+    return f"one look after epoch {plan.epochs}"
+
+
+def epoch_line(
+    n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
+) -> str:
+    """`"epoch  3/12  off against on +2.31 %, so far +2.40 % [+1.20, +3.50], 54 s left"`."""
+    texts = [_contrast_text(contrast) for contrast in contrasts]
+    left = time_left_text(seconds_left)
+    width = len(str(total))
+    return f"epoch {n:>{width}}/{total}  " + "; ".join(texts) + (f", {left}" if left else "")
+
+
+def recalled_line(total: int, contrasts: Sequence[ContrastLine]) -> str:
+    """`"record: 4 of 12 epochs; off against on, so far +2.40 % [+1.20, +3.50]"`."""
+    texts = [f"{contrast.pair}, so far {reading_text(contrast)}" for contrast in contrasts]
+    return f"record: {len(contrasts[0].details.d)} of {total} epochs; " + "; ".join(texts)
+
+
+def time_left_text(seconds_left: float | None) -> str:
+    """`"54 s left"`; nothing where it is not known."""
+    if seconds_left is None or seconds_left < 0:
+        return ""
+    return f"{format_duration(round(seconds_left) * NS_PER_S) if seconds_left >= 1 else '0 s'} left"
+
+
+def turn_time_left_text(seconds_left: float | None) -> str:
+    """`"21 min left"`, rounded, since no two turns take the same; nothing where it is not known."""
+    return "" if seconds_left is None else f"{about_duration(seconds_left * NS_PER_S)} left"
+
+
+def epoch_reading(d: float | None) -> str:
+    """The log ratio of an epoch as a percent, or that it was lost."""
+    return "lost" if d is None else format_percent(percent_of_log(d))
+
+
+def threat_line(threat: Threat) -> str:
+    """`"doubt: steal or throttling: the hypervisor took …"`."""
+    kind = "invalid" if threat.invalidates else "doubt"
+    return f"{kind}: {threat.name}: {threat.seen}"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """The verdict in one sentence."""
+    return f"verdict: {full_stop(verdict.sentence or 'none')}"
+
+
+def _contrast_text(contrast: ContrastLine) -> str:
+    so_far = reading_text(contrast)
+    return f"{contrast.pair} {epoch_reading(contrast.details.d[-1])}, so far {so_far}"

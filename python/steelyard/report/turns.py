@@ -1,0 +1,295 @@
+"""Makes what the page shows of turns: distance, curves, throughput by the second, and tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from steelyard.model.turn import Turn
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.record.plan import Plan, TurnChoices
+from steelyard.record.turns_told import (
+    CurveLine,
+    EvennessLine,
+    StallLine,
+    TurnsTold,
+    TurnSumsLine,
+)
+from steelyard.record.verdict import Verdict
+from steelyard.report.charts.drawing import WIDE, both_widths
+from steelyard.report.charts.turns import draw_by_distance, draw_distances, draw_seconds
+from steelyard.report.contrast_text import ordinal, reading_text
+from steelyard.report.source import Source
+from steelyard.report.tables import amount
+
+Row = dict[str, str]
+
+MOST_BYTES = 700_000
+"""Of pictures by the second; the last epochs of a long weighing are left out of the page."""
+MOST_STALLS = 60
+ALIKE = 0.05
+"""Distances of the arms that differ by less are said as one."""
+_TOO_NEAR = (
+    "The effect at other distances is not computed: the arms were not both measured for long "
+    "enough after a checkpoint began."
+)
+EVENNESS = {
+    "throughput_mean": "mean",
+    "throughput_sd": "standard deviation",
+    "throughput_cv": "CV: standard deviation ÷ mean",
+}
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """What turns show of an arm against the control."""
+
+    arm: str
+    control: str
+    distances: Markup | None
+    too_near: str
+    """Why no distance is computed; empty where one is, and where there is no curve."""
+    curve: Markup | None
+    curve_rows: list[Row]
+    evenness: list[Row]
+
+
+@dataclass(frozen=True)
+class ShownTurns:
+    """The section on turns, ready to be shown."""
+
+    lead: str
+    """How turns were measured."""
+    distance: str
+    """The distance between checkpoints and the time scale."""
+    pairs: list[ShownPair]
+    seconds: list[tuple[int, Markup]]
+    """Epoch (from 1) and its picture."""
+    left_out: int
+    """Epochs that are not drawn by the second."""
+    stalls: list[Row]
+    """A row an arm; none where nothing stalled."""
+    stall_rows: list[Row]
+    further_stalls: int
+    """Stalls without a row."""
+    sums: list[Row]
+    """What each arm wrote and left, a column an arm."""
+    arms: list[tuple[str, str]]
+    """Key of a column → the arm that it is of."""
+
+
+def shown_turns(source: Source, classes: Mapping[str, str]) -> ShownTurns | None:
+    """None of a weighing in slices. Before there is a verdict, throughput by the second alone."""
+    plan, verdict = source.plan, source.verdict
+    if plan.turns is None:
+        return None
+    told = (verdict and verdict.turns) or TurnsTold()
+    seconds, left_out = _seconds(source, classes)
+    rows = stall_rows(told.stalls)
+    return ShownTurns(
+        lead=_lead(plan.turns),
+        distance=distance_sentence(verdict, plan.turns) if verdict else "",
+        pairs=[_pair(arm, plan, verdict, told, classes) for arm in source.arms[1:]]
+        if verdict
+        else [],
+        seconds=seconds,
+        left_out=left_out,
+        stalls=stall_sums(source.arms, told) if told.stalls else [],
+        stall_rows=rows,
+        further_stalls=len(told.stalls) - len(rows),
+        sums=sum_rows(source.arms, told.sums),
+        arms=[(str(place), arm) for place, arm in enumerate(source.arms)],
+    )
+
+
+def _lead(turns: TurnChoices) -> str:
+    span = (
+        "from the end of one of its checkpoints to the end of the "
+        f"{ordinal(turns.cycles)} one after it"
+        if turns.stated_ns is None
+        else f"for {format_duration(turns.stated_ns)}, as the study states"
+    )
+    return f"Each arm ran alone on the machine, from a cold start, and was measured {span}."
+
+
+def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
+    """How far apart checkpoints were, and by which factor they were brought nearer."""
+    told = verdict.turns or TurnsTold()
+    known = {one.arm: one.cycle_seconds for one in told.sums if one.cycle_seconds}
+    lengths = list(known.values())
+    if not lengths:
+        far = "No turn saw two checkpoints begin: they were"
+    elif len(known) == len(told.sums) and max(lengths) <= (1 + ALIKE) * min(lengths):
+        far = f"A checkpoint began every {_seconds_text(lengths[0])},"
+    else:
+        each = " and ".join(f"every {_seconds_text(far)} in {arm}" for arm, far in known.items())
+        far = f"A checkpoint began {each},"
+    scale = turns.time_scale
+    near = "as far apart as" if scale == 1 else f"{scale:g} times as near as"
+    return f"{far} {near} the arms' own settings have it (time scale {_factor(scale)})."
+
+
+def _factor(scale: float) -> str:
+    return f"F = {scale:g}".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _seconds_text(seconds: float) -> str:
+    return format_duration(seconds * NS_PER_S)
+
+
+def _pair(
+    arm: str, plan: Plan, verdict: Verdict, told: TurnsTold, classes: Mapping[str, str]
+) -> ShownPair:
+    pair, margin = (plan.control, arm), plan.margin_percent
+    distances = [one for one in verdict.by_distance if one.arm == arm]
+    curve = [one for one in told.curve if one.arm == arm]
+    return ShownPair(
+        arm=arm,
+        control=plan.control,
+        distances=both_widths(
+            lambda width: draw_distances(distances, pair, classes, margin, width), WIDE
+        )
+        if distances
+        else None,
+        too_near=_TOO_NEAR if curve and not distances else "",
+        curve=both_widths(lambda width: draw_by_distance(curve, pair, classes, margin, width), WIDE)
+        if curve
+        else None,
+        curve_rows=curve_rows(curve),
+        evenness=evenness_rows([one for one in told.evenness if one.arm == arm]),
+    )
+
+
+def _seconds(source: Source, classes: Mapping[str, str]) -> tuple[list[tuple[int, Markup]], int]:
+    """Pictures of as many epochs as fit, and how many are left out."""
+    shown: list[tuple[int, Markup]] = []
+    size = 0
+    epochs = {epoch: _ordered(turns, source.arms) for epoch, turns in source.turns.items()}
+    drawn = {epoch: turns for epoch, turns in sorted(epochs.items()) if turns}
+    for epoch, turns in drawn.items():
+        picture = _picture(turns, classes, epoch)
+        size += len(picture.encode())
+        if shown and size > MOST_BYTES:
+            break
+        shown.append((epoch, picture))
+    return shown, len(drawn) - len(shown)
+
+
+def _picture(turns: Sequence[Turn], classes: Mapping[str, str], epoch: int) -> Markup:
+    return both_widths(lambda width: draw_seconds(turns, classes, epoch, width), WIDE)
+
+
+def _ordered(turns: Mapping[str, Turn], arms: Sequence[str]) -> list[Turn]:
+    """Those that were measured, the control first."""
+    return [turns[arm] for arm in arms if arm in turns and turns[arm].seconds]
+
+
+def curve_rows(lines: Iterable[CurveLine]) -> list[Row]:
+    """The contrast in each bin, with what the arms wrote there."""
+    return [
+        {
+            "time": f"{_seconds_text(one.from_seconds) if one.from_seconds else '0'} to "
+            f"{_seconds_text(one.to_seconds)}",
+            "reading": reading_text(one),
+            "control_images": amount(one.control_images),
+            "arm_images": amount(one.arm_images),
+            "control_wal": _bytes(one.control_wal_bytes),
+            "arm_wal": _bytes(one.arm_wal_bytes),
+        }
+        for one in lines
+    ]
+
+
+def evenness_rows(lines: Iterable[EvennessLine]) -> list[Row]:
+    """Mean, standard deviation and CV of throughput over equal windows, with their contrasts."""
+    return [
+        {
+            "metric": EVENNESS.get(one.metric, one.metric),
+            "control": evenness_value(one.metric, one.control_value),
+            "arm": evenness_value(one.metric, one.arm_value),
+            "reading": reading_text(one),
+        }
+        for one in lines
+    ]
+
+
+def evenness_value(metric: str, value: float) -> str:
+    """A CV as a percent, the others in transactions a second."""
+    return f"{100 * value:.3g} %" if metric == "throughput_cv" else amount(value, "tps")
+
+
+def stall_sums(arms: Sequence[str], told: TurnsTold) -> list[Row]:
+    """A row an arm: how often and how long it stalled, and what mostly went on then."""
+    rows = []
+    for arm in arms:
+        own = [one for one in told.stalls if one.arm == arm]
+        stalled = sum(one.seconds for one in own)
+        loaded = sum(one.turns * one.seconds for one in told.sums if one.arm == arm and one.seconds)
+        share = f" ({100 * stalled / loaded:.2g} % of the time)" if loaded and own else ""
+        rows.append(
+            {
+                "arm": arm,
+                "stalls": str(len(own)),
+                "storms": str(sum(one.storm for one in own)),
+                "time": f"{_seconds_text(stalled)}{share}" if own else "–",
+                "longest": _seconds_text(max(one.seconds for one in own)) if own else "–",
+                "note": _causes(own),
+            }
+        )
+    return rows
+
+
+def _causes(stalls: Iterable[StallLine]) -> str:
+    """`"begin of a checkpoint (5), kernel write-back (1)"`, the most frequent first."""
+    counted = Counter(one.cause for one in stalls).most_common()
+    return ", ".join(f"{cause} ({count})" for cause, count in counted)
+
+
+def stall_rows(stalls: Sequence[StallLine]) -> list[Row]:
+    """The longest stalls, in order of time."""
+    longest = sorted(stalls, key=lambda one: -one.seconds)[:MOST_STALLS]
+    return [
+        {
+            "where": f"epoch {one.epoch}, {one.arm}",
+            "at": _seconds_text(one.from_seconds) if one.from_seconds else "0 s",
+            "length": f"{_seconds_text(one.seconds)}{', a storm' if one.storm else ''}",
+            "depth": f"{100 * one.depth:.2g} %",
+            "cause": one.cause,
+        }
+        for one in sorted(longest, key=lambda one: (one.epoch, one.arm, one.from_seconds))
+    ]
+
+
+def sum_rows(arms: Sequence[str], sums: Iterable[TurnSumsLine]) -> list[Row]:
+    """What each arm wrote and left, a column an arm."""
+    by_arm = {one.arm: one for one in sums}
+    if len(by_arm) < len(arms):
+        return []
+    columns = [_sum_column(by_arm[arm]) for arm in arms]
+    return [
+        {"what": what, **{str(place): column[what] for place, column in enumerate(columns)}}
+        for what in columns[0]
+    ]
+
+
+def _sum_column(one: TurnSumsLine) -> Row:
+    return {
+        "turns": str(one.turns),
+        "measured": _known_seconds(one.seconds),
+        "from one checkpoint to the next": _known_seconds(one.cycle_seconds),
+        "checkpoints completed": amount(one.checkpoints),
+        "WAL written": _bytes(one.wal_bytes),
+        "waiting to be written, at the start": _bytes(one.waiting_at_start_bytes),
+        "waiting to be written, at the end": _bytes(one.waiting_at_end_bytes),
+    }
+
+
+def _known_seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else _seconds_text(seconds)
+
+
+def _bytes(size: float | None) -> str:
+    return "–" if size is None else format_bytes(size)

@@ -1,0 +1,72 @@
+"""The plan is shown as rows with their reasons, of slices and of turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from record.made import plan_of
+from steelyard.record.plan import Plan
+from steelyard.report.plan import about_duration, plan_rows
+
+S = 1_000_000_000
+TURNS = {
+    "time_scale": 3.1,
+    "time_scale_why": "the smallest with which the budget holds enough epochs",
+    "cycles": 2,
+    "warmup_cap_ns": 60 * S,
+    "wait_ns": 90 * S,
+    "longest_ns": 90 * S,
+    "turn_ns": 121 * S,
+    "epochs": 10,
+    "cycle_seconds": {"on": 30.0},
+}
+
+
+def in_turns(**changes: object) -> Plan:
+    return plan_of(
+        layout="turns",
+        layout_why="the work writes, and wal_compression acts through checkpoints",
+        epochs=10,
+        cost="cycles",
+        slice_ns=S,
+        slice_why="a turn is driven and read second by second",
+        upkeep_why="putting the files back takes 346 ms an epoch",
+        turns={**TURNS, **changes},
+    )
+
+
+def test_a_plan_in_slices_says_slices_and_blocks() -> None:
+    rows = dict(plan_rows(plan_of()))
+    assert list(rows)[2:7] == ["epochs", "looks", "blocks in an epoch", "slice", "warm-up"]
+    assert "time scale" not in rows
+
+
+def test_a_plan_in_turns_says_why_how_long_and_how_near() -> None:
+    rows = dict(plan_rows(in_turns()))
+    assert rows["layout"] == "turns: the work writes, and wal_compression acts through checkpoints"
+    assert rows["epochs"] == "10, each 2 turns of about 2 min"
+    assert rows["time scale"] == "3.1: the smallest with which the budget holds enough epochs"
+    assert rows["measured in a turn"] == (
+        "2 checkpoint cycles, or 1 min 30 s where they take longer"
+    )
+    assert rows["checkpoints, as expected"] == "every 30 s in on, none in off"
+    assert rows["warm-up"] == "until throughput and reads are level, 1 min at most"
+    assert rows["files of the arms"] == (
+        "put back before every epoch: putting the files back takes 346 ms an epoch"
+    )
+    assert rows["cost"].startswith("cycles: whole checkpoint cycles")
+    assert "blocks in an epoch" not in rows
+
+
+def test_a_stated_time_takes_the_place_of_cycles() -> None:
+    rows = dict(plan_rows(in_turns(stated_ns=45 * S)))
+    assert rows["measured in a turn"] == "45 s: the study says so"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.3, "300 ms"), (7.4, "7.4 s"), (42.4, "42 s"), (121, "2 min"), (134, "2 min 10 s"),
+     (2455, "41 min"), (5000, "1 h 23 min")],
+)  # fmt: skip
+def test_an_expected_time_is_rounded_as_far_as_it_is_known(seconds: float, said: str) -> None:
+    assert about_duration(seconds * S) == said
