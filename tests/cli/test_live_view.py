@@ -29,7 +29,6 @@ TURNS = plan_of(
         "wait_ns": 90 * NS,
         "longest_ns": 90 * NS,
         "turn_ns": 122_984_490_318,
-        "epochs": 10,
     },
 )
 THREAT = Threat("steal or throttling", "2.3 % in epoch 1", "", "", False)

@@ -17,7 +17,6 @@ TURNS = {
     "wait_ns": 90 * S,
     "longest_ns": 90 * S,
     "turn_ns": 121 * S,
-    "epochs": 10,
     "cycle_seconds": {"on": 30.0},
 }
 

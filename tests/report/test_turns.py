@@ -63,7 +63,7 @@ def stall(arm: str, seconds: float, epoch: int = 1, cause: str = "unknown") -> S
 def sentence(scale: float, *lines: TurnSumsLine) -> str:
     choices = TurnChoices(
         time_scale=scale, time_scale_why="", cycles=2, warmup_cap_ns=1, wait_ns=1, longest_ns=1,
-        turn_ns=1, epochs=8,
+        turn_ns=1,
     )  # fmt: skip
     verdict = verdict_of(turns=TurnsTold(sums=lines))
     return turns.distance_sentence(verdict, choices).replace("\N{NO-BREAK SPACE}", " ")

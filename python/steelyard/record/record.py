@@ -13,8 +13,9 @@ import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from steelyard.model.errors import RecordError
 
@@ -32,7 +33,7 @@ class Record:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._streams: dict[str, IO[str]] = {}
+        self._streams: dict[str, FileIO] = {}
 
     @classmethod
     def create(cls, directory: Path | None, study: str) -> Record:
@@ -87,10 +88,12 @@ class Record:
             stream = self._streams.get(name)
             if stream is None:
                 _drop_torn_line(self.directory / name)
-                stream = (self.directory / name).open("a", encoding="utf-8")
+                # Without a buffer: what a full disk refused would be tried once more at the end.
+                stream = (self.directory / name).open("ab", buffering=0)
                 self._streams[name] = stream
-            stream.write(json.dumps(value, separators=(",", ":")) + "\n")
-            stream.flush()
+            left = (json.dumps(value, separators=(",", ":")) + "\n").encode()
+            while left:
+                left = left[stream.write(left) :]
         except OSError as reason:
             raise RecordError(
                 f'could not append to "{self.directory / name}": {reason}',
