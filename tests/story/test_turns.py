@@ -112,6 +112,12 @@ def test_the_reading_of_an_epoch_is_the_ratio_of_work_per_second_over_whole_cycl
     assert contrast["verdict"] == "faster"
     assert contrast["low_percent"] < 10 < contrast["high_percent"]
     assert abs(contrast["estimate_percent"] - 10) < 1
+    assert "8 epochs in turns, a checkpoint every 15 s)" in contrast["sentence"]
+    assert verdict["time_scale"] == 1
+    assert verdict["distance_seconds"] == pytest.approx(15, abs=0.1)
+    by_distance = {one["seconds"]: one["estimate_percent"] for one in verdict["by_distance"]}
+    assert {5, 10} <= set(by_distance)
+    assert all(abs(percent - 10) < 1.5 for percent in by_distance.values())
 
 
 def test_a_weighing_killed_in_a_turn_loses_that_turn_and_no_other(

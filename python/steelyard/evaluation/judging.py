@@ -38,12 +38,11 @@ def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     contrasts = contrasts_of(readings, terms, control, threats, ended)
     if recorded.plan.turns is None:
         return contrasts
-    totals = [epoch.totals for epoch in recorded.epochs]
+    plan, totals = recorded.plan, [epoch.totals for epoch in recorded.epochs]
+    basis = [basis_words(totals, plan, one.arm, one.epochs) for one in contrasts]
     return [
-        replace(
-            one, replicates=ReplicateWords(basis=basis_words(totals, recorded.plan, one.epochs))
-        )
-        for one in contrasts
+        replace(contrast, replicates=ReplicateWords(basis=words))
+        for contrast, words in zip(contrasts, basis, strict=True)
     ]
 
 

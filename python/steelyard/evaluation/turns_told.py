@@ -25,6 +25,9 @@ from steelyard.record.turns_told import (
     TurnSumsLine,
 )
 
+ALIKE = 0.1
+"""Relative difference of two arms' distances up to which one is named for both."""
+
 
 def distance_lines(
     epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]
@@ -85,15 +88,30 @@ def cycle_seconds(epochs: Sequence[EpochTotals], arm: str) -> float | None:
     return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
 
 
-def basis_words(epochs: Sequence[EpochTotals], plan: Plan, count: int) -> str:
+def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int) -> str:
     """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
     assert plan.turns is not None  # callers check the layout first
-    seconds = cycle_seconds(epochs, plan.control)
-    words = f"{count} epochs in turns"
-    if seconds is not None:
-        words += f", a checkpoint every {format_duration(round(seconds * NS_PER_S))}"
+    words = f"{count} epochs in turns{_distance_words(epochs, plan.control, arm)}"
     scale = plan.turns.time_scale
     return words if scale == 1 else f"{words}, {scale:g} times as near as the settings have it"
+
+
+def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:
+    """One distance where both arms have about the same, else that of each."""
+    ours, theirs = cycle_seconds(epochs, control), cycle_seconds(epochs, arm)
+    if ours is None and theirs is None:
+        return ", no checkpoint cycle within a turn"
+    if ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=ALIKE):
+        return f", a checkpoint every {_span(ours)}"
+    told = [
+        f"{'no cycle' if seconds is None else f'every {_span(seconds)}'} in {name}"
+        for name, seconds in ((control, ours), (arm, theirs))
+    ]
+    return f", checkpoints: {' and '.join(told)}"
+
+
+def _span(seconds: float) -> str:
+    return format_duration(round(seconds * NS_PER_S))
 
 
 def _pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
