@@ -10,8 +10,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from steelyard.engines.copying import write_back
@@ -30,7 +31,7 @@ class Evicted:
 def evict(directories: Iterable[Path]) -> Evicted:
     """Write back and drop every file below the directories; what stayed nevertheless is counted."""
     every = list(directories)
-    for directory in every:
+    for directory in {one.stat().st_dev: one for one in every}.values():
         write_back(directory)
     total, resident, told = 0, 0, True
     for path in _files(every):
@@ -52,6 +53,13 @@ def evict(directories: Iterable[Path]) -> Evicted:
     return Evicted(total, resident if told else None)
 
 
+@cache
+def _mincore() -> Callable[[int, int, object], int]:
+    mincore = ctypes.CDLL(None, use_errno=True).mincore
+    mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+    return mincore
+
+
 def _files(directories: Iterable[Path]) -> Iterator[str]:
     for directory in directories:
         for parent, _, names in os.walk(directory):
@@ -60,8 +68,6 @@ def _files(directories: Iterable[Path]) -> Iterator[str]:
 
 def _resident_bytes(descriptor: int, size: int) -> int | None:
     """By mincore(2), chunk by chunk; None where it is refused."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
     page, resident = mmap.PAGESIZE, 0
     for start in range(0, size, _CHUNK):
         length = min(_CHUNK, size - start)
@@ -75,7 +81,7 @@ def _resident_bytes(descriptor: int, size: int) -> int | None:
         ) as mapped:
             vector = ctypes.create_string_buffer(-(-length // page))
             view = ctypes.c_char.from_buffer(mapped)
-            failed = libc.mincore(ctypes.addressof(view), length, vector)
+            failed = _mincore()(ctypes.addressof(view), length, vector)
             del view  # or the mapping cannot be closed
             if failed:
                 return None

@@ -84,7 +84,11 @@ def turns_told(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str])
 
 def cycle_seconds(epochs: Sequence[EpochTotals], arm: str) -> float | None:
     """Median time between the begins of two checkpoints of an arm in its measured parts."""
-    lengths = [one for turn in _of(epochs, arm) for one in cycles_ns(turn)]
+    return _cycle_seconds(_of(epochs, arm))
+
+
+def _cycle_seconds(turns: Sequence[Turn]) -> float | None:
+    lengths = [one for turn in turns for one in cycles_ns(turn)]
     return round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None
 
 
@@ -143,12 +147,11 @@ def _stalls(epochs: Sequence[EpochTotals]) -> Iterator[StallLine]:
 
 def _sums(arm: str, turns: Sequence[Turn]) -> TurnSumsLine:
     found = sums_of(turns)
-    lengths = [one for turn in turns for one in cycles_ns(turn)]
     return TurnSumsLine(
         arm=arm,
         turns=found.turns,
         seconds=_known(found.seconds),
-        cycle_seconds=round(float(np.median(lengths)) / NS_PER_S, 3) if lengths else None,
+        cycle_seconds=_cycle_seconds(turns),
         wal_bytes=_known(found.wal_bytes),
         checkpoints=_known(found.checkpoints),
         waiting_at_start_bytes=_known(found.waiting_at_start),

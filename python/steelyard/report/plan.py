@@ -111,7 +111,7 @@ def _attempt(attempt: int) -> str:
 
 
 def about_duration(nanoseconds: float) -> str:
-    """A time that is only expected, without digits that nobody knows: `"2 min"`, `"41 min"`."""
+    """A time that is only expected, rounded to what is known of it: `"2 min"`, `"41 min"`."""
     seconds = nanoseconds / NS_PER_S
     step = 60 if seconds >= 600 else 10 if seconds >= 60 else 1 if seconds >= 10 else 0
     return format_duration(round(seconds / step) * step * NS_PER_S if step else nanoseconds)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
-BLOCK_BYTES = 8192
 RECORD_HEADER_BYTES = 24
 """SizeOfXLogRecord of xlogrecord.h: what a record takes in the log that is no image."""
 FAR_SHORTER = 0.5

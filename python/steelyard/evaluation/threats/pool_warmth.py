@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 
@@ -22,8 +23,6 @@ PARTS = 4
 REQUESTED = "requested_bytes"
 """The reading of bytes that an arm's processes asked the kernel for by read calls."""
 FEWEST_EPOCHS = 4
-FEW_BLOCKS = 0.01
-"""Blocks a transaction: a fall of less is no pool that fills."""
 
 
 @dataclass(frozen=True)

@@ -38,17 +38,26 @@ def draw_percentile_effects(
     said = "; ".join(f"{quantile_name(r.quantile)}: {reading_text(r)}" for r in rows)
     drawing = Drawing(width, height, f"Latency of {arm} against {control} by percentile", said)
     bottom = height - _FOOT
-    ticks = x.ticks(8 if width > 500 else 4)
-    for tick in ticks:
-        zero = abs(tick) < 1e-9
-        drawing.line(x(tick), _TOP, x(tick), bottom, "zero" if zero else "grid")
-        label = "0" if zero else format_percent(tick, decimals_of(ticks))
-        drawing.text(x(tick), bottom + 17, label, "", "middle")
-    drawing.text(x.start, 12, "◂ shorter", "side")
-    drawing.text(x.end, 12, "longer ▸", "side", "end")
+    draw_effect_axis(drawing, x, (_TOP, bottom), ("shorter", "longer"))
     for index, row in enumerate(rows):
         _draw_row(drawing, row, x, _TOP + index * _ROW, arm_class)
     return drawing.svg()
+
+
+def draw_effect_axis(
+    drawing: Drawing, x: Linear, rows: tuple[float, float], sides: tuple[str, str]
+) -> None:
+    """The axis of percents below rows of effects, their top and bottom given, and which side means
+    what."""
+    top, bottom = rows
+    ticks = x.ticks(8 if drawing.width > 500 else 4)
+    for tick in ticks:
+        zero = abs(tick) < 1e-9
+        drawing.line(x(tick), top, x(tick), bottom, "zero" if zero else "grid")
+        label = "0" if zero else format_percent(tick, decimals_of(ticks))
+        drawing.text(x(tick), bottom + 17, label, "", "middle")
+    drawing.text(x.start, 12, f"◂ {sides[0]}", "side")
+    drawing.text(x.end, 12, f"{sides[1]} ▸", "side", "end")
 
 
 def _draw_row(drawing: Drawing, row: Latency, x: Linear, top: float, arm_class: str) -> None:

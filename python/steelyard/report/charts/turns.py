@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from markupsafe import Markup
 
 from steelyard.model.turn import Turn
-from steelyard.model.units import NS_PER_S, format_duration, format_percent
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.turns_told import CurveLine, DistanceLine
 from steelyard.report.charts.drawing import CHARACTER, Drawing, number
+from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis
 from steelyard.report.contrast_text import reading_text
@@ -267,15 +268,7 @@ def draw_distances(
     low, high = _percent_span(effects, margin_percent)
     reach = max(-low, high)
     x = Linear(-reach, reach, 16, width - 16)
-    bottom = height - 30
-    ticks = x.ticks(8 if width > 500 else 4)
-    for tick in ticks:
-        zero = abs(tick) < 1e-9
-        drawing.line(x(tick), _ROWS_TOP, x(tick), bottom, "zero" if zero else "grid")
-        label = "0" if zero else format_percent(tick, decimals_of(ticks))
-        drawing.text(x(tick), bottom + 17, label, "", "middle")
-    drawing.text(x.start, 12, "◂ slower", "side")
-    drawing.text(x.end, 12, "faster ▸", "side", "end")
+    draw_effect_axis(drawing, x, (_ROWS_TOP, height - 30), ("slower", "faster"))
     for place, one in enumerate(effects):
         _draw_row(drawing, one, x, _ROWS_TOP + place * _ROW, arm_classes.get(arm, "arm1"))
     return drawing.svg()

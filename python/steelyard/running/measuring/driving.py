@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.evaluation.threats.machine import SUSPENDED_NS
+from steelyard.model.errors import WeighingError
 from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
+from steelyard.running.measuring.first_errors import errors_told
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
@@ -26,6 +28,21 @@ def drive(setup: Setup, load: Load, visits: Sequence[Visit], place: Place) -> It
         yield line
         if line.lost:
             raise ArmLostError.in_slice(line.arm, line.errors)
+
+
+def drive_pilot(setup: Setup, load: Load, visits: Sequence[Visit], place: Place) -> list[SliceLine]:
+    """Run visits of a pilot, each recorded as it ends; WeighingError where an arm lost its
+    connections: no epoch would go better."""
+    lines = []
+    for line in load.run(visits, place):
+        setup.record.append(SLICES, line.to_json())
+        lines.append(line)
+        if line.lost:
+            raise WeighingError(
+                f'arm "{line.arm}" lost its connections in the pilot',
+                detail=errors_told([line]),
+            )
+    return lines
 
 
 class SuspendDetector:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from steelyard.analysis.pilot.pool_level import few_faults, level_after
 from steelyard.analysis.pilot.steady_state import mser5
-from steelyard.engines.engine import Instance, Observable, TreeUse
+from steelyard.engines.engine import Instance
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.first_errors import require_work
-from steelyard.running.measuring.observation import WaitSampling
+from steelyard.running.measuring.observation import WaitSampling, use_of
 
 BlockEnded = Callable[[Sequence[SliceLine]], None]
 """Is called with the slices of a block as it ends."""
@@ -65,7 +65,7 @@ class LoadWatch:
         self._run = run
         self._lines: list[SliceLine] = []
         self._mapped = mapped
-        self._used = {arm: _use(instance) for arm, instance in standing.items()}
+        self._used = {arm: use_of(instance) for arm, instance in standing.items()}
         self._reads: dict[str, list[float]] = {arm: [] for arm in arms}
         self._faults: dict[str, list[float]] = {arm: [] for arm in arms}
 
@@ -84,7 +84,7 @@ class LoadWatch:
 
     def _note(self, block: Sequence[SliceLine]) -> None:
         for line in block:
-            before, now = self._used[line.arm], _use(self._standing[line.arm])
+            before, now = self._used[line.arm], use_of(self._standing[line.arm])
             self._used[line.arm] = now
             done = line.transactions or math.nan
             blocks = (now.requested_bytes - before.requested_bytes) / BLOCK_BYTES
@@ -134,7 +134,3 @@ def _ends(reads: Sequence[float]) -> tuple[float, float]:
 def _rate(line: SliceLine) -> float:
     busy = line.busy_with_debt_ns
     return line.transactions / busy if busy else 0.0
-
-
-def _use(instance: Instance) -> TreeUse:
-    return instance.use() if isinstance(instance, Observable) else TreeUse(0, 0, 0)

@@ -11,9 +11,11 @@ from steelyard.engines.engine import (
     Checkpointer,
     CheckpointSession,
     Instance,
+    Observable,
     Plans,
     PoolFill,
     SessionWaits,
+    TreeUse,
     Tunable,
     Waits,
     WaitWatch,
@@ -44,6 +46,11 @@ def checkpointer_of(instance: Instance) -> CheckpointSession:
             hint='Weigh with cost = "foreground".',
         )
     return instance.checkpointer(DATABASE)
+
+
+def use_of(instance: Instance) -> TreeUse:
+    """What its process tree used so far; nothing where that cannot be seen."""
+    return instance.use() if isinstance(instance, Observable) else TreeUse(0, 0, 0)
 
 
 def fill_pool(instance: Instance) -> PoolFill:

@@ -22,7 +22,6 @@ from steelyard.analysis.pilot.batch_means import (
     choose_slice,
 )
 from steelyard.engines.engine import Instance, PoolFill, Warmable
-from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import (
     Choices,
@@ -32,11 +31,10 @@ from steelyard.record.plan import (
     Upkeep,
     Warm,
 )
-from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.counted import pilot_counted
-from steelyard.running.measuring.first_errors import errors_told
+from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
 from steelyard.running.measuring.observation import fill_pool
@@ -281,24 +279,14 @@ class Pilot:
         ]
         place = Place(epoch, run=self._runs)
         if ended is None:
-            return self._keep(load, [visit for block in blocks for visit in block], place)
+            return drive_pilot(
+                self._setup, load, [visit for each in blocks for visit in each], place
+            )
         lines = []
         for block in blocks:
-            done = self._keep(load, block, place)
+            done = drive_pilot(self._setup, load, block, place)
             ended(done)
             lines += done
-        return lines
-
-    def _keep(self, load: Load, visits: Sequence[Visit], place: Place) -> list[SliceLine]:
-        lines = []
-        for line in load.run(visits, place):
-            self._setup.record.append(SLICES, line.to_json())
-            lines.append(line)
-            if line.lost:
-                raise WeighingError(
-                    f'arm "{line.arm}" lost its connections in the pilot',
-                    detail=errors_told([line]),
-                )
         return lines
 
     def _upkeep(self) -> tuple[Upkeep, str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
 from steelyard.analysis.pilot.steady_state import mser5
-from steelyard.engines.engine import CheckpointWatch, Instance, Observable, Pulse
+from steelyard.engines.engine import CheckpointWatch, Instance, Pulse
+from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.record.slice import SliceLine
 from steelyard.record.turn import DebtLine, SecondsLine
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.observation import use_of
 from steelyard.running.preparing.setup import Setup
 
-BLOCK_BYTES = 8192
-FEW_BLOCKS = 0.01
-"""Blocks read a transaction that are level whatever their course."""
 FEWEST_SECONDS = 20
 """Of a warm-up: MSER-5 needs four batches of five."""
 
@@ -129,9 +129,8 @@ class SecondBySecond:
         series.waiting_bytes.append(float(after.waiting_bytes))
 
     def _read(self) -> _Border:
-        requested = 0
-        if isinstance(self._instance, Observable) and self._instance.running:
-            requested = self._instance.use().requested_bytes
+        instance = self._instance
+        requested = use_of(instance).requested_bytes if instance.running else 0
         return _Border(self._watch.pulse(), requested, self._setup.laboratory.host.waiting_bytes())
 
 

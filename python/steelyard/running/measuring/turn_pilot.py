@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from steelyard.analysis.pilot.batch_means import choose_placement
 from steelyard.analysis.pilot.turn_lengths import (
@@ -22,13 +22,13 @@ from steelyard.analysis.pilot.turn_lengths import (
     choose_lengths,
 )
 from steelyard.engines.engine import Cycle, CycleSettings, Settings
-from steelyard.model.errors import EngineError, StudyError, WeighingError
+from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Choices, PilotFigures, TurnChoices, Upkeep
-from steelyard.record.recorded import SLICES
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
-from steelyard.running.measuring.first_errors import errors_told, require_work
+from steelyard.running.measuring.driving import drive_pilot
+from steelyard.running.measuring.first_errors import require_work
 from steelyard.running.measuring.load import Place, Visit
 from steelyard.running.measuring.observation import WaitSampling, settings_of
 from steelyard.running.measuring.turn import watch_checkpoints
@@ -131,9 +131,7 @@ def _look(setup: Setup, arm: str, placement: str) -> _Looked:
     clock, study, slots = setup.laboratory.clock, setup.study, setup.slots
     engine, design = cycle_engine(setup, arm), setup.design
     began_ns = clock.now_ns()
-    slots.stop_arms()
-    slot = replace(slots.slot(design.slots_of(0)[arm]))
-    instance = slots.start_arm(arm, slot, engine.tell_checkpoints)
+    instance = slots.start_arm(arm, slots.slot(design.slots_of(0)[arm]), engine.tell_checkpoints)
     setup.data.before_clients(instance)
     settings = settings_of(instance)
     stalls = find_stalls(study, None)
@@ -145,17 +143,11 @@ def _look(setup: Setup, arm: str, placement: str) -> _Looked:
         try:
             before, loaded_ns = checkpoints.pulse(), clock.now_ns()
             visits = [Visit(arm, SECOND_NS, "pilot", n, 0) for n in range(PILOT_SECONDS)]
-            lines = tuple(load.run(visits, Place(PILOT, run=1)))
+            lines = tuple(drive_pilot(setup, load, visits, Place(PILOT, run=1)))
             after, took_ns = checkpoints.pulse(), clock.now_ns() - loaded_ns
         finally:
             share = watch.stop()
         driver_io = load.io
-    for line in lines:
-        setup.record.append(SLICES, line.to_json())
-        if line.lost:
-            raise WeighingError(
-                f'arm "{arm}" lost its connections in the pilot', detail=errors_told([line])
-            )
     require_work(lines)
     slots.stop_arms()
     written = 0.0 if before is None or after is None else after.wal_bytes - before.wal_bytes
