@@ -25,15 +25,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
 
 import driver_cpu
 
 from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.driver.summary import summarize
+from steelyard.driver.summary import Summary, summarize
 from steelyard.model.endpoint import Endpoint
 
 STALL_S = 0.2
@@ -65,18 +64,18 @@ def stalling(backends: Sequence[int]) -> Iterator[None]:
         thread.join()
 
 
-def measure(driver: Driver, seconds: float, rate: float | None) -> dict[str, Any]:
+def measure(driver: Driver, seconds: float, rate: float | None) -> Summary:
     """One slice with stalls, summed up."""
     asked = SliceRequest(arm=0, length_ns=round(seconds * 1e9), rate=rate)
     with stalling(driver.connected["arm"]):
         return summarize(list(driver.run([asked])))
 
 
-def show(name: str, summary: dict[str, Any]) -> float:
+def show(name: str, summary: Summary) -> float:
     """Prints a line; the 99th percentile in milliseconds."""
-    latency = {key: value / 1000 for key, value in summary["latency_us"].items()}
+    latency = {key: value / 1000 for key, value in asdict(summary.latency_us).items()}
     shown = "  ".join(f"{key} {value:8.2f}" for key, value in latency.items())
-    print(f"{name:<12} {summary['throughput']:8.0f}/s  latency (ms)  {shown}", flush=True)
+    print(f"{name:<12} {summary.throughput:8.0f}/s  latency (ms)  {shown}", flush=True)
     return latency["p99"]
 
 

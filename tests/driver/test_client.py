@@ -14,6 +14,7 @@ import pytest
 
 from driver.served import PASSWORD, Server
 from steelyard import _core
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import (
     DriveArm,
@@ -41,7 +42,7 @@ def _plan(*arms: DriveArm, scripts: tuple[DriveScript, ...], **changes: Any) -> 
     return DrivePlan(arms=arms, scripts=scripts, variables={"scale": 1}, **changes)
 
 
-def _drive(plan: DrivePlan, *slices: SliceRequest) -> list[dict[str, Any]]:
+def _drive(plan: DrivePlan, *slices: SliceRequest) -> list[SliceAnswer]:
     with Driver.start(plan) as driver:
         return list(driver.run(slices))
 
@@ -53,9 +54,9 @@ def test_every_mode_does_the_work_of_tpcb_like_exactly_as_often_as_counted(
     before = server.one("SELECT count(*) FROM pgbench_history")
     plan = _plan(server.arm(clients=3), scripts=(_builtin("tpcb-like"),), threads=2, mode=mode)
     (driven,) = _drive(plan, SliceRequest(arm=0, count=60))
-    assert driven["errors"] == {}
-    assert driven["transactions"] == 60
-    assert (driven["rows"], driven["wrong_rows"]) == (60, 0)
+    assert driven.errors == {}
+    assert driven.transactions == 60
+    assert (driven.rows, driven.wrong_rows) == (60, 0)
     assert server.one("SELECT count(*) FROM pgbench_history") - before == 60
     assert server.one("SELECT sum(abalance) FROM pgbench_accounts") == server.one(
         "SELECT sum(delta) FROM pgbench_history"
@@ -77,14 +78,14 @@ def test_slices_move_between_arms_on_open_connections(server: Server) -> None:
     order = [0, 1, 1, 0]
     slices = [SliceRequest(arm=arm, length_ns=20 * MS, tag=[arm, "x"]) for arm in order]
     driven = _drive(plan, *slices)
-    assert [one["arm"] for one in driven] == ["a", "b", "b", "a"]
-    assert [one["tag"] for one in driven] == [[arm, "x"] for arm in order]
+    assert [one.arm for one in driven] == ["a", "b", "b", "a"]
+    assert [one.tag for one in driven] == [[arm, "x"] for arm in order]
     for one, after in itertools.pairwise(driven):
-        assert one["end_ns"] <= after["start_ns"]
-        assert one["end_ns"] - one["start_ns"] >= 20 * MS
-        assert one["transactions"] > 0
-        assert one["reconnected"] == []
-    assert driven[0]["driver_cpu_ns"] > 0
+        assert one.end_ns <= after.start_ns
+        assert one.end_ns - one.start_ns >= 20 * MS
+        assert one.transactions > 0
+        assert one.reconnected == ()
+    assert driven[0].driver_cpu_ns > 0
 
 
 def test_a_transaction_that_began_before_the_bell_counts_with_its_whole_time(
@@ -93,9 +94,9 @@ def test_a_transaction_that_began_before_the_bell_counts_with_its_whole_time(
     script = DriveScript("slow", "SELECT pg_sleep(0.2);", rows=1)
     plan = _plan(server.arm(clients=2), scripts=(script,))
     (driven,) = _drive(plan, SliceRequest(arm=0, length_ns=50 * MS))
-    assert driven["transactions"] == 2
-    assert driven["busy_ns"] >= 2 * 200 * MS
-    assert driven["capped"] == 0
+    assert driven.transactions == 2
+    assert driven.busy_ns >= 2 * 200 * MS
+    assert driven.capped == 0
 
 
 def test_a_client_that_is_not_back_at_the_cap_is_cancelled_in_the_server(server: Server) -> None:
@@ -105,9 +106,9 @@ def test_a_client_that_is_not_back_at_the_cap_is_cancelled_in_the_server(server:
     with Driver.start(plan) as driver:
         first, second = driver.run([one, one])
         pids = set(driver.connected["arm"])
-    assert (first["capped"], first["transactions"]) == (2, 0)
-    assert first["busy_ns"] >= 2 * 110 * MS
-    reconnected = {pid for _, pid in second["reconnected"]}
+    assert (first.capped, first.transactions) == (2, 0)
+    assert first.busy_ns >= 2 * 110 * MS
+    reconnected = {pid for _, pid in second.reconnected}
     assert len(reconnected) == 2
     assert not reconnected & pids
     sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3600)%'"
@@ -119,11 +120,11 @@ def test_errors_are_counted_by_sqlstate_and_the_block_is_rolled_back(server: Ser
     for mode in ("simple", "prepared"):
         plan = _plan(server.arm(clients=1), scripts=(DriveScript("x", text),), mode=mode)
         (driven,) = _drive(plan, SliceRequest(arm=0, count=100))
-        assert set(driven["errors"]) == {"22012"}
-        assert driven["failed"] == driven["errors"]["22012"]
-        assert driven["failed"] + driven["transactions"] == 100
-        assert 20 < driven["failed"] < 80
-        assert "division by zero" in driven["error_messages"]["22012"]
+        assert set(driven.errors) == {"22012"}
+        assert driven.failed == driven.errors["22012"]
+        assert driven.failed + driven.transactions == 100
+        assert 20 < driven.failed < 80
+        assert "division by zero" in driven.error_messages["22012"]
 
 
 def test_a_killed_backend_is_counted_and_taken_back(server: Server) -> None:
@@ -133,11 +134,11 @@ def test_a_killed_backend_is_counted_and_taken_back(server: Server) -> None:
         server.one(f"SELECT pg_terminate_backend({victim}, 5000)")
         one = SliceRequest(arm=0, length_ns=20 * MS)
         first, second = driver.run([one, one])
-    assert first["lost"] == 1
-    assert first["errors"] == {"57P01": 1}
-    assert first["transactions"] > 0
-    assert second["lost"] == 0
-    assert [client for client, _ in second["reconnected"]] == [1]
+    assert first.lost == 1
+    assert first.errors == {"57P01": 1}
+    assert first.transactions > 0
+    assert second.lost == 0
+    assert [client for client, _ in second.reconnected] == [1]
 
 
 def test_equal_seeds_give_equal_keys_in_every_arm_and_mode(server: Server) -> None:
@@ -175,7 +176,7 @@ def test_double_work_is_done_twice_and_counted_once(server: Server) -> None:
     plan = _plan(arm, scripts=(_builtin("simple-update"),), seed=3)
     (driven,) = _drive(plan, SliceRequest(arm=0, count=200))
     done = server.one("SELECT count(*) FROM pgbench_history") - before
-    assert driven["transactions"] == 200
+    assert driven.transactions == 200
     assert 250 < done < 350
 
 
@@ -183,7 +184,7 @@ def test_double_work_is_done_twice_and_counted_once(server: Server) -> None:
 def test_passwords_open_tcp_connections(server: Server, user: str) -> None:
     arm = server.arm(host="127.0.0.1", user=user, password=PASSWORD)
     (driven,) = _drive(_plan(arm, scripts=(SELECT_ONE,)), SliceRequest(arm=0, count=10))
-    assert driven["transactions"] == 10
+    assert driven.transactions == 10
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_scripts_do_what_they_do_in_pgbench(seen: Server, tmp_path: Path) -> Non
             assert done.returncode == 0, (name, mode, done.stderr)
             theirs = _taken(seen)
             driven = _ours(seen, script, mode)
-            assert (driven["transactions"], driven["errors"]) == (2, {}), (name, mode)
+            assert (driven.transactions, driven.errors) == (2, {}), (name, mode)
             assert _taken(seen) == theirs, (name, mode)
             assert theirs or "seen" not in text, (name, mode)
 
@@ -229,8 +229,8 @@ def test_what_pgbench_refuses_is_refused(seen: Server, tmp_path: Path) -> None:
             driven = _ours(seen, script, "prepared")
         except DriverError:
             continue
-        assert driven["transactions"] == 0, name
-        assert driven["errors"], name
+        assert driven.transactions == 0, name
+        assert driven.errors, name
 
 
 def test_a_wrong_script_is_shown_with_its_place(server: Server, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from driver.served import Server
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.summary import read_ramp, summarize_ramp
 from steelyard.model.errors import UsageError
 
@@ -37,27 +37,21 @@ def test_what_is_no_ramp_is_wrong_usage(text: str) -> None:
         read_ramp(text)
 
 
-def counted(**changes: int) -> dict[str, Any]:
+def counted(**changes: int) -> SliceAnswer:
     """What the driver answers of a step of a second with 1000 arrivals."""
-    zeros = "failed wrong_rows lost capped retried retries late_starts skipped unstarted over_limit"
-    zeros += " lag_sum_ns lag_max_ns connections connect_ns driver_cpu_ns latency_sum_ns"
-    return {
-        **dict.fromkeys(zeros.split(), 0),
-        **{"clients": 1, "transactions": 1000, "busy_ns": 10**9, "start_ns": 0, "end_ns": 10**9},
-        **{"errors": {}, "error_messages": {}, "debug": [], "scripts": []},
-        **changes,
-    }
+    step = {"transactions": 1000, "busy_ns": 10**9, "end_ns": 10**9, "latency_sum_ns": 0}
+    return SliceAnswer("target", 1, **{**step, **changes})
 
 
 def test_the_rate_that_was_kept_up_with_lies_below_every_step_that_fell_behind() -> None:
     good, late = counted(), counted(transactions=980, unstarted=20)
     ramp = summarize_ramp((1, 2, 3, 4), [good, good, late, good], None)
-    assert [step["kept_up"] for step in ramp["steps"]] == [True, True, False, True]
-    assert ramp["kept_up"] == 2
+    assert [step.kept_up for step in ramp.steps] == [True, True, False, True]
+    assert ramp.kept_up == 2
     for behind in (counted(failed=20), counted(skipped=20), late, counted(transactions=0)):
-        assert summarize_ramp((5,), [behind], None)["kept_up"] is None
-    assert summarize_ramp((5,), [counted(unstarted=10)], None)["kept_up"] == 5
-    assert summarize_ramp((5,), [good], 1.0)["kept_up"] is None, "no latency is no proof"
+        assert summarize_ramp((5,), [behind], None).kept_up is None
+    assert summarize_ramp((5,), [counted(unstarted=10)], None).kept_up == 5
+    assert summarize_ramp((5,), [good], 1.0).kept_up is None, "no latency is no proof"
 
 
 @pytest.mark.postgres

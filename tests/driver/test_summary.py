@@ -7,21 +7,17 @@ from typing import Any
 import pytest
 
 from steelyard import _core
-from steelyard.driver.summary import summarize
+from steelyard.driver.answer import ScriptAnswer, SliceAnswer
+from steelyard.driver.summary import Latency, summarize
 from steelyard.model.errors import DriverError
 
 
-def _slice(**changes: Any) -> dict[str, Any]:
+def _slice(**changes: Any) -> SliceAnswer:
     empty = {
-        "arm": "a", "tag": None, "start_ns": 0, "end_ns": 0, "length_ns": 0, "clients": 4,
-        "transactions": 0, "busy_ns": 0, "latency_sum_ns": 0, "failed": 0, "errors": {},
-        "error_messages": {}, "wrong_rows": 0, "capped": 0, "lost": 0, "reconnected": [],
-        "retried": 0, "retries": 0, "late_starts": 0, "lag_sum_ns": 0, "lag_max_ns": 0,
-        "skipped": 0, "unstarted": 0, "over_limit": 0, "connections": 0, "connect_ns": 0,
-        "debug": [], "driver_cpu_ns": 0,
-        "scripts": [{"name": "s", "transactions": 0, "latency": ""}],
+        "arm": "a", "clients": 4, "transactions": 0, "busy_ns": 0, "latency_sum_ns": 0,
+        "scripts": (ScriptAnswer("s", 0, ""),),
     }  # fmt: skip
-    return {**empty, **changes}
+    return SliceAnswer(**{**empty, **changes})
 
 
 def test_throughput_is_work_per_loaded_second_of_all_slices() -> None:
@@ -30,9 +26,9 @@ def test_throughput_is_work_per_loaded_second_of_all_slices() -> None:
         _slice(transactions=300, busy_ns=8_000_000_000, end_ns=2_500_000_000),
     ]
     summary = summarize(slices)
-    assert summary["transactions"] == 400
-    assert summary["throughput"] == pytest.approx(400 / 3)
-    assert summary["seconds"] == 3.5
+    assert summary.transactions == 400
+    assert summary.throughput == pytest.approx(400 / 3)
+    assert summary.seconds == 3.5
 
 
 def test_errors_of_all_slices_are_added_up_by_sqlstate() -> None:
@@ -41,15 +37,15 @@ def test_errors_of_all_slices_are_added_up_by_sqlstate() -> None:
         _slice(failed=4, errors={"40001": 3, "57014": 1}, error_messages={"57014": "b"}),
     ]
     summary = summarize(slices)
-    assert summary["errors"] == {"40001": 5, "57014": 1}
-    assert summary["error_messages"] == {"40001": "a", "57014": "b"}
-    assert summary["failed"] == 6
+    assert summary.errors == {"40001": 5, "57014": 1}
+    assert summary.error_messages == {"40001": "a", "57014": "b"}
+    assert summary.failed == 6
 
 
 def test_nothing_done_has_no_latency_and_no_throughput() -> None:
     summary = summarize([_slice()])
-    assert summary["throughput"] == 0.0
-    assert set(summary["latency_us"].values()) == {None}
+    assert summary.throughput == 0.0
+    assert summary.latency_us == Latency()
 
 
 def test_an_empty_histogram_is_an_empty_text() -> None:

@@ -309,7 +309,7 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
         assert (driver.encryption["target"] or "").startswith("TLSv1.3 TLS_")
         slices = list(driver.run([SliceRequest(arm=0, each=20)] * 2))
     for driven in slices:
-        assert (driven["transactions"], driven["wrong_rows"], driven["errors"]) == (80, 0, {})
+        assert (driven.transactions, driven.wrong_rows, driven.errors) == (80, 0, {})
 
 
 def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secured) -> None:
@@ -318,7 +318,7 @@ def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secu
     plan = DrivePlan(arms=(arm,), scripts=(script,), drain_cap_ns=50_000_000)
     with Driver.start(plan) as driver:
         (driven,) = driver.run([SliceRequest(arm=0, length_ns=50_000_000)])
-        assert driven["capped"] == 1
+        assert driven.capped == 1
     stuck = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'AS stuck'"
     with psycopg.connect(conninfo_of(secured.cluster.address), autocommit=True) as connection:
         deadline = time.monotonic() + 30

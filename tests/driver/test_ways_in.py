@@ -31,7 +31,7 @@ def _drives(target: Endpoint, sql: str = "SELECT 1;") -> None:
     )
     with Driver.start(plan) as driver:
         (driven,) = driver.run([SliceRequest(arm=0, count=5)])
-    assert (driven["transactions"], driven["errors"]) == (5, {})
+    assert (driven.transactions, driven.errors) == (5, {})
 
 
 def test_a_service_file_is_read_by_libpq(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_statement_timeout_is_a_word_of_the_connection(
     )
     with Driver.start(plan) as driver:
         (driven,) = driver.run([SliceRequest(arm=0, count=3)])
-    assert driven["errors"] == {"57014": 3}
+    assert driven.errors == {"57014": 3}
 
 
 @pytest.mark.postgres

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
 from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
@@ -61,7 +62,7 @@ class ScriptedDriver:
     def io(self) -> str:
         return "scripted"
 
-    def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
+    def run(self, slices: Sequence[SliceRequest]) -> Iterator[SliceAnswer]:
         for request in slices:
             arm = self.plan.arms[request.arm]
             count, length_ns = request.count, request.length_ns
@@ -77,7 +78,7 @@ class ScriptedDriver:
         stalled = weight.stall * weight.stall_ns * free / (1e9 * arm.clients)
         return free / (1 + weight.double_work + stalled)
 
-    def _slice(self, driven: DriveArm, length_ns: int) -> dict[str, Any]:
+    def _slice(self, driven: DriveArm, length_ns: int) -> SliceAnswer:
         world, arm, clients = self.world, driven.name, driven.clients
         world.slices += 1
         for event in world.events.pop(world.slices, []):
@@ -111,7 +112,7 @@ class ScriptedDriver:
         }
         world.distort(answer)
         world.previous = arm
-        return answer
+        return SliceAnswer.of_json(answer)
 
 
 @dataclass

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.loading import DATABASE
@@ -34,12 +34,12 @@ def plan_of(
 
 def drive(
     workload: Workload, address: Endpoint, scale: int, each: int, clients: int = 4
-) -> tuple[dict[str, Any], list[Script]]:
+) -> tuple[SliceAnswer, list[Script]]:
     """The line of one slice of the workload's own mix, and its scripts; nothing may have failed."""
     plan, scripts = plan_of(workload, address, scale, clients)
     with Driver.start(plan) as driver:
         [line] = driver.run([SliceRequest(arm=0, each=each, length_ns=60_000_000_000)])
-    told = (line["errors"], line.get("failed"), line.get("wrong_rows"))
+    told = (line.errors, line.failed, line.wrong_rows)
     assert told == ({}, 0, 0), line
-    assert line["transactions"] == each * clients
+    assert line.transactions == each * clients
     return line, scripts

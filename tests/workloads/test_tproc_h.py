@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
 
 import pytest
 from driven import drive, plan_of
 
 from steelyard._core import script_statements
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.loading import DATABASE
@@ -29,8 +29,8 @@ from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.evaluation.workload_rows import query_rows
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.epoch import EpochLine
-from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
+from steelyard.running.measuring.load import Place, Visit, slice_line
 from steelyard.study.read import read_study
 from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
@@ -162,7 +162,7 @@ def test_drawn_values_find_rows_and_refreshed_orders_keep_their_lines_until_the_
     clone = engine.open(loaded).clone(place / "clone")
     with serve(clone) as address:
         line, scripts = drive(workload, address, 1, 48, clients=1)
-        assert {s["name"]: s["transactions"] for s in line["scripts"]} == dict.fromkeys(
+        assert {s.name: s.transactions for s in line.scripts} == dict.fromkeys(
             workload.scripts, 2
         ), "two rounds of 22 queries and the refresh functions around them"
         assert check(workload, PostgresDatabase(address), 1, scripts) == []
@@ -244,7 +244,7 @@ def test_clients_side_by_side_keep_their_orders_and_both_arms_of_a_block_draw_th
     assert all(drawn != words[arm, client] for arm, client, _, drawn in others)
 
 
-def blocks(plan: DrivePlan, count: int) -> list[dict[str, Any]]:
+def blocks(plan: DrivePlan, count: int) -> list[SliceAnswer]:
     """So many blocks of a query each on every arm and client, as the study has them; the lines."""
     arms = range(len(plan.arms))
     requests = [SliceRequest(arm=arm, each=1) for _ in range(count) for arm in arms]
@@ -270,17 +270,12 @@ def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dr
         )
     stream = workload.streams[0]
     placed = [
-        SliceLine.model_validate(
-            {
-                **line,
-                "epoch": 0,
-                "kind": "measured",
-                "block": block,
-                "position": arm,
-                "script": stream[block],
-            }
+        slice_line(
+            Visit(answer.arm, None, "measured", block, arm, each=1, script=stream[block]),
+            Place(0),
+            answer,
         )
-        for line, (block, arm) in zip(lines, itertools.product(range(22), range(2)), strict=True)
+        for answer, (block, arm) in zip(lines, itertools.product(range(22), range(2)), strict=True)
     ]
     head = {"epoch": 0, "slots": {"free": 0, "limited": 1}, "start_order": ["free", "limited"]}
     totals = epoch_totals(EpochLine.model_validate(head), placed)

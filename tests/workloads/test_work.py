@@ -8,12 +8,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from driven import drive
 
 from steelyard._core import histogram_quantiles
+from steelyard.driver.answer import SliceAnswer
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -96,9 +96,9 @@ def do(
         line, scripts = drive(workload, address, 1, each)
         done = ask(address, workload.counts[count]) - before
         assert check(workload, PostgresDatabase(address), 1, scripts) == []
-        by_name = {script["name"]: script["transactions"] for script in line["scripts"]}
+        by_name = {script.name: script.transactions for script in line.scripts}
         turns = int(str(options.get("turns", 1)))
-        assert 0 < done <= line["transactions"] * turns
+        assert 0 < done <= line.transactions * turns
         if name.startswith("tproc-c"):
             entered = by_name["new-order"]
             rolled_back = entered - done
@@ -106,11 +106,11 @@ def do(
         elif name == "reserva":
             look_at_payments(address, options, line, done)
         elif name == "select-insert":
-            assert done == line["transactions"] * turns
+            assert done == line.transactions * turns
 
 
 def look_at_payments(
-    address: Endpoint, options: dict[str, object], line: dict[str, Any], made: int
+    address: Endpoint, options: dict[str, object], line: SliceAnswer, made: int
 ) -> None:
     """Who asks, which rows come back, and what is deleted."""
     original = options.get("variant") == "original"
@@ -119,7 +119,7 @@ def look_at_payments(
          WHERE a.bank_id <> requesting_user_id"""
     assert ask(address, strangers) == 0, "the user that asks is of the payee's bank"
     # Two permissions, the card, one permission or both of them again, the transfer.
-    assert line["rows"] == made * (6 if original else 5)
+    assert line.rows == made * (6 if original else 5)
     due = made * int(str(options.get("deletes", 5))) // 100
     gone = made - ask(address, "SELECT count(*) FROM transfers")
     assert gone == 0 if original else 0.9 * due <= gone <= due
@@ -240,8 +240,8 @@ def test_clients_key_before_and_think_after_a_transaction_where_they_are_asked_t
         for thinking in (True, False):
             workload = find_workload(str(folder), {"thinking": thinking})
             line, _ = drive(workload, address, 1, 30)
-            [orders] = [script for script in line["scripts"] if script["name"] == "new-order"]
-            told = histogram_quantiles([orders["latency"]], [0.0])
+            [orders] = [script for script in line.scripts if script.name == "new-order"]
+            told = histogram_quantiles([orders.latency], [0.0])
             assert told["count"] > 30
             assert (told["values"][0] >= 18_000_000) == thinking
             assert not thinking or told["mean_ns"] > (18 + 0.6 * 12) * 1e6

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
 
+from steelyard.driver.answer import Progress, SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.model.errors import DriverError
@@ -69,8 +70,8 @@ class Driver:
     def run(
         self,
         slices: Sequence[SliceRequest],
-        progress: Callable[[dict[str, Any]], None] | None = None,
-    ) -> Iterator[dict[str, Any]]:
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Iterator[SliceAnswer]:
         """Drive the slices in order; each is yielded as it ends. DriverError ends the driver.
 
         `progress` gets the counts so far of a slice that asks for them.
@@ -79,9 +80,9 @@ class Driver:
         self._driving = True
         while "done" not in (answer := self._receive()):
             if "slice" in answer:
-                yield answer["slice"]
+                yield SliceAnswer.of_json(answer["slice"])
             elif progress is not None:
-                progress(answer["progress"])
+                progress(Progress(**answer["progress"]))
         self._driving = False
 
     def close(self) -> None:

@@ -1,114 +1,190 @@
-"""Sums slices up into the summary that `steelyard drive --json` prints."""
+"""Sums slices up into what `steelyard drive` prints."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from steelyard import _core
+from steelyard.driver.answer import CommandAnswer, ScriptAnswer, SliceAnswer
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S, NS_PER_US
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Mean, percentiles and maximum in µs; None where nothing was done."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
+
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
-def latency_us(latencies: Sequence[str]) -> dict[str, float | None]:
-    """Mean, percentiles and maximum in microseconds of encoded histograms; None without any."""
+@dataclass(frozen=True)
+class Lag:
+    """How much later than intended transactions began, in µs."""
+
+    mean: float | None
+    max: float
+
+
+@dataclass(frozen=True)
+class CommandSummary:
+    """A timed command over all slices."""
+
+    line: int
+    text: str
+    executions: int
+    mean_us: float | None
+    failures: int
+    retries: int
+
+
+@dataclass(frozen=True)
+class ScriptSummary:
+    """One script over all slices."""
+
+    name: str
+    transactions: int
+    latency_us: Latency
+    commands: tuple[CommandSummary, ...] = ()
+    """Empty where commands are not timed."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Slices of one arm, summed up."""
+
+    transactions: int
+    seconds: float
+    throughput: float
+    """Transactions a second."""
+    latency_us: Latency
+    errors: Mapping[str, int]
+    """By SQLSTATE."""
+    error_messages: Mapping[str, str]
+    failed: int
+    skipped: int
+    unstarted: int
+    over_latency_limit: int
+    wrong_rows: int
+    lost: int
+    capped: int
+    retried: int
+    retries: int
+    late_starts: int
+    schedule_lag_us: Lag
+    connections: int
+    connection_us: float | None
+    driver_cpu_us_per_transaction: float | None
+    scripts: tuple[ScriptSummary, ...]
+    debug: tuple[str, ...] = ()
+    """What `debug()` printed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Its part of DESIGN's object for `drive --json`."""
+        return {name: value for name, value in asdict(self).items() if name != "debug"}
+
+
+def latency_us(latencies: Sequence[str]) -> Latency:
+    """Mean, percentiles and maximum of encoded histograms."""
     found = _core.histogram_quantiles(list(latencies), list(QUANTILES.values()))
     if found["count"] == 0:
-        return dict.fromkeys(["mean", *QUANTILES, "max"])
+        return Latency()
     shown = {"mean": found["mean_ns"], **dict(zip(QUANTILES, found["values"], strict=True))}
     shown["max"] = found["max_ns"]
-    return {name: round(value / NS_PER_US, 3) for name, value in shown.items()}
+    return Latency(**{name: round(value / NS_PER_US, 3) for name, value in shown.items()})
 
 
-def summarize(slices: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The summary of slices of one arm: DESIGN's object for `drive --json`.
+def summarize(slices: Sequence[SliceAnswer]) -> Summary:
+    """Slices of one arm, summed up.
 
     Throughput is clients × transactions ÷ Σ busy time, so that what began before the bell counts
     with its whole time.
     """
-
-    def total(key: str) -> int:
-        return sum(one[key] for one in slices)
-
     errors: Counter[str] = Counter()
     messages: dict[str, str] = {}
-    scripts: dict[str, list[dict[str, Any]]] = {}
-    arrivals = total("transactions") + total("failed")
+    scripts: dict[str, list[ScriptAnswer]] = {}
     for one in slices:
-        errors.update(one["errors"])
-        messages = {**one["error_messages"], **messages}
-        for script in one["scripts"]:
-            scripts.setdefault(script["name"], []).append(script)
-    transactions = total("transactions")
-    loaded_s = sum(one["busy_ns"] / one["clients"] for one in slices) / NS_PER_S
-    latency = latency_us([s["latency"] for parts in scripts.values() for s in parts])
+        errors.update(one.errors)
+        messages = {**one.error_messages, **messages}
+        for script in one.scripts:
+            scripts.setdefault(script.name, []).append(script)
+    transactions = sum(one.transactions for one in slices)
+    failed = sum(one.failed for one in slices)
+    connections = sum(one.connections for one in slices)
+    loaded_s = sum(one.busy_ns / one.clients for one in slices) / NS_PER_S
+    latency = latency_us([part.latency for parts in scripts.values() for part in parts])
     if transactions:
         # The exact mean; the histogram rounds to three digits.
-        latency["mean"] = round(total("latency_sum_ns") / transactions / NS_PER_US, 3)
-    return {
-        "transactions": transactions,
-        "seconds": sum(one["end_ns"] - one["start_ns"] for one in slices) / NS_PER_S,
-        "throughput": transactions / loaded_s if loaded_s else 0.0,
-        "latency_us": latency,
-        "errors": dict(errors),
-        "error_messages": messages,
-        "failed": total("failed"),
-        "skipped": total("skipped"),
-        "unstarted": total("unstarted"),
-        "over_latency_limit": total("over_limit"),
-        "wrong_rows": total("wrong_rows"),
-        "lost": max((one["lost"] for one in slices), default=0),
-        "capped": total("capped"),
-        "retried": total("retried"),
-        "retries": total("retries"),
-        "late_starts": total("late_starts"),
-        "schedule_lag_us": {
-            "mean": round(total("lag_sum_ns") / arrivals / NS_PER_US, 3) if arrivals else None,
-            "max": max((one["lag_max_ns"] for one in slices), default=0) / NS_PER_US,
-        },
-        "connections": total("connections"),
-        "connection_us": (
-            round(total("connect_ns") / total("connections") / NS_PER_US, 3)
-            if total("connections")
-            else None
-        ),
-        "debug": [line for one in slices for line in one["debug"]],
-        "driver_cpu_us_per_transaction": (
-            round(total("driver_cpu_ns") / transactions / NS_PER_US, 3) if transactions else None
-        ),
-        "scripts": [
-            {
-                "name": name,
-                "transactions": sum(part["transactions"] for part in parts),
-                "latency_us": latency_us([part["latency"] for part in parts]),
-                "commands": _commands(parts),
-            }
-            for name, parts in scripts.items()
-        ],
-    }
-
-
-def _commands(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Timed commands of one script, over its slices; empty where nothing is timed."""
-    timed = [part["commands"] for part in parts if "commands" in part]
-    summed = []
-    for slices in zip(*timed, strict=True):
-        executions = sum(one["executions"] for one in slices)
-        spent_ns = sum(one["sum_ns"] for one in slices)
-        summed.append(
-            {
-                "line": slices[0]["line"],
-                "text": slices[0]["text"],
-                "executions": executions,
-                "mean_us": round(spent_ns / executions / NS_PER_US, 3) if executions else None,
-                "failures": sum(one["failures"] for one in slices),
-                "retries": sum(one["retries"] for one in slices),
-            }
+        latency = replace(
+            latency, mean=_mean_us([one.latency_sum_ns for one in slices], transactions)
         )
-    return summed
+    return Summary(
+        transactions=transactions,
+        seconds=sum(one.end_ns - one.start_ns for one in slices) / NS_PER_S,
+        throughput=transactions / loaded_s if loaded_s else 0.0,
+        latency_us=latency,
+        errors=dict(errors),
+        error_messages=messages,
+        failed=failed,
+        skipped=sum(one.skipped for one in slices),
+        unstarted=sum(one.unstarted for one in slices),
+        over_latency_limit=sum(one.over_limit for one in slices),
+        wrong_rows=sum(one.wrong_rows for one in slices),
+        lost=max((one.lost for one in slices), default=0),
+        capped=sum(one.capped for one in slices),
+        retried=sum(one.retried for one in slices),
+        retries=sum(one.retries for one in slices),
+        late_starts=sum(one.late_starts for one in slices),
+        schedule_lag_us=Lag(
+            mean=_mean_us([one.lag_sum_ns for one in slices], transactions + failed),
+            max=max((one.lag_max_ns for one in slices), default=0) / NS_PER_US,
+        ),
+        connections=connections,
+        connection_us=_mean_us([one.connect_ns for one in slices], connections),
+        debug=tuple(line for one in slices for line in one.debug),
+        driver_cpu_us_per_transaction=_mean_us([one.driver_cpu_ns for one in slices], transactions),
+        scripts=tuple(
+            ScriptSummary(
+                name=name,
+                transactions=sum(part.transactions for part in parts),
+                latency_us=latency_us([part.latency for part in parts]),
+                commands=_commands(parts),
+            )
+            for name, parts in scripts.items()
+        ),
+    )
+
+
+def _mean_us(spent_ns: Sequence[int], count: int) -> float | None:
+    return round(sum(spent_ns) / count / NS_PER_US, 3) if count else None
+
+
+def _commands(parts: Sequence[ScriptAnswer]) -> tuple[CommandSummary, ...]:
+    """Timed commands of one script, over its slices; empty where nothing is timed."""
+    timed = [part.commands for part in parts if part.commands]
+    return tuple(_command(slices) for slices in zip(*timed, strict=True))
+
+
+def _command(slices: Sequence[CommandAnswer]) -> CommandSummary:
+    executions = sum(one.executions for one in slices)
+    return CommandSummary(
+        line=slices[0].line,
+        text=slices[0].text,
+        executions=executions,
+        mean_us=_mean_us([one.sum_ns for one in slices], executions),
+        failures=sum(one.failures for one in slices),
+        retries=sum(one.retries for one in slices),
+    )
 
 
 STEPS = 10
@@ -140,35 +216,60 @@ def read_ramp(text: str) -> tuple[float, ...]:
     return tuple(rates)
 
 
+@dataclass(frozen=True)
+class Step:
+    """One rate of a ramp."""
+
+    rate: float
+    """Arrivals a second."""
+    summary: Summary
+    kept_up: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """A step in DESIGN's object for `drive --json`."""
+        summary = self.summary.to_json()
+        return {"rate": self.rate, **{key: summary[key] for key in _OF_A_STEP}} | {
+            "kept_up": self.kept_up
+        }
+
+
+_OF_A_STEP = (
+    *("transactions", "seconds", "throughput", "latency_us", "schedule_lag_us"),
+    *("late_starts", "skipped", "unstarted", "failed", "retries"),
+)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Every step by itself, and the highest rate below which every step kept up."""
+
+    steps: tuple[Step, ...]
+    kept_up: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The ramp in DESIGN's object for `drive --json`."""
+        return {"steps": [step.to_json() for step in self.steps], "kept_up": self.kept_up}
+
+
 def summarize_ramp(
-    rates: Sequence[float], slices: Sequence[dict[str, Any]], limit_ms: float | None
-) -> dict[str, Any]:
-    """Every step by itself, and `kept_up`: the highest rate below which every step kept up.
+    rates: Sequence[float], slices: Sequence[SliceAnswer], limit_ms: float | None
+) -> Ramp:
+    """The steps of a ramp, one slice each.
 
     A step keeps up when no more than BEHIND of its arrivals failed, were skipped or had not begun
     at its end and, with a latency limit, its 99th percentile stays within that. The steps drain
     apart, so that no step pays for the one before.
     """
-    steps = [_step(rate, one, limit_ms) for rate, one in zip(rates, slices, strict=True)]
-    failing = [step["rate"] for step in steps if not step["kept_up"]]
-    kept = [
-        step["rate"]
-        for step in steps
-        if step["kept_up"] and step["rate"] < min(failing, default=float("inf"))
-    ]
-    return {"steps": steps, "kept_up": max(kept, default=None)}
+    steps = tuple(_step(rate, one, limit_ms) for rate, one in zip(rates, slices, strict=True))
+    failing = min((step.rate for step in steps if not step.kept_up), default=float("inf"))
+    kept = [step.rate for step in steps if step.kept_up and step.rate < failing]
+    return Ramp(steps, max(kept, default=None))
 
 
-def _step(rate: float, one: dict[str, Any], limit_ms: float | None) -> dict[str, Any]:
+def _step(rate: float, one: SliceAnswer, limit_ms: float | None) -> Step:
     summary = summarize([one])
-    behind = summary["failed"] + summary["skipped"] + summary["unstarted"]
-    arrivals = summary["transactions"] + behind
-    p99_us = summary["latency_us"]["p99"]
+    behind = summary.failed + summary.skipped + summary.unstarted
+    arrivals = summary.transactions + behind
+    p99_us = summary.latency_us.p99
     slow = limit_ms is not None and (p99_us is None or p99_us > limit_ms * 1000)
-    shown = ("transactions", "seconds", "throughput", "latency_us", "schedule_lag_us")
-    counted = ("late_starts", "skipped", "unstarted", "failed", "retries")
-    return {
-        "rate": rate,
-        **{key: summary[key] for key in (*shown, *counted)},
-        "kept_up": arrivals > 0 and behind <= BEHIND * arrivals and not slow,
-    }
+    return Step(rate, summary, arrivals > 0 and behind <= BEHIND * arrivals and not slow)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.page_cache import Evicted
@@ -91,7 +92,7 @@ class LoadDriver(Protocol):
     def io(self) -> str:
         """How bytes come and go, in a word."""
 
-    def run(self, slices: Sequence[SliceRequest]) -> Iterator[dict[str, Any]]:
+    def run(self, slices: Sequence[SliceRequest]) -> Iterator[SliceAnswer]:
         """Run slices in order, yielding the driver's answer to each as it ends."""
 
     def close(self) -> None:

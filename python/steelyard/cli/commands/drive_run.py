@@ -11,7 +11,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.cli.options.drive_parameters import BUILTIN_NAMES
-from steelyard.cli.views.drive_summary import readable
+from steelyard.cli.views.drive_summary import Driven, readable
 from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript
@@ -43,36 +43,37 @@ def run_drive(options: DriveOptions) -> None:
     lines = options.progress_lines()
     with driver:
         slices = list(driver.run(options.slices(), lambda counts: _say(lines.line(counts))))
-    summary = {
-        **summarize(slices),
-        "clients": options.clients,
-        "threads": plan.threads,
-        "mode": plan.mode,
-        "placement": placed,
-        "io": driver.io,
-        "encryption": driver.encryption["target"],
-        "seed": plan.seed,
-        "rate": options.rate,
-        "latency_limit_ms": options.latency_limit,
-        "max_tries": plan.max_tries,
-    }
-    if options.rates:
-        summary["ramp"] = summarize_ramp(options.rates, slices, options.latency_limit)
-    _show(summary, as_json=options.as_json)
+    driven = Driven(
+        load=summarize(slices),
+        clients=options.clients,
+        threads=plan.threads,
+        mode=plan.mode,
+        placement=placed,
+        io=driver.io,
+        encryption=driver.encryption["target"],
+        seed=plan.seed,
+        rate=options.rate,
+        latency_limit_ms=options.latency_limit,
+        max_tries=plan.max_tries,
+        ramp=(
+            summarize_ramp(options.rates, slices, options.latency_limit) if options.rates else None
+        ),
+    )
+    _show(driven, as_json=options.as_json)
 
 
-def _show(summary: dict[str, Any], *, as_json: bool) -> None:
-    for said in summary.pop("debug"):
+def _show(driven: Driven, *, as_json: bool) -> None:
+    for said in driven.load.debug:
         _say(said)
-    if _LOST_STATEMENTS & set(summary["errors"]) and summary["mode"] == "prepared":
+    if _LOST_STATEMENTS & set(driven.load.errors) and driven.mode == "prepared":
         _say(
             "HINT:  Prepared statements are lost between transactions: behind a pooler, use "
             "-M extended or simple, or let it keep them (PgBouncer: max_prepared_statements)."
         )
     if as_json:
-        sys.stdout.write(json.dumps(summary) + "\n")
+        sys.stdout.write(json.dumps(driven.to_json()) + "\n")
     else:
-        sys.stdout.write("\n".join(readable(summary)) + "\n")
+        sys.stdout.write("\n".join(readable(driven)) + "\n")
 
 
 def _say(line: str) -> None:

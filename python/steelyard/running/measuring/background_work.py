@@ -8,14 +8,14 @@ does not, and processor time then disagrees.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
 
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import SliceRequest
 from steelyard.record.plan import Stall
 from steelyard.study.study import Study, Weight
 
-Answer = dict[str, Any]
-Drive = Callable[[SliceRequest], Answer]
+Drive = Callable[[SliceRequest], SliceAnswer]
 
 
 class BackgroundWork:
@@ -28,25 +28,27 @@ class BackgroundWork:
     def __bool__(self) -> bool:
         return any(self._shares.values())
 
-    def work_off(self, answer: Answer, arm: int, drive: Drive) -> None:
-        """Have the arm execute what its slice left; `answer` gets `left_ns`, the time it took.
+    def work_off(self, answer: SliceAnswer, arm: int, drive: Drive) -> tuple[SliceAnswer, int]:
+        """Have the arm execute what its slice left: the slice's answer, and the ns that it took.
 
         Fractions of an execution are carried to the next slice, so that no share is lost by
         rounding. A connection that is lost meanwhile counts as lost in the slice.
         """
-        name = answer["arm"]
-        share = self._shares.get(name, 0.0)
-        if not share or answer.get("lost"):
-            return
-        self._owed[name] += share * answer["transactions"]
-        count = int(self._owed[name])
+        share = self._shares.get(answer.arm, 0.0)
+        if not share or answer.lost:
+            return answer, 0
+        self._owed[answer.arm] += share * answer.transactions
+        count = int(self._owed[answer.arm])
         if not count:
-            return
-        self._owed[name] -= count
+            return answer, 0
+        self._owed[answer.arm] -= count
         done = drive(SliceRequest(arm=arm, count=count))
-        answer["left_ns"] = done["end_ns"] - done["start_ns"]
-        answer["lost"] = answer.get("lost", 0) + done.get("lost", 0)
-        answer["reconnected"] = [*answer.get("reconnected", ()), *done.get("reconnected", ())]
+        both = replace(
+            answer,
+            lost=answer.lost + done.lost,
+            reconnected=(*answer.reconnected, *done.reconnected),
+        )
+        return both, done.end_ns - done.start_ns
 
 
 Stalls = Mapping[str, Stall]

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.engines.loading import DATABASE
@@ -197,44 +198,43 @@ class Load:
             requests = [self._request(visit) for visit in visits]
             for visit, answer in zip(visits, self._driver.run(requests), strict=True):
                 self._place_again(answer)
-                yield _line(visit, place, answer, debt_ns=0)
+                yield slice_line(visit, place, answer)
             return
         for visit in visits:
+            paid_ns = 0
             if self._whole:
-                answer, debt_ns = self._visit_whole(visit)
+                answer, left_ns, paid_ns = self._visit_whole(visit)
             else:
-                answer = self._visit_alone(visit)
-                debt_ns = answer.get("left_ns", 0) if self._charges_left else 0
-            yield _line(visit, place, answer, debt_ns=debt_ns)
+                answer, left_ns = self._visit_alone(visit)
+            charged_ns = left_ns if self._whole or self._charges_left else 0
+            yield slice_line(visit, place, answer, left_ns=left_ns, debt_ns=charged_ns + paid_ns)
 
-    def _visit_whole(self, visit: Visit) -> tuple[dict[str, Any], int]:
-        """The driver's answer, and the debt that the arm paid in ns."""
+    def _visit_whole(self, visit: Visit) -> tuple[SliceAnswer, int, int]:
+        """The driver's answer, the time of what it left, and that of its CHECKPOINT, both in ns."""
         instance = self._arms[visit.arm]
         freezable = _freezable(instance)
         freezable.thaw()
         try:
-            answer = self._drive(visit)
+            answer, left_ns = self._drive(visit)
             paid_ns = self._checkpointers[visit.arm].checkpoint() if instance.running else 0
         finally:
             if instance.running:
                 freezable.freeze()
         self._place_again(answer)
-        return answer, answer.get("left_ns", 0) + paid_ns
+        return answer, left_ns, paid_ns
 
-    def _visit_alone(self, visit: Visit) -> dict[str, Any]:
+    def _visit_alone(self, visit: Visit) -> tuple[SliceAnswer, int]:
         """Nothing is frozen, and no checkpoint asked for."""
-        answer = self._drive(visit)
+        answer, left_ns = self._drive(visit)
         self._place_again(answer)
-        return answer
+        return answer, left_ns
 
-    def _drive(self, visit: Visit) -> dict[str, Any]:
-        """The slice of a visit, then what it left to the background."""
+    def _drive(self, visit: Visit) -> tuple[SliceAnswer, int]:
+        """The slice of a visit, then what it left to the background, and the ns of that."""
         request = self._request(visit)
-        answer = self._one(request)
-        self._background.work_off(answer, request.arm, self._one)
-        return answer
+        return self._background.work_off(self._one(request), request.arm, self._one)
 
-    def _one(self, request: SliceRequest) -> dict[str, Any]:
+    def _one(self, request: SliceRequest) -> SliceAnswer:
         [answer] = self._driver.run([request])
         return answer
 
@@ -252,15 +252,14 @@ class Load:
             raise EngineError(f'cannot place the backends of arm "{arm}"')
         instance.place(wanted)
 
-    def _place_again(self, answer: Mapping[str, Any]) -> None:
+    def _place_again(self, answer: SliceAnswer) -> None:
         """A client that was cancelled or thrown out came back with another backend.
 
         The driver has gone on meanwhile and may have lost that one too: then it is left out, and
         the line of a later slice tells of the next.
         """
-        back = answer.get("reconnected", ())
-        if back and self._arms[answer["arm"]].running:
-            self._place(answer["arm"], [(client, pid) for client, pid in back])
+        if answer.reconnected and self._arms[answer.arm].running:
+            self._place(answer.arm, answer.reconnected)
 
 
 def thread_count(study: Study, processors: Sequence[int]) -> int:
@@ -321,18 +320,25 @@ def _freezable(instance: Instance) -> Freezable:
     return instance
 
 
-def _line(visit: Visit, place: Place, answer: dict[str, Any], *, debt_ns: int) -> SliceLine:
+def slice_line(
+    visit: Visit, place: Place, answer: SliceAnswer, *, left_ns: int = 0, debt_ns: int = 0
+) -> SliceLine:
+    """What the record keeps of a visit; `left_ns`: see `BackgroundWork`; `debt_ns`: charged."""
     placed = {"kind": visit.kind, "block": visit.block, "position": visit.position}
-    named: dict[str, Any] = {"script": visit.script} if visit.script is not None else {}
+    named: dict[str, object] = {"script": visit.script} if visit.script is not None else {}
     if visit.excluded:
         named["excluded"] = True
     if visit.length_ns is None:
         named["length_ns"] = None  # it had no bell
-    where: dict[str, Any] = {"epoch": place.epoch}
+    if left_ns:
+        named["left_ns"] = left_ns
+    where: dict[str, object] = {"epoch": place.epoch}
     if place.run is None:
         where |= {"attempt": place.attempt}
     else:
         where |= {"run": place.run}
     if place.slots:
         where["slot"] = place.slots[visit.arm]
-    return SliceLine.model_validate({**where, **answer, **placed, **named, "debt_ns": debt_ns})
+    return SliceLine.model_validate(
+        {**where, **answer.to_json(), **placed, **named, "debt_ns": debt_ns}
+    )

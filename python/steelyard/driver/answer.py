@@ -1,0 +1,122 @@
+"""What the load driver answers: counts while a slice runs, and its figures when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """A timed command of a script: how often it was executed in a slice, and what that took."""
+
+    line: int
+    text: str
+    executions: int
+    sum_ns: int
+    failures: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptAnswer:
+    """What one script did in a slice."""
+
+    name: str
+    transactions: int
+    latency: str
+    """HdrHistogram V2 deflate, base64, ns."""
+    commands: tuple[CommandAnswer, ...] = ()
+    """Empty where commands are not timed."""
+
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> Self:
+        """As the driver writes it."""
+        commands = tuple(CommandAnswer(**one) for one in said.get("commands", ()))
+        return cls(said["name"], said["transactions"], said["latency"], commands)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the driver wrote it."""
+        did = {"name": self.name, "transactions": self.transactions, "latency": self.latency}
+        timed = {"commands": [asdict(one) for one in self.commands]}
+        return did | timed if self.commands else did
+
+
+@dataclass(frozen=True, slots=True)
+class SliceAnswer:
+    """The figures of a slice. Times in ns on the driver's monotonic clock.
+
+    What each means is said where the record keeps it: `record/slice.py`.
+    """
+
+    arm: str
+    clients: int
+    transactions: int
+    busy_ns: int
+    latency_sum_ns: int
+    start_ns: int = 0
+    end_ns: int = 0
+    length_ns: int = 0
+    """0: it had no bell."""
+    tag: object = None
+    """That of its request."""
+    latency_squares_ns2: float = 0.0
+    failed: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    error_messages: Mapping[str, str] = field(default_factory=dict)
+    rows: int = 0
+    wrong_rows: int = 0
+    capped: int = 0
+    lost: int = 0
+    reconnected: tuple[tuple[int, int], ...] = ()
+    retried: int = 0
+    retries: int = 0
+    late_starts: int = 0
+    lag_sum_ns: int = 0
+    lag_max_ns: int = 0
+    skipped: int = 0
+    unstarted: int = 0
+    over_limit: int = 0
+    connections: int = 0
+    connect_ns: int = 0
+    debug: tuple[str, ...] = ()
+    driver_cpu_ns: int = 0
+    scripts: tuple[ScriptAnswer, ...] = ()
+
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> Self:
+        """As the driver writes it; TypeError: a figure is missing or not known here."""
+        parts = {
+            "reconnected": tuple((client, pid) for client, pid in said.get("reconnected", ())),
+            "debug": tuple(said.get("debug", ())),
+            "scripts": tuple(ScriptAnswer.of_json(one) for one in said.get("scripts", ())),
+        }
+        return cls(**{**said, **parts})
+
+    def to_json(self) -> dict[str, Any]:
+        """As the driver wrote it."""
+        figures = {one.name: getattr(self, one.name) for one in fields(self)}
+        return figures | {"scripts": [script.to_json() for script in self.scripts]}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a slice has counted so far, at the end of its interval number `tick` (from 0)."""
+
+    tick: int = 0
+    transactions: int = 0
+    latency_sum_ns: int = 0
+    latency_squares_ns2: float = 0.0
+    failed: int = 0
+    skipped: int = 0
+    retried: int = 0
+    retries: int = 0
+    lag_sum_ns: int = 0
+
+    def since(self, earlier: Self) -> Self:
+        """What was counted after `earlier`; `tick` is that of the later one."""
+        new = {
+            one.name: getattr(self, one.name) - getattr(earlier, one.name) for one in fields(self)
+        }
+        return type(self)(**{**new, "tick": self.tick})
