@@ -4,7 +4,7 @@ Every weighing is the command a user would give, with a fixed seed, and its resu
 results/live.jsonl; a case that has its line is not weighed again, so this can be stopped at any
 time and resumed later. The records stay where --records says, for the replay of traces.
 
-    python -m validation.live [--most N] [--records DIR]
+    python -m validation.live [--most N] [--records DIR] [--kind KIND]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from steelyard.record.record import Record
 from validation.results import FOLDER, Results
-from validation.schedule import BUDGET, Case, cases, control_throughput, debt_share
+from validation.schedule import KINDS, Case, cases, control_throughput, debt_share
 from validation.weighed import machine_of, weighed
 
 RESULTS = Results(FOLDER / "live.jsonl")
@@ -28,9 +28,11 @@ RESULTS = Results(FOLDER / "live.jsonl")
 
 def weigh(case: Case, records: Path) -> dict[str, Any]:
     """Weigh one case; what is kept of it."""
-    record = records / case.key.replace(" ", "") / "record"  # alone: not an attempt at another
+    record = (
+        records / case.key.replace(" ", "").replace("%", "") / "record"
+    )  # alone: not an attempt at another
     options = [f"--set={override}" for override in case.overrides]
-    words = ["aa", "--budget", BUDGET, "--seed", str(case.seed), *options]
+    words = ["aa", "--budget", case.budget, "--seed", str(case.seed), *options]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
     verdict, contrast, environment = weighed(case.key, words, record)
     elapsed_s = time.monotonic() - began
@@ -81,7 +83,7 @@ def say(case: Case, result: dict[str, Any], left: int) -> None:
     interval = [result[name] for name in ("low_percent", "high_percent")]
     shown = "no interval" if None in interval else f"[{interval[0]:+.2f}, {interval[1]:+.2f}]"
     print(
-        f"{case.key:<14} truth {result['truth_percent']:+.2f} %, read "
+        f"{case.key:<22} truth {result['truth_percent']:+.2f} %, read "
         f"{result['estimate_percent']:+.2f} % {shown} {result['verdict']}, "
         f"{result['command_seconds']:.0f} s; {left} left",
         flush=True,
@@ -93,9 +95,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="live validation on real servers; resumable")
     parser.add_argument("--most", type=int, default=None, help="stop after so many weighings")
     parser.add_argument("--records", type=Path, default=Path("records/validation"))
+    parser.add_argument("--kind", choices=KINDS, action="append", help="of these kinds alone")
     asked = parser.parse_args()
+    kinds = asked.kind or KINDS
     done = RESULTS.done()
-    waiting = [case for case in cases() if case.key not in done]
+    waiting = [case for case in cases() if case.key not in done and case.kind in kinds]
     for number, case in enumerate(waiting[: asked.most]):
         result = weigh(case, asked.records)
         RESULTS.add(case.key, result)

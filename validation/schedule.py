@@ -23,6 +23,21 @@ STALL_CLIENTS = 1
 BACKGROUND_PERCENT = 5
 BACKGROUND_SLICE_MS = 500
 """Long against the CHECKPOINT after it, which both arms pay alike and which scatters."""
+ALIKE_IN_TURNS = 12
+DOUBLE_WORK_IN_TURNS = 10
+TURNED_PERCENT = 10
+"""Doubled work in turns, where an epoch of equal arms scatters by several percent."""
+TURNED_BUDGET = "14m"
+"""8 epochs of two turns of 40 s, and the longest scale of time that the server's limits allow."""
+TURNED = (
+    "layout=turns",
+    "cost=auto",
+    "workload.scripts={tpcb-like=1}",
+    "workload.scale=10",
+    "budget.epochs=8",
+    "turns.time_scale=10",
+)
+"""Writes, with checkpoints seconds apart: a turn is over within the minute."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,7 @@ class Case:
     clients: int = 8
     background: float = 0.0
     """Share of the work that is left to the background, and charged."""
+    budget: str = BUDGET
 
     @property
     def key(self) -> str:
@@ -68,6 +84,8 @@ KINDS: Mapping[str, int] = {
     **{f"twice {percent} %": DOUBLE_WORK for percent in DOUBLE_WORK_PERCENT},
     "stall": RARE,
     "background": RARE,
+    "alike in turns": ALIKE_IN_TURNS,
+    f"twice {TURNED_PERCENT} % in turns": DOUBLE_WORK_IN_TURNS,
 }
 
 
@@ -89,8 +107,14 @@ def _case(kind: str, number: int) -> Case:
             f"budget.slice={BACKGROUND_SLICE_MS}ms",
         )
         return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
+    if kind == "alike in turns":
+        return Case(kind, number, TURNED, budget=TURNED_BUDGET)
     percent = int(kind.split()[1])
-    return Case(kind, number, (f"arm.weight.double_work={percent}%",), double_work=percent / 100)
+    doubled = (f"arm.weight.double_work={percent}%",)
+    if kind.endswith("in turns"):
+        overrides = (*TURNED, *doubled)
+        return Case(kind, number, overrides, double_work=percent / 100, budget=TURNED_BUDGET)
+    return Case(kind, number, doubled, double_work=percent / 100)
 
 
 def cases() -> Iterator[Case]:
