@@ -112,8 +112,8 @@ def _case(kind: str, number: int) -> Case:
     percent = int(kind.split()[1])
     doubled = (f"arm.weight.double_work={percent}%",)
     if kind.endswith("in turns"):
-        overrides = (*TURNED, *doubled)
-        return Case(kind, number, overrides, double_work=percent / 100, budget=TURNED_BUDGET)
+        weighted = (*TURNED, *doubled)
+        return Case(kind, number, weighted, double_work=percent / 100, budget=TURNED_BUDGET)
     return Case(kind, number, doubled, double_work=percent / 100)
 
 

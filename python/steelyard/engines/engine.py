@@ -17,6 +17,7 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.readings import Kind, Sample
 from steelyard.model.turn import Checkpoint
+from steelyard.model.waits import WaitPart
 
 Settings = Mapping[str, str]
 """Server settings by name, values as the server's configuration file has them, without quotes."""
@@ -43,6 +44,8 @@ class Process:
     pid: int
     kind: str  # "postmaster", "checkpointer", "background writer", "client backend", ...
     cpu_ns: int  # user + system time so far
+    queue_ns: int = 0  # time so far in which it could run and had no processor
+    session: bool = False  # whether it serves a client's connection
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,16 @@ class TreeUse:
     mapped_pages: int = 0  # page faults without a read: memory that a process touched first
     processes: tuple[Process, ...] = field(default=())
 
+    @property
+    def session_cpu_ns(self) -> int:
+        """Processor time of the processes that serve connections now."""
+        return sum(one.cpu_ns for one in self.processes if one.session)
+
+    @property
+    def session_queue_ns(self) -> int:
+        """Time in which they could run and had no processor."""
+        return sum(one.queue_ns for one in self.processes if one.session)
+
 
 @dataclass(frozen=True)
 class SessionWaits:
@@ -63,6 +76,15 @@ class SessionWaits:
 
     active: int
     log_flush: int  # of them, those that waited for the write-ahead log to reach the disk
+
+
+@dataclass(frozen=True)
+class WaitSeen:
+    """Sessions that were at work and waited for one thing at one moment."""
+
+    event: str  # in the engine's own words: "LWLock:WALWrite"
+    part: WaitPart
+    sessions: int
 
 
 @dataclass(frozen=True)
@@ -240,9 +262,22 @@ class WaitWatch(Protocol):
         """End the sampling; what was seen."""
 
 
+class WaitProbe(Protocol):
+    """An open session that sees what all others wait for."""
+
+    def look(self) -> Sequence[WaitSeen]:
+        """Sessions at work now, by what they wait for; EngineError: the server has gone."""
+
+    def close(self) -> None:
+        """Disconnect; safe to call twice."""
+
+
 @runtime_checkable
 class Waits(Protocol):
     """What its sessions wait for can be sampled."""
+
+    def wait_probe(self, database: str) -> WaitProbe:
+        """Look at single moments; EngineError where that is not allowed."""
 
     def watch_waits(self, database: str) -> WaitWatch:
         """Begin to sample, beside the load."""

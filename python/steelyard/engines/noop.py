@@ -22,8 +22,14 @@ from steelyard.engines.engine import (
     Settings,
     Slot,
     TreeUse,
+    WaitSeen,
 )
-from steelyard.engines.noop_sessions import NoopCheckpoints, NoopCheckpointWatch, NoopWatch
+from steelyard.engines.noop_sessions import (
+    NoopCheckpoints,
+    NoopCheckpointWatch,
+    NoopProbe,
+    NoopWatch,
+)
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import BuildDefaults, Identity
@@ -55,6 +61,10 @@ class Answers:
     uncounted: str = ""
     """Why the counters cannot be read."""
     waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
+    looks: Callable[[NoopInstance], Sequence[WaitSeen]] | None = None
+    """At what its sessions wait for; None: nobody may look."""
+    sessions: Callable[[NoopInstance], tuple[int, int]] = lambda _: (0, 0)
+    """Time of its sessions on a processor, and without one, in ns."""
     plan: Callable[[NoopInstance], str] = lambda _: "Result"
     checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
     checkpoints: Callable[[NoopInstance, int, int], Sequence[Checkpoint]] = lambda *_: ()
@@ -239,7 +249,10 @@ class NoopInstance:
             written_bytes=self.step.written_bytes * self._readings,
             requested_bytes=self._journal.answers.requested_bytes(self),
             mapped_pages=self._journal.answers.mapped_pages(self),
-            processes=(Process(1, "postmaster", self.step.cpu_ns * self._readings),),
+            processes=(
+                Process(1, "postmaster", self.step.cpu_ns * self._readings),
+                Process(2, "client backend", *self._journal.answers.sessions(self), session=True),
+            ),
         )
 
     @property
@@ -254,6 +267,13 @@ class NoopInstance:
         """What the answers say."""
         self._require(running=True)
         return Sample(dict(self._journal.answers.counters()), self._journal.answers.uncounted)
+
+    def wait_probe(self, database: str) -> NoopProbe:
+        """A probe of waits; EngineError where the answers have none."""
+        looks = self._journal.answers.looks
+        if looks is None:
+            raise EngineError("nobody may look at what sessions wait for")
+        return NoopProbe(lambda: looks(self))
 
     def watch_waits(self, database: str) -> NoopWatch:
         """A watch of waits."""

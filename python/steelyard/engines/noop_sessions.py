@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from steelyard.engines.engine import Pulse, SessionWaits
+from steelyard.engines.engine import Pulse, SessionWaits, WaitSeen
 from steelyard.model.turn import Checkpoint
 
 if TYPE_CHECKING:
@@ -22,6 +22,20 @@ class NoopWatch:
     def stop(self) -> SessionWaits:
         """What the answers say at its end."""
         return self.seen()
+
+
+@dataclass(frozen=True)
+class NoopProbe:
+    """A probe of waits in memory."""
+
+    seen: Callable[[], Sequence[WaitSeen]]
+
+    def look(self) -> Sequence[WaitSeen]:
+        """What the answers say now."""
+        return self.seen()
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge, withdrawn
+from steelyard.evaluation.time_parts import time_parts
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
 from steelyard.evaluation.workload_rows import (
@@ -64,6 +65,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),
+            **_time(told, control, arms),
             "differences": _differences(recorded, arms),
             "defaults": plan.defaults,
             "loads": plan.loads,
@@ -88,6 +90,13 @@ def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> di
         "by_distance": distance_lines(epochs, plan.control, arms),
         "turns": turns_told(epochs, plan.control, arms),
     }
+
+
+def _time(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> dict[str, object]:
+    """Where the time of a transaction goes; nothing where no arm tells it."""
+    found = [time_parts(epochs, control, arm) for arm in arms]
+    told = [one for one in found if one is not None]
+    return {"time": told} if told else {}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

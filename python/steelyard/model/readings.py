@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from steelyard.model.turn import Turn
+from steelyard.model.waits import SessionSamples
+
+SESSION_CPU = "session_cpu_us"
+SESSION_QUEUE = "session_queue_us"
+"""Readings of the sessions of an arm over its measured slices, in µs: on a processor, and runnable
+without one."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,8 @@ class EpochTotals:
     """Arm → transactions of the measured slices, dropped ones included."""
     parts: Mapping[str, tuple[PartReadings, ...]] = field(default_factory=dict)
     """Arm → what was read in each part of its measured slices, where slices are cut by time."""
+    waits: Mapping[str, SessionSamples] = field(default_factory=dict)
+    """Arm → what its sessions did, where that was sampled."""
     turns: Mapping[str, Turn] = field(default_factory=dict)
     """Arm → its turn, with layout "turns"."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
@@ -55,6 +56,17 @@ class ArmFacts(Frozen):
     settings: Mapping[str, str] = {}
 
 
+class FindingLine(Frozen):
+    """What `steelyard doctor` sees of the host, without what it would have to measure."""
+
+    name: str
+    level: Literal["good", "note", "warning", "unseen"]
+    seen: str
+    matters_for: str
+    advice: str
+    source: str
+
+
 class Environment(Frozen):
     """Machine, builds, settings, hashes of files."""
 
@@ -66,6 +78,8 @@ class Environment(Frozen):
     """What → its SHA-256."""
     workload: Mapping[str, object] = {}
     """The study's choice of workload, as it was resolved."""
+    findings: tuple[FindingLine, ...] = ()
+    """Of the host, before the weighing."""
 
     def settings(self, arm: str) -> Mapping[str, str]:
         """Settings as an arm's server reported them."""

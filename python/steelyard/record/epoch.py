@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.model.readings import EpochTotals
+from steelyard.model.waits import WaitPart
 from steelyard.record.frozen import Frozen
 
 
@@ -28,6 +29,25 @@ class PartLine(Frozen):
     values: Mapping[str, float]
 
 
+class WaitLine(Frozen):
+    """Sessions at work that were seen to wait for one thing."""
+
+    event: str
+    """In the engine's own words; `CPU:CPU`: nothing."""
+    part: WaitPart
+    sessions: int
+
+
+class WaitsLine(Frozen):
+    """What an arm's sessions did, seen at random moments of its measured slices."""
+
+    samples: int
+    """Moments."""
+    sessions: int
+    """Open sessions, summed over the moments; those not at work had their client's turn."""
+    events: tuple[WaitLine, ...] = ()
+
+
 class ArmLine(Frozen):
     """What an arm did in an epoch beside its slices, and what telemetry read of it."""
 
@@ -39,6 +59,7 @@ class ArmLine(Frozen):
     """With the warm-up."""
     readings: tuple[ReadingLine, ...] = ()
     parts: tuple[PartLine, ...] = ()
+    waits: WaitsLine | None = None
     work_per_minute: Mapping[str, float] = {}
     probes: Mapping[str, Mapping[str, float]] = {}
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard._core import histogram_merge
 from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
-from steelyard.record.epoch import EpochLine, ReadingLine
+from steelyard.model.waits import SessionSamples, WaitPart
+from steelyard.record.epoch import EpochLine, ReadingLine, WaitsLine
 from steelyard.record.slice import SliceLine
 from steelyard.record.turn import TurnLine, turn_of
 
@@ -72,6 +73,7 @@ def epoch_totals(
             arm: tuple(PartReadings(part.first_block, part.values) for part in one.parts)
             for arm, one in arms.items()
         },
+        waits={arm: _samples(one.waits) for arm, one in arms.items() if one.waits is not None},
         turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns},
     )
 
@@ -105,6 +107,18 @@ def measured_slices(
         counts = of_turns.get((line.epoch, line.arm), finished)
         if line.kind == "measured" and finished is not None and line.attempt == counts:
             yield line
+
+
+def _samples(line: WaitsLine) -> SessionSamples:
+    parts: Counter[WaitPart] = Counter()
+    for seen in line.events:
+        parts[seen.part] += seen.sessions
+    return SessionSamples(
+        samples=line.samples,
+        sessions=line.sessions,
+        by_event={seen.event: seen.sessions for seen in line.events},
+        by_part=dict(parts),
+    )
 
 
 def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:

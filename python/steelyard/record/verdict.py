@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerStanding
@@ -100,6 +101,35 @@ class Pages(Frozen):
     """The arm that verifies pages."""
 
 
+class TimePart(Frozen):
+    """A part of the mean time of a transaction, in µs."""
+
+    part: Literal["processor", "queue", "read", "wal", "locks", "client", "debt", "rest", "waits"]
+    """`queue`: runnable without a processor; `debt`: work left to the background and charged;
+    `waits`: everything but the first two, where sessions could not be looked at."""
+    control_us: float
+    arm_us: float
+    difference_us: float
+    low_us: float | None
+    """Joint 95 % interval of the difference, over all parts; None: unbounded."""
+    high_us: float | None
+
+
+class TimeParts(Frozen):
+    """Where the time of a transaction goes in an arm and in the control; parts add up."""
+
+    control: str
+    arm: str
+    epochs: int
+    control_us: float
+    """Mean time of a transaction of a client, background work that is charged included."""
+    arm_us: float
+    parts: tuple[TimePart, ...]
+    cause: TimePart | None = None
+    """What is named as the cause of the difference; None: none is found. Of the part "processor"
+    the time in the queue that it makes is included."""
+
+
 class Differences(Frozen):
     """Settings that differ between the arms and the control."""
 
@@ -148,6 +178,8 @@ class Verdict(Frozen):
     work: tuple[Work, ...]
     probes: tuple[Probe, ...]
     pages: Pages | None
+    time: tuple[TimeParts, ...] = ()
+    """Where the time of a transaction goes, one an arm."""
     differences: Differences
     defaults: DefaultsFound | None
     loads: Loads | None

@@ -22,6 +22,11 @@ def machine_rows(environment: Environment) -> Rows:
     _flatten(rows, "steelyard", environment.steelyard.to_json())
     _flatten(rows, "", environment.machine.to_json())
     _flatten(rows, "disk", environment.disk.to_json())
+    rows += [
+        (f"{one.level}: {one.name}", f"{one.seen}. Matters for {one.matters_for}. {one.advice}")
+        for one in environment.findings
+        if one.level in ("warning", "note")
+    ]
     return rows
 
 

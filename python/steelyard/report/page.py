@@ -15,13 +15,14 @@ from steelyard.model.errors import StudyError
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.record import Record
-from steelyard.record.verdict import Compared, Verdict
+from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
 from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
+from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.contrast_text import method_text, shown_epoch
 from steelyard.report.incidents import (
     epochs_with_incidents,
@@ -37,6 +38,7 @@ from steelyard.report.source import (
     core_counts,
     read_source,
 )
+from steelyard.report.time_parts import cause_sentence, part_rows
 from steelyard.report.turns import shown_turns
 from steelyard.study.read import read_recorded_study
 
@@ -98,6 +100,7 @@ def _context(source: Source) -> dict[str, Any]:
         "slices": _slices(source, classes),
         "latency": _latency(source, classes),
         **_tables(verdict, plan.control),
+        "time": [_time(one) for one in verdict.time] if verdict else [],
         "pages": verdict.pages if verdict else None,
         "differences": verdict.differences if verdict else None,
         "default_rows": build_differences.default_rows(defaults),
@@ -213,6 +216,19 @@ def _rows_by_arm(rows: Iterable[Row]) -> dict[str, list[Row]]:
     for row in rows:
         found.setdefault(row.arm, []).append(row)
     return found
+
+
+def _time(told: TimeParts) -> dict[str, Any]:
+    """Where the time of a transaction goes in one arm."""
+    sentence = cause_sentence(told)
+    return {
+        "arm": told.arm,
+        "control": told.control,
+        "epochs": told.epochs,
+        "sentence": sentence[0].upper() + sentence[1:],
+        "picture": both_widths(partial(draw_time_parts, told), WIDE),
+        "rows": part_rows(told),
+    }
 
 
 def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:

@@ -19,6 +19,10 @@ from steelyard import __version__
 from steelyard.engines.engine import Instance, Tunable
 from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
 from steelyard.telemetry.cgroup import ROOT, processor_quota
+from steelyard.telemetry.doctor.examine import examine
+from steelyard.telemetry.doctor.finding import Host, Lately
+from steelyard.telemetry.doctor.memory import HUGE_PAGES
+from steelyard.telemetry.doctor.processors import CLOCK_SOURCE, CPU
 
 _SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
 
@@ -42,6 +46,7 @@ def environment(
         "disk": {**filesystem(directory), **asdict(space(directory))},
         "arms": {name: _arm(instance) for name, instance in instances.items()},
         "files": _hashes(scripts, template),
+        "findings": [one.to_json() for one in examine(directory, Lately())],
     }
 
 
@@ -59,7 +64,7 @@ def steelyard() -> dict[str, Any]:
 
 def machine(root: Path = ROOT) -> dict[str, Any]:
     """The hardware and kernel as the kernel tells them."""
-    system = os.uname()
+    system, host = os.uname(), Host(root, root)
     processors = sorted(os.sched_getaffinity(0))
     return {
         "hostname": system.nodename,
@@ -72,13 +77,11 @@ def machine(root: Path = ROOT) -> dict[str, Any]:
         "cores": len({core_of(processor, root) for processor in processors}),
         "processor_quota": processor_quota(root),
         "virtual": "hypervisor" in _first_value(root / "proc/cpuinfo", "flags").split(),
-        "governor": _line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "clocksource": _line(
-            root / "sys/devices/system/clocksource/clocksource0/current_clocksource"
-        ),
-        "huge_pages": _line(root / "sys/kernel/mm/transparent_hugepage/enabled"),
+        "governor": host.text(f"{CPU}/cpu0/cpufreq/scaling_governor") or "",
+        "clocksource": host.text(CLOCK_SOURCE) or "",
+        "huge_pages": host.text(HUGE_PAGES) or "",
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "boot_id": _line(root / "proc/sys/kernel/random/boot_id"),
+        "boot_id": host.text("proc/sys/kernel/random/boot_id") or "",
     }
 
 
@@ -138,10 +141,3 @@ def _first_value(path: Path, key: str) -> str:
         if name.strip() == key:
             return value.strip()
     return ""
-
-
-def _line(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

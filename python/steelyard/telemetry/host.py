@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.capacity import space
 from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
+from steelyard.telemetry.devices import DeviceCounts, device_counts, device_use, devices_beneath
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 
@@ -38,6 +39,8 @@ class HostSample:
     disk_total_bytes: int
     load_1: float
     suspended_ns: int  # CLOCK_BOOTTIME − CLOCK_MONOTONIC: time the machine slept since boot
+    devices: dict[str, DeviceCounts] = field(default_factory=dict)
+    """By name: those that the path rests on in the end."""
 
     def since(self, earlier: HostSample) -> HostUse:
         """What happened between `earlier` and this sample."""
@@ -52,7 +55,16 @@ class HostSample:
             },
             swapped_bytes=self.swap_used_bytes - earlier.swap_used_bytes,
             suspended_ns=self.suspended_ns - earlier.suspended_ns,
+            devices=dict(self._used_devices(earlier)),
         )
+
+    def _used_devices(self, earlier: HostSample) -> Iterator[tuple[str, DeviceCounts]]:
+        """What the devices did that were there all the time."""
+        for name, counts in self.devices.items():
+            before = earlier.devices.get(name)
+            use = None if before is None else device_use(before, counts)
+            if use is not None:
+                yield name, use
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,7 @@ class HostUse:
     pressure_ns: dict[str, int] = field(default_factory=dict)
     swapped_bytes: int = 0  # growth of the swap in use; negative when it shrank
     suspended_ns: int = 0
+    devices: dict[str, DeviceCounts] = field(default_factory=dict)
 
 
 def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
@@ -90,11 +103,17 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
         "started_anew": ("times", float(before.boot_id != after.boot_id)),
         "same_processors": ("times", float(before.busy_ns.keys() == after.busy_ns.keys())),
     }
+    for device, counts in use.devices.items():
+        for counted, number in asdict(counts).items():
+            values[f"device_{device}_{counted}"] = _UNITS.get(counted, "requests"), number
     for name, stalled_ns in use.pressure_ns.items():
         values[f"pressure_{name.replace(' ', '_')}_ns"] = "ns", stalled_ns
     return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
+_UNITS = {one.name: "bytes" for one in fields(DeviceCounts) if one.name.endswith("_bytes")} | {
+    one.name: "ms" for one in fields(DeviceCounts) if one.name.endswith("_ms")
+}
 _LEVELS = frozenset(
     {"processors", "memory_available_bytes", "memory_total_bytes"}
     | {"disk_free_bytes", "disk_total_bytes"}
@@ -125,7 +144,7 @@ def _joined(own: Sequence[Reading]) -> Reading:
 def sample_host(path: Path, root: Path = ROOT) -> HostSample:
     """Sample the machine now; `path` stands on the disk whose room is of interest."""
     busy_ns, steal_ns = _processor_time(root)
-    memory = _memory(root)
+    memory = memory_bytes(root)
     available = memory.get("MemAvailable", 0)
     group_left = memory_left(root)
     stopped = throttling(root)
@@ -145,6 +164,11 @@ def sample_host(path: Path, root: Path = ROOT) -> HostSample:
         disk_total_bytes=disk.total_bytes,
         load_1=float((_text(root / "proc/loadavg").split() or ["0"])[0]),
         suspended_ns=suspended_ns(),
+        devices={
+            name: counts
+            for name in devices_beneath(path, root).leaves
+            if (counts := device_counts(name, root)) is not None
+        },
     )
 
 
@@ -162,7 +186,7 @@ def _processor_time(root: Path) -> tuple[dict[int, int], int]:
     return busy_ns, steal_ns
 
 
-def _memory(root: Path) -> dict[str, int]:
+def memory_bytes(root: Path = ROOT) -> dict[str, int]:
     """/proc/meminfo in bytes."""
     lines = (line.split() for line in _text(root / "proc/meminfo").splitlines())
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
@@ -170,7 +194,7 @@ def _memory(root: Path) -> dict[str, int]:
 
 def waiting_bytes(root: Path = ROOT) -> int:
     """Dirty pages of the whole machine, and those under write-back now."""
-    memory = _memory(root)
+    memory = memory_bytes(root)
     return memory.get("Dirty", 0) + memory.get("Writeback", 0)
 
 

@@ -45,6 +45,16 @@ def test_a_checkpoint_in_one_arm_only_is_said(make_epoch: MakeEpoch) -> None:
     assert names([make_epoch(0, counters=both)]) == []
 
 
+def test_a_checkpoint_that_an_idle_server_skipped_is_none(make_epoch: MakeEpoch) -> None:
+    skipped = {"checkpoints_timed": 1.0, "checkpoints_requested": 0.0}
+    for told in ({"checkpoints_done": 0.0}, {"blocks_written_by_checkpointer": 0.0}):
+        one = {"on": {**skipped, **told}, "off": {"checkpoints_timed": 0.0, **told}}
+        assert names([make_epoch(0, counters=one)]) == []
+    for told in ({"checkpoints_done": 1.0}, {"blocks_written_by_checkpointer": 9.0}):
+        one = {"on": {**skipped, **told}, "off": {"checkpoints_timed": 0.0, **told}}
+        assert names([make_epoch(0, counters=one)]) != []
+
+
 @pytest.mark.parametrize(
     ("wanted", "read", "raised"),
     [("exceeds", 0.0, 1), ("exceeds", 4000.0, 0), ("fits", 4000.0, 1), ("any", 0.0, 0)],

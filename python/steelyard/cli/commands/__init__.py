@@ -17,6 +17,7 @@ COMMANDS = {
     "removed.",
     "checksums": "Say how long `pg_checksums --enable` would take, how to avoid that, and what "
     "they cost.",
+    "doctor": "Say what on this host would spoil which kind of weighing, and what to do about it.",
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
     "engines": "List the engines found and the cache; add and remove engines.",

@@ -15,6 +15,7 @@ from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
 from steelyard.report.tables import amount, cause_rows
+from steelyard.report.time_parts import cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
 
 _INDENT = "  "
@@ -85,9 +86,13 @@ def _stalls(row: Mapping[str, str]) -> str:
 
 def _causes(verdict: Verdict, width: int) -> list[str]:
     lines: list[str] = []
+    for told in verdict.time:
+        lines += wrapped(cause_lines([told])[0], width, "")
+        lines += _table("of a transaction's time", told.control, told.arm, part_rows(told), width)
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
-        lines += _cause_table(about[0].control, arm, cause_rows(about), width)
+        title = "cause, per transaction"
+        lines += _table(title, about[0].control, arm, cause_rows(about), width)
     return lines + _queries(verdict, width) + _work(verdict, width) + _pages(verdict.pages, width)
 
 
@@ -113,10 +118,10 @@ def _work(verdict: Verdict, width: int) -> list[str]:
     return lines
 
 
-def _cause_table(
-    control: str, arm: str, rows: Sequence[Mapping[str, str]], width: int
+def _table(
+    title: str, control: str, arm: str, rows: Sequence[Mapping[str, str]], width: int
 ) -> list[str]:
-    head = {"metric": "cause, per transaction", "control": control, "arm": arm, "reading": "change"}
+    head = {"metric": title, "control": control, "arm": arm, "reading": "change"}
     wide = {key: max(len(row[key]) for row in [head, *rows]) for key in head}
     lines = []
     for row in [head, *rows]:

@@ -73,11 +73,28 @@ def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[T
 
 def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Threat]:
     """Checkpoints by timeout and autovacuums, in the epochs of one arm only."""
-    for name, what in (("checkpoints_timed", "checkpoints"), ("autovacuums", "autovacuums")):
-        counts = [float(np.nansum([e.totals.amount(arm, name) for e in epochs])) for arm in both]
+    every = [epoch.totals for epoch in epochs]
+    counted = {
+        "checkpoints": [[timed_checkpoints(one, arm) for one in every] for arm in both],
+        "autovacuums": [[one.amount(arm, "autovacuums") for one in every] for arm in both],
+    }
+    for what, amounts in counted.items():
+        counts = [float(np.nansum(own)) for own in amounts]
         if (counts[0] == 0) != (counts[1] == 0):
             seen = " and ".join(f"{n:.0f} in {a}" for n, a in zip(counts, both, strict=True))
             yield raise_threat(ThreatKind.ONE_ARM_BACKGROUND, f"{what}: {seen}")
+
+
+def timed_checkpoints(epoch: EpochTotals, arm: str) -> float:
+    """Checkpoints by timeout that were really done; NaN where they were not counted.
+
+    A server counts those that it skipped too, since it was idle. From PostgreSQL 18 on it also
+    counts what was done; before, a checkpointer that wrote nothing is taken to have skipped.
+    """
+    timed, done = epoch.amount(arm, "checkpoints_timed"), epoch.amount(arm, "checkpoints_done")
+    if not math.isnan(done):
+        return max(0.0, min(timed, done - epoch.amount(arm, "checkpoints_requested")))
+    return 0.0 if epoch.amount(arm, "blocks_written_by_checkpointer") == 0 else timed
 
 
 def _working_set(epochs: Sequence[Epoch], both: tuple[str, str], study: Study) -> Iterator[Threat]:

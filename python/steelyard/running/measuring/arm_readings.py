@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, field
 from steelyard.engines.engine import Instance
 from steelyard.evaluation.workload_rows import work_per_minute
 from steelyard.model.readings import Reading
-from steelyard.record.epoch import ArmLine, PartLine, ReadingLine
+from steelyard.record.epoch import ArmLine, PartLine, ReadingLine, WaitsLine
 from steelyard.record.slice import SliceLine
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
+
+NO_WAITS: Mapping[str, WaitsLine] = {}
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,14 @@ class ArmReadings:
         """Read what is read at a border of the measured slices; first at their beginning."""
         self._telemetry.border()
 
-    def close(self, lines: Iterable[SliceLine], borders: Sequence[int] = ()) -> ArmsRead:
+    def close(
+        self,
+        lines: Iterable[SliceLine],
+        borders: Sequence[int] = (),
+        waits: Mapping[str, WaitsLine] = NO_WAITS,
+    ) -> ArmsRead:
         """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
-        block of each part, where parts are to be kept."""
+        block of each part, where parts are to be kept; `waits`: what sessions were seen to do."""
         self._telemetry.close()
         every = list(lines)
         arms = {}
@@ -49,6 +56,7 @@ class ArmReadings:
                 update={
                     "work_per_minute": work_per_minute(self._done[arm], done, own),
                     "probes": self._data.probes(instance),
+                    **({"waits": waits[arm]} if arm in waits else {}),
                 }
             )
         violations = {

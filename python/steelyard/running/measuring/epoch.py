@@ -22,6 +22,7 @@ from steelyard.running.measuring.counted import counted_visits
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Place, Visit, lay_out
 from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.study.design import block_count
 from steelyard.telemetry.host import host_readings
@@ -101,7 +102,10 @@ class EpochRunner:
         readings = ArmReadings(self._setup, standing)
         seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
-        with self._setup.connect(standing, placement, seed, stalls) as load:
+        with (
+            self._setup.connect(standing, placement, seed, stalls) as load,
+            WaitSamples(standing, seed, self._setup.laboratory.clock.now_ns) as waits,
+        ):
             warm_up, measured = self._visits(place.epoch)
             lines.extend(drive(self._setup, load, warm_up, place))
             borders = self._part_borders(measured)
@@ -110,9 +114,9 @@ class EpochRunner:
                 part = [
                     v for v in measured if v.block >= first and (after is None or v.block < after)
                 ]
-                lines.extend(drive(self._setup, load, part, place))
+                lines.extend(waits.during(part, drive(self._setup, load, part, place)))
                 readings.border()
-        return readings.close(lines, borders if len(borders) == PARTS else ())
+        return readings.close(lines, borders if len(borders) == PARTS else (), waits.lines())
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
         """The first blocks of four equal parts of the measured visits; reads are taken there."""

@@ -38,9 +38,9 @@ from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
 from steelyard.running.measuring.observation import fill_pool
-from steelyard.running.measuring.turn_pilot import pilot_turns
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.turns.pilot import pilot_turns
 from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates
 
 BATCHES = 10

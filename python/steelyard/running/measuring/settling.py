@@ -16,12 +16,12 @@ from steelyard.record.plan import Choices, Plan
 from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
 from steelyard.record.verdict import Verdict
 from steelyard.running.measuring.epoch import EpochRunner
-from steelyard.running.measuring.turns import TurnsRunner
 from steelyard.running.preparing.aa_ledger import update
 from steelyard.running.preparing.inspection import Inspected
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.turns.epochs import TurnsRunner
 
 OPEN_ENDED_FACTOR = 10
 """An open-ended weighing gives up at this many times its planned epochs."""

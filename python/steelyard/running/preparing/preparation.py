@@ -15,11 +15,11 @@ from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
-from steelyard.running.measuring.turn_pilot import too_short
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.turns.pilot import too_short
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script

@@ -1,11 +1,11 @@
-"""Reads the processor time and I/O of a server's whole process tree, from outside the server."""
+"""Reads processor time and I/O of a server's whole process tree, from outside the server: /proc."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from steelyard.engines.engine import Instance, Observable
-from steelyard.model.readings import Kind, Sample
+from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, Kind, Sample
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.source import Moment
 
@@ -20,10 +20,13 @@ class ProcessTree:
         Kind("read_bytes", "bytes"),
         Kind("written_bytes", "bytes"),
         Kind("requested_bytes", "bytes", parts=True),
+        Kind(SESSION_CPU, "µs"),
+        Kind(SESSION_QUEUE, "µs"),
     )
 
     def kinds(self, instance: Instance) -> Sequence[Kind]:
-        """Processor time; bytes from and to the block layer; bytes asked for by read calls."""
+        """Processor time; bytes from and to the block layer; bytes asked for by read calls; of the
+        processes that serve connections, time on a processor and time runnable without one."""
         return self._kinds
 
     def needs(self, instance: Instance) -> str:
@@ -34,14 +37,16 @@ class ProcessTree:
         """What the tree used so far."""
         assert isinstance(instance, Observable)  # `needs` was read first
         use = instance.use()
-        return Sample(
-            {
-                "server_cpu_us": use.cpu_ns / NS_PER_US,
-                "read_bytes": use.read_bytes,
-                "written_bytes": use.written_bytes,
-                "requested_bytes": use.requested_bytes,
-            }
-        )
+        values = {
+            "server_cpu_us": use.cpu_ns / NS_PER_US,
+            "read_bytes": use.read_bytes,
+            "written_bytes": use.written_bytes,
+            "requested_bytes": use.requested_bytes,
+            SESSION_CPU: use.session_cpu_ns / NS_PER_US,
+        }
+        if use.session_queue_ns:  # 0: this kernel does not count it
+            values[SESSION_QUEUE] = use.session_queue_ns / NS_PER_US
+        return Sample(values)
 
 
 SOURCE = ProcessTree()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import psycopg
@@ -20,6 +21,8 @@ from steelyard.model.readings import Sample
 from steelyard.telemetry.source import RESET, reading
 
 BLOCK = 8192
+UNTOLD = "the server does not tell it"
+TIMES = {"wal_write_us", "wal_sync_us", "block_read_us", "block_write_us"}
 
 
 class Counters:
@@ -35,8 +38,13 @@ class Counters:
 
     @property
     def missing(self) -> set[str]:
-        """Why there is no figure, of all counters."""
-        return {one.missing for one in self._readings.values()}
+        """Why there is no figure, of all counters that this version has."""
+        return {one.missing for one in self._readings.values()} - {UNTOLD}
+
+    @property
+    def untold(self) -> set[str]:
+        """The counters that this version does not have, or that are switched off."""
+        return {name for name, one in self._readings.items() if one.missing == UNTOLD}
 
 
 def _counted(server: Any, *statements: str) -> Counters:
@@ -97,6 +105,102 @@ def test_extending_and_checkpointing_a_table_counts_its_blocks(server: Any, tabl
     assert made.checkpoints_requested == 1
     assert made.checkpoints_timed == 0
     assert dropped.blocks_extended < 10
+
+
+@pytest.mark.postgres
+def test_who_wrote_and_what_had_to_make_room_are_told(server: Any, table: int) -> None:
+    update = "UPDATE wide SET id = id + 1"
+    dirtied = _counted(server, "CHECKPOINT", update, "SELECT sum(length(filler)) FROM wide")
+    assert dirtied.blocks_evicted > table / 4, "the pool has half as many blocks as the table"
+    assert dirtied.blocks_written_by_sessions > 100
+    written = _counted(server, update, "CHECKPOINT")
+    assert written.blocks_written_by_checkpointer > 100
+    both = written.blocks_written_by_sessions + written.blocks_written_by_checkpointer
+    assert both + written.blocks_written_by_background_writer <= written.blocks_written
+
+
+@pytest.mark.postgres
+def test_a_large_scan_reads_through_a_ring_and_vacuum_through_another(
+    server: Any, table: int
+) -> None:
+    scanned = _counted(server, "SELECT sum(length(filler)) FROM wide")
+    assert scanned.blocks_read_in_bulk > table / 4
+    assert scanned.blocks_read_by_vacuum == 0
+    vacuumed = _counted(server, "VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) wide")
+    assert vacuumed.blocks_read_by_vacuum > table / 4
+    assert vacuumed.blocks_read_in_bulk < vacuumed.blocks_read_by_vacuum / 4
+
+
+@pytest.mark.postgres
+def test_every_commit_that_must_reach_the_disk_syncs_the_log(server: Any, table: int) -> None:
+    changes = [f"UPDATE wide SET id = id WHERE id = {n}" for n in range(20)]
+    durable = _counted(server, *changes)
+    assert durable.wal_syncs >= 15, "some changes may touch no row"
+    assert durable.wal_writes >= durable.wal_syncs
+    lazy = _counted(server, "SET synchronous_commit = off", *changes)
+    assert lazy.wal_syncs < durable.wal_syncs / 2
+
+
+@pytest.mark.postgres
+def test_times_are_told_where_the_server_takes_them(server: Any, table: int) -> None:
+    assert _counted(server, "SELECT 1").untold >= TIMES
+    switched = ("track_io_timing", "track_wal_io_timing")
+    with server.connect() as connection:
+        for name in switched:
+            connection.execute(f"ALTER SYSTEM SET {name} = on")
+        connection.execute("SELECT pg_reload_conf()")
+    try:
+        change = "UPDATE wide SET id = id WHERE id < 100"
+        timed = _counted(server, "CHECKPOINT", change, "SELECT sum(length(filler)) FROM wide")
+        assert not TIMES & timed.untold
+        assert timed.wal_sync_us > 0
+        assert timed.block_read_us > 0
+    finally:
+        with server.connect() as connection:
+            for name in switched:
+                connection.execute(f"ALTER SYSTEM RESET {name}")
+            connection.execute("SELECT pg_reload_conf()")
+
+
+def _told_by_psql(server: Any) -> dict[str, float]:
+    """The views as psql shows them, each counter by a statement of its own."""
+    io = "FROM pg_stat_io WHERE object <> 'wal'"
+    new = server.version_number >= 180000
+    asked = {
+        "blocks_hit": f"SELECT sum(hits) {io}",
+        "blocks_evicted": f"SELECT sum(evictions) {io}",
+        "blocks_written_by_checkpointer": (
+            f"SELECT sum({'write_bytes / 8192' if new else 'writes'}) {io} "
+            "AND backend_type = 'checkpointer'"
+        ),
+        "wal_records": "SELECT wal_records FROM pg_stat_wal",
+        "full_page_images": "SELECT wal_fpi FROM pg_stat_wal",
+        "wal_syncs": (
+            "SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal'"
+            if new
+            else "SELECT wal_sync FROM pg_stat_wal"
+        ),
+        "commits": "SELECT sum(xact_commit) FROM pg_stat_database",
+        "temp_bytes": "SELECT sum(temp_bytes) FROM pg_stat_database",
+        "slru_read": "SELECT sum(blks_read) FROM pg_stat_slru",
+    }
+    told = {}
+    for name, statement in asked.items():
+        command = [server.bindir / "psql", "-XAt", "-c", statement, server.conninfo]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        told[name] = float(done.stdout)
+    return told
+
+
+@pytest.mark.postgres
+def test_counters_are_what_psql_reads_of_the_views(server: Any, table: int) -> None:
+    _counted(server, "UPDATE wide SET id = id + 1", "CHECKPOINT")
+    before = sample_counters(server.conninfo, server.version_number)
+    told = _told_by_psql(server)
+    after = sample_counters(server.conninfo, server.version_number)
+    for name, value in told.items():
+        assert before.values[name] <= value <= after.values[name], name
+        assert value > 0 or name in ("temp_bytes", "slru_read"), name
 
 
 @pytest.mark.postgres

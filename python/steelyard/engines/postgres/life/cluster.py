@@ -22,7 +22,7 @@ from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.session import Checkpoints, read_plans, read_settings
-from steelyard.engines.postgres.sql.waits import WaitSampler
+from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
@@ -194,6 +194,10 @@ class Cluster:
     def counters(self, database: str) -> Sample:
         """The cumulative counters, once all client backends have flushed theirs and gone."""
         return sample_counters(self._conninfo(database), self._identity.version_number)
+
+    def wait_probe(self, database: str) -> WaitProbe:
+        """A session that sees what client backends wait for."""
+        return WaitProbe(self._conninfo(database))
 
     def watch_waits(self, database: str) -> WaitSampler:
         """Begin to sample what client backends wait for."""

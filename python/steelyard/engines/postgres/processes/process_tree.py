@@ -85,18 +85,18 @@ def every_pid() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
-def cpu_ns(one: Sample) -> int:
-    """User and system time so far, in ns.
+def times_ns(one: Sample) -> tuple[int, int]:
+    """User and system time so far, and the time spent runnable without a processor, in ns.
 
-    The first field of /proc/PID/schedstat counts ns; without CONFIG_SCHED_INFO it is 0 or
-    missing, and ticks (10 ms as a rule) are all there is.
+    The first two fields of /proc/PID/schedstat count ns; without CONFIG_SCHED_INFO they are 0 or
+    missing, and ticks (10 ms as a rule) of the former are all there is.
     """
     try:
         with open(f"/proc/{one.pid}/schedstat", "rb") as file:
-            precise = int(file.read().split()[0])
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        precise = 0
-    return precise or one.ticks * NS_PER_TICK
+            precise, queued = map(int, file.read().split()[:2])
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        precise = queued = 0
+    return precise or one.ticks * NS_PER_TICK, queued
 
 
 def kind_of(pid: int) -> str:
@@ -146,7 +146,7 @@ class TreeAccount:
 
     def use(self) -> TreeUse:
         """What the tree used so far; a process carries what its own dead children used."""
-        members, times = self._consistent()
+        members, times, queued = self._consistent()
         self._close(members, times)
         read, written, requested = self._transferred([m.pid for m in members])
         return TreeUse(
@@ -156,7 +156,9 @@ class TreeAccount:
             requested_bytes=requested,
             mapped_pages=sum(m.minor_faults for m in members),
             processes=tuple(
-                Process(m.pid, self._kind(m), t) for m, t in zip(members, times, strict=True)
+                Process(m.pid, kind, time, queue, session=kind == CLIENT)
+                for m, time, queue in zip(members, times, queued, strict=True)
+                for kind in [self._kind(m)]
             ),
         )
 
@@ -172,22 +174,26 @@ class TreeAccount:
         self._ended_ns = max(printed, self._ended_ns + gone)
         self._seen = children
 
-    def _consistent(self) -> tuple[list[Sample], list[int]]:
-        """Members and their times, with no process waited for while they were read."""
+    def _consistent(self) -> tuple[list[Sample], list[int], list[int]]:
+        """Members, their processor time and their time without a processor, with no process waited
+        for while they were read."""
         members: list[Sample] = []
         times: list[int] = []
+        queued: list[int] = []
         for _ in range(_TRIES):
             before = sample(self.root)
             members = tree(self.root)
+            both = [times_ns(member) for member in members]
+            queued = [queue for _, queue in both]
             times = [
                 # The dead children of a child (archive_command) are not in the root's sum yet.
-                cpu_ns(m) + (m.ended_ticks * NS_PER_TICK if m.pid != self.root else 0)
-                for m in members
+                time + (m.ended_ticks * NS_PER_TICK if m.pid != self.root else 0)
+                for m, (time, _) in zip(members, both, strict=True)
             ]
             after = sample(self.root)
             if before is None or after is None or before.ended_ticks == after.ended_ticks:
                 break
-        return members, times
+        return members, times, queued
 
     def _kind(self, member: Sample) -> str:
         if member.pid == self.root:

@@ -1,7 +1,7 @@
-"""Samples what the active client backends wait for, in the pilot, to choose the placement.
+"""Samples what the active client backends wait for.
 
-Work that waits for the WAL to reach the disk is not helped by pinning. Sampling asks the server
-a hundred times a second, so it belongs into the pilot and never into a measured epoch.
+In the pilot a hundred times a second, to choose the placement: work that waits for the WAL to reach
+the disk is not helped by pinning. In measured slices at single moments, chosen by the caller.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from steelyard.engines.engine import SessionWaits
+from steelyard.engines.engine import SessionWaits, WaitSeen
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
+from steelyard.model.errors import EngineError
+from steelyard.model.waits import WaitPart
 
 WAL_FLUSH_EVENTS = frozenset({"walsync", "walwrite", "walinitsync", "walinitwrite"})
 """Lower case: 17 renamed WALSync to WalSync; the lock of the flushing leader is WALWrite too."""
 
 SAMPLE_SECONDS = 0.01
+_READS = frozenset(
+    {"datafileread", "datafileprefetch", "buffileread", "slruread", "relationmapread"}
+    | {"aioiocompletion", "aioiouringsubmit", "aioiouringexecution"}
+)
+"""Lower case; wait_event_names.txt of 14 to 18."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,45 @@ class WaitEvents:
         return self.wal_flush / self.active if self.active else 0.0
 
 
+def part_of(kind: str, event: str) -> WaitPart:
+    """The part of a transaction's time that a wait event belongs to; "CPU" is a wait of no type."""
+    name = event.lower()
+    if kind == "CPU":
+        return "processor"
+    if name.startswith("wal") and kind in ("IO", "LWLock"):
+        return "wal"
+    return "read" if name in _READS else "locks"
+
+
+class WaitProbe:
+    """A session that looks at what all others wait for, whenever it is asked."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._connection = connect(conninfo)
+        self._statement = query("waits", self._connection.info.server_version).encode()
+
+    def rows(self) -> list[tuple[str, str, int]]:
+        """(type, event, sessions) of the sessions at work; psycopg.OperationalError: the server
+        has gone."""
+        return self._connection.execute(self._statement, prepare=True).fetchall()
+
+    def look(self) -> list[WaitSeen]:
+        """Sessions at work by what they wait for; EngineError: the server has gone."""
+        import psycopg
+
+        try:
+            rows = self.rows()
+        except psycopg.OperationalError as reason:
+            raise EngineError(
+                "could not see what sessions wait for", detail=str(reason)
+            ) from reason
+        return [WaitSeen(f"{kind}:{event}", part_of(kind, event), n) for kind, event, n in rows]
+
+    def close(self) -> None:
+        """Disconnect; safe to call twice."""
+        self._connection.close()
+
+
 class WaitSampler:
     """Samples in the background from its making to `stop`; `waits` holds the result so far."""
 
@@ -53,8 +99,7 @@ class WaitSampler:
         self._events: Counter[str] = Counter()
         self._samples = 0
         self._ended = threading.Event()
-        self._connection = connect(conninfo)
-        self._statement = query("waits", self._connection.info.server_version).encode()
+        self._probe = WaitProbe(conninfo)
         self._thread = threading.Thread(target=self._sample, name="wait sampler", daemon=True)
         self._thread.start()
 
@@ -73,7 +118,7 @@ class WaitSampler:
         """End the sampling; what was seen. Safe to call twice."""
         self._ended.set()
         self._thread.join()
-        self._connection.close()
+        self._probe.close()
         return SessionWaits(self.waits.active, self.waits.wal_flush)
 
     @property
@@ -87,7 +132,7 @@ class WaitSampler:
 
         while not self._ended.wait(self._interval_seconds):
             try:
-                rows = self._connection.execute(self._statement, prepare=True).fetchall()
+                rows = self._probe.rows()
             except psycopg.OperationalError:
                 return  # the server died: the load reports it
             for kind, event, backends in rows:

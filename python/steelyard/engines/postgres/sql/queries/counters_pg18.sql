@@ -19,6 +19,25 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
        c.num_requested AS checkpoints_requested,
        t.autovacuum_count AS autovacuums,
        t.autoanalyze_count AS autoanalyzes,
+       c.num_done AS checkpoints_done,
+       io.blocks_read_in_bulk,
+       io.blocks_read_by_vacuum,
+       io.blocks_evicted,
+       io.blocks_written_by_sessions,
+       io.blocks_written_by_checkpointer,
+       io.blocks_written_by_background_writer,
+       lw.wal_writes,
+       lw.wal_syncs,
+       CASE WHEN current_setting('track_wal_io_timing')::bool
+            THEN 1000 * lw.write_time END AS wal_write_us,
+       CASE WHEN current_setting('track_wal_io_timing')::bool
+            THEN 1000 * lw.fsync_time END AS wal_sync_us,
+       CASE WHEN current_setting('track_io_timing')::bool
+            THEN 1000 * d.blk_read_time END AS block_read_us,
+       CASE WHEN current_setting('track_io_timing')::bool
+            THEN 1000 * d.blk_write_time END AS block_write_us,
+       slru.slru_read,
+       slru.slru_written,
        ARRAY[w.stats_reset, c.stats_reset, io.stats_reset, d.stats_reset]::text[] AS resets
   FROM pg_stat_wal AS w,
        pg_stat_checkpointer AS c,
@@ -26,6 +45,22 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
                (sum(read_bytes) / current_setting('block_size')::int)::bigint AS blocks_read,
                (sum(write_bytes) / current_setting('block_size')::int)::bigint AS blocks_written,
                (sum(extend_bytes) / current_setting('block_size')::int)::bigint AS blocks_extended,
+               coalesce(sum(read_bytes) FILTER (WHERE context = 'bulkread')
+                        / current_setting('block_size')::int, 0)::bigint
+                 AS blocks_read_in_bulk,
+               coalesce(sum(read_bytes) FILTER (WHERE context = 'vacuum')
+                        / current_setting('block_size')::int, 0)::bigint
+                 AS blocks_read_by_vacuum,
+               sum(evictions)::bigint AS blocks_evicted,
+               coalesce(sum(write_bytes) FILTER (WHERE backend_type = 'client backend')
+                        / current_setting('block_size')::int, 0)::bigint
+                 AS blocks_written_by_sessions,
+               coalesce(sum(write_bytes) FILTER (WHERE backend_type = 'checkpointer')
+                        / current_setting('block_size')::int, 0)::bigint
+                 AS blocks_written_by_checkpointer,
+               coalesce(sum(write_bytes) FILTER (WHERE backend_type = 'background writer')
+                        / current_setting('block_size')::int, 0)::bigint
+                 AS blocks_written_by_background_writer,
                max(stats_reset) AS stats_reset
           FROM pg_stat_io
          WHERE object <> 'wal') AS io,
@@ -34,9 +69,20 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
                sum(tup_inserted + tup_updated + tup_deleted)::bigint AS rows_changed,
                sum(deadlocks)::bigint AS deadlocks,
                sum(temp_bytes)::bigint AS temp_bytes,
+               sum(blk_read_time) AS blk_read_time,
+               sum(blk_write_time) AS blk_write_time,
                coalesce(sum(checksum_failures), 0)::bigint AS checksum_failures,
                max(stats_reset) FILTER (WHERE datname = current_database()) AS stats_reset
           FROM pg_stat_database) AS d,
        (SELECT coalesce(sum(autovacuum_count), 0)::bigint AS autovacuum_count,
                coalesce(sum(autoanalyze_count), 0)::bigint AS autoanalyze_count
-          FROM pg_stat_all_tables) AS t
+          FROM pg_stat_all_tables) AS t,
+       (SELECT sum(blks_read)::bigint AS slru_read,
+               sum(blks_written)::bigint AS slru_written
+          FROM pg_stat_slru) AS slru,
+       (SELECT sum(writes)::bigint AS wal_writes,
+               sum(fsyncs)::bigint AS wal_syncs,
+               sum(write_time) AS write_time,
+               sum(fsync_time) AS fsync_time
+          FROM pg_stat_io
+         WHERE object = 'wal') AS lw

@@ -23,9 +23,9 @@ from steelyard.running.measuring.arm_readings import reading_lines
 from steelyard.running.measuring.epoch import COMPLETE, Ending, keep_logs
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
-from steelyard.running.measuring.turn import ReportsPhase, TurnPlace, TurnRunner
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.turns.turn import ReportsPhase, TurnPlace, TurnRunner
 from steelyard.telemetry.host import joined
 
 Done = Mapping[tuple[int, str], TurnDone]

@@ -27,9 +27,10 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.turn import CheckpointLine, DebtLine, TurnLine
 from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, reading_lines
 from steelyard.running.measuring.load import Place
-from steelyard.running.measuring.seconds import SecondBySecond, Series
 from steelyard.running.measuring.slots import ArmLostError
+from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
+from steelyard.running.turns.seconds import SecondBySecond, Series
 from steelyard.telemetry.host import host_readings
 
 QUIET_BYTES = 16 << 20
@@ -144,7 +145,10 @@ class TurnRunner:
         with (
             setup.connect({arm: instance}, choices.placement, where.seed, choices.stalls) as load,
             closing(watch_checkpoints(instance, self._clock.now_ns)) as watch,
-            closing(SecondBySecond(setup, load, instance, watch, arm, place, kept)) as seconds,
+            WaitSamples({arm: instance}, where.seed, self._clock.now_ns) as waits,
+            closing(
+                SecondBySecond(setup, load, instance, watch, waits, arm, place, kept)
+            ) as seconds,
         ):
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
@@ -157,7 +161,7 @@ class TurnRunner:
             at_end, checkpoints = seconds.debt(), tuple(watch.seen)
             readings.border()
         with phases("read"):
-            read = readings.close([*warm.lines, *measured.lines])
+            read = readings.close([*warm.lines, *measured.lines], (), waits.lines())
         return _Seen(end, level, checkpoints, at_start, at_end, measured, read)
 
     def _quiet(self) -> Quiet:

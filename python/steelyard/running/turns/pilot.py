@@ -31,9 +31,9 @@ from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.first_errors import require_work
 from steelyard.running.measuring.load import Place, Visit
 from steelyard.running.measuring.observation import WaitSampling, settings_of
-from steelyard.running.measuring.turn import watch_checkpoints
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.turns.turn import watch_checkpoints
 from steelyard.study.study import Study
 
 PILOT = -2

@@ -14,6 +14,7 @@ from steelyard.record.turn import DebtLine, SecondsLine
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import use_of
+from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 
 FEWEST_SECONDS = 20
@@ -78,6 +79,7 @@ class SecondBySecond:
         load: Load,
         instance: Instance,
         watch: CheckpointWatch,
+        waits: WaitSamples,
         arm: str,
         place: Place,
         kept: list[SliceLine],
@@ -86,6 +88,7 @@ class SecondBySecond:
         self._load = load
         self._instance = instance
         self._watch = watch
+        self._waits = waits
         self._arm = arm
         self._place = place
         self._kept = kept
@@ -96,7 +99,8 @@ class SecondBySecond:
     def run(self, series: Series, kind: str, length_ns: int) -> SliceLine:
         """One more slice of a series; what is read at its end joins the series with the next."""
         visit = Visit(self._arm, length_ns, kind, block=len(series.lines), position=0)
-        self._kept.extend(drive(self._setup, self._load, [visit], self._place))
+        driven = drive(self._setup, self._load, [visit], self._place)
+        self._kept.extend(self._waits.during([visit], driven) if kind == "measured" else driven)
         self._settle()
         line = self._kept[-1]
         series.lines.append(line)

@@ -1,0 +1,122 @@
+"""Splits the mean time of a transaction into parts that add up to it, and names what differs.
+
+METHODOLOGY.md, causes. Time on a processor and time in the queue for one are counted by the kernel
+for the sessions' processes. What is left of the time under load is split by what sessions that did
+not run were seen to do, at random moments of the measured slices. Sessions that run are seen too
+seldom, since whoever looks needs a processor itself, and those that were just woken are still seen
+to wait: so the looks say nothing of the first two parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from steelyard.analysis.decision.part_differences import (
+    PartDifference,
+    named_cause,
+    part_differences,
+)
+from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, EpochTotals
+from steelyard.model.units import NS_PER_US
+from steelyard.model.waits import WaitPart
+from steelyard.record.verdict import TimePart, TimeParts
+
+PROCESSOR, QUEUE, CLIENT, DEBT, REST = "processor", "queue", "client", "debt", "rest"
+UNSPLIT = "waits"
+"""In place of what only looks at the sessions tell apart."""
+SAMPLED: tuple[WaitPart, ...] = ("read", "wal", "locks")
+
+
+def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
+    """Part → µs of a transaction of an arm; None where the epoch does not tell."""
+    totals = epoch.arms[arm]
+    if not totals.transactions:
+        return None
+    whole = totals.busy_ns / totals.transactions / NS_PER_US
+    owed = totals.clients * totals.debt_ns / totals.transactions / NS_PER_US
+    loaded = whole - owed
+    parts = {
+        PROCESSOR: epoch.per_transaction(arm, SESSION_CPU),
+        QUEUE: epoch.per_transaction(arm, SESSION_QUEUE),
+    }
+    if not all(map(math.isfinite, parts.values())) or not parts[PROCESSOR]:
+        return None
+    seen = epoch.waits.get(arm)
+    if seen is None or not seen.sessions:
+        return {**parts, DEBT: owed, UNSPLIT: loaded - sum(parts.values())}
+    waiting: dict[str, float] = {part: seen.by_part.get(part, 0) for part in SAMPLED}
+    waiting[CLIENT] = max(0, seen.sessions - sum(seen.by_part.values()))
+    every, left = sum(waiting.values()), loaded - sum(parts.values())
+    if not every:
+        return {**parts, DEBT: owed, REST: left}
+    return {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
+
+
+def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimeParts | None:
+    """The parts of an arm's time against the control's; None where no two epochs tell them.
+
+    `epochs`: those that both arms survived.
+    """
+    pairs = [(parts_of(epoch, control), parts_of(epoch, arm)) for epoch in epochs]
+    told = [(one, other) for one, other in pairs if one and other and one.keys() == other.keys()]
+    if len(told) < 2 or any(one.keys() != told[0][0].keys() for one, _ in told):
+        return None
+    names = [name for name in told[0][0] if any(one[name] or other[name] for one, other in told)]
+    found = part_differences(
+        {name: [one[name] for one, _ in told] for name in names},
+        {name: [other[name] for _, other in told] for name in names},
+    )
+    made = [_with_its_queue(one, other) for one, other in told]
+    cause = named_cause(
+        part_differences(
+            {name: [one[name] for one, _ in made] for name in names},
+            {name: [other[name] for _, other in made] for name in names},
+        )
+    )
+    if cause is not None and cause.name in (REST, UNSPLIT):
+        cause = None
+    return TimeParts(
+        control=control,
+        arm=arm,
+        epochs=len(told),
+        control_us=sum(part.control for part in found),
+        arm_us=sum(part.arm for part in found),
+        parts=tuple(map(_row, found)),
+        cause=None if cause is None else _row(cause),
+    )
+
+
+Parts = Mapping[str, float]
+
+
+def _with_its_queue(control: Parts, arm: Parts) -> tuple[Parts, Parts]:
+    """The parts of both arms with the queue split: as much of it as their processor time makes, at
+    the mean of both arms' waiting for a µs of it, goes to the processor.
+
+    Where processors are busy, work that takes longer also waits longer, and that is no cause of its
+    own. What remains in the queue is waiting for other reasons: a quota, a neighbour. The
+    difference of the products is split without a rest.
+    """
+    rate = (control[QUEUE] / control[PROCESSOR] + arm[QUEUE] / arm[PROCESSOR]) / 2
+    both = []
+    for one in (control, arm):
+        made = rate * one[PROCESSOR]
+        both.append({**one, PROCESSOR: one[PROCESSOR] + made, QUEUE: one[QUEUE] - made})
+    return both[0], both[1]
+
+
+def _row(part: PartDifference) -> TimePart:
+    ends: Mapping[str, float | None] = {
+        "low_us": part.interval.low if math.isfinite(part.interval.low) else None,
+        "high_us": part.interval.high if math.isfinite(part.interval.high) else None,
+    }
+    return TimePart.model_validate(
+        {
+            "part": part.name,
+            "control_us": part.control,
+            "arm_us": part.arm,
+            "difference_us": part.difference,
+            **ends,
+        }
+    )

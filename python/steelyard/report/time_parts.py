@@ -1,0 +1,80 @@
+"""Tells where the time of a transaction goes: each part in words, the named cause in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.record.verdict import TimePart, TimeParts
+
+PART_NAMES = {
+    "processor": "on a processor",
+    "queue": "waiting for a processor",
+    "read": "reading blocks",
+    "wal": "writing and syncing WAL",
+    "locks": "locks and other waits",
+    "client": "client and network",
+    "debt": "charged background work",
+    "rest": "rest",
+    "waits": "everything else",
+}
+
+
+def signed_us(value_us: float | None) -> str:
+    """`"+0.7 µs"`, `"−12.3 ms"`; unbounded for None."""
+    if value_us is None:
+        return "unbounded"
+    size = format_duration(abs(value_us) * NS_PER_US)
+    return size if not value_us else f"{'−' if value_us < 0 else '+'}{size}"
+
+
+def difference_text(part: TimePart) -> str:
+    """`"+0.7 µs [+0.5 µs, +0.9 µs]"`."""
+    ends = f"[{signed_us(part.low_us)}, {signed_us(part.high_us)}]"
+    return f"{signed_us(part.difference_us)} {ends}"
+
+
+def cause_sentence(told: TimeParts) -> str:
+    """What the difference is made of, without a full stop."""
+    whole = told.arm_us - told.control_us
+    of_whole = f"of {signed_us(whole)} a transaction"
+    cause = told.cause
+    if cause is None:
+        return f"no cause found: no part covers half {of_whole} for sure"
+    queue = ", with the queue for it" if cause.part == "processor" else ""
+    return f"{PART_NAMES[cause.part]}{queue}: {difference_text(cause)} {of_whole}"
+
+
+def part_rows(told: TimeParts) -> list[dict[str, str]]:
+    """Each part with both arms' time and the difference."""
+    whole = {
+        "metric": "a transaction",
+        "control": format_duration(told.control_us * NS_PER_US),
+        "arm": format_duration(told.arm_us * NS_PER_US),
+        "reading": signed_us(told.arm_us - told.control_us),
+        "note": "",
+    }
+    cause = None if told.cause is None else told.cause.part
+    return [*(_row(part, cause) for part in told.parts), whole]
+
+
+def _row(part: TimePart, cause: str | None) -> dict[str, str]:
+    return {
+        "metric": PART_NAMES[part.part],
+        "control": _time(part.control_us),
+        "arm": _time(part.arm_us),
+        "reading": difference_text(part),
+        "note": "the cause" if part.part == cause else "",
+    }
+
+
+def _time(value_us: float) -> str:
+    size = format_duration(abs(value_us) * NS_PER_US)
+    return f"−{size}" if value_us < 0 else size
+
+
+def cause_lines(every: Iterable[TimeParts]) -> list[str]:
+    """A line an arm: its cause."""
+    told = list(every)
+    several = len(told) > 1
+    return [f"why{f' {one.arm}' if several else ''}: {cause_sentence(one)}" for one in told]

@@ -1,0 +1,1 @@
+"""Weighs in turns: each arm alone on the machine, over whole checkpoint cycles."""

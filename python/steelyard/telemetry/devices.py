@@ -1,0 +1,142 @@
+"""Finds the block devices beneath a directory, and reads what the kernel counts of them.
+
+Sources: Documentation/admin-guide/iostats.rst, Documentation/ABI/stable/sysfs-block.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from steelyard.telemetry.capacity import filesystem
+from steelyard.telemetry.cgroup import ROOT
+
+SECTOR_BYTES = 512
+"""Whatever the block size of the device is."""
+_WRAP_MS = 1 << 32
+"""Counters of milliseconds have 32 bits."""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """The devices beneath a directory: the one that the file system is on, and those it rests on
+    in the end; a reason where they cannot be told."""
+
+    top: str = ""
+    leaves: tuple[str, ...] = ()
+    unmapped: str = ""
+
+
+def devices_beneath(directory: Path, root: Path = ROOT) -> Devices:
+    """The devices of the file system that a directory stands on, through partitions, dm and md.
+
+    A file system without a block device of its own number (overlay, tmpfs, nfs, zfs) has none; of
+    btrfs the devices of its mount's source are taken.
+    """
+    mounted = filesystem(directory, root)
+    number = os.stat(_existing(directory)).st_dev
+    name = f"{os.major(number)}:{os.minor(number)}"
+    found = root / "sys/dev/block" / name
+    if not found.exists() and mounted.get("type") == "btrfs":
+        return _of_btrfs(mounted.get("device", ""), root)
+    if not found.exists():
+        kind = mounted.get("type", "unknown")
+        return Devices(unmapped=f"a file system of type {kind} has no block device to be seen")
+    top = _whole(found.resolve())
+    return Devices(top.name, tuple(dict.fromkeys(_leaves(top, root))))
+
+
+def _existing(directory: Path) -> Path:
+    absolute = directory.absolute()
+    return next(each for each in (absolute, *absolute.parents) if each.exists())
+
+
+def _whole(device: Path) -> Path:
+    """The device that a partition is a part of."""
+    return device.parent if (device / "partition").exists() else device
+
+
+def _leaves(device: Path, root: Path) -> Iterator[str]:
+    below = device / "slaves"
+    parts = sorted(below.iterdir()) if below.is_dir() else []
+    if not parts:
+        yield device.name
+    for part in parts:
+        yield from _leaves(_whole((root / "sys/class/block" / part.name).resolve()), root)
+
+
+def _of_btrfs(source: str, root: Path) -> Devices:
+    """All devices of the btrfs that has a partition as its source."""
+    name = Path(source).name
+    for members in sorted((root / "sys/fs/btrfs").glob("*/devices")):
+        names = sorted(one.name for one in members.iterdir())
+        if name in names:
+            block = root / "sys/class/block"
+            every = [
+                leaf for one in names for leaf in _leaves(_whole((block / one).resolve()), root)
+            ]
+            return Devices(_whole((block / name).resolve()).name, tuple(dict.fromkeys(every)))
+    return Devices(unmapped=f'btrfs of "{source}" is not in /sys/fs/btrfs')
+
+
+@dataclass(frozen=True)
+class DeviceCounts:
+    """What a device has counted since it was there: requests, bytes, milliseconds."""
+
+    reads: int = 0
+    read_bytes: int = 0
+    read_ms: int = 0
+    writes: int = 0
+    written_bytes: int = 0
+    write_ms: int = 0
+    in_flight: int = 0
+    busy_ms: int = 0
+    queued_ms: int = 0
+    discards: int = 0
+    discarded_bytes: int = 0
+    discard_ms: int = 0
+    flushes: int = 0
+    flush_ms: int = 0
+
+
+def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:
+    """The counts of a device by its name; None where there is none. Kernels before 4.18 count no
+    discards, before 5.5 no flushes: these are 0."""
+    try:
+        text = (root / "sys/class/block" / name / "stat").read_text(encoding="ascii")
+    except OSError:
+        return None
+    n = [*map(int, text.split()), *[0] * 17]
+    return DeviceCounts(
+        reads=n[0],
+        read_bytes=n[2] * SECTOR_BYTES,
+        read_ms=n[3],
+        writes=n[4],
+        written_bytes=n[6] * SECTOR_BYTES,
+        write_ms=n[7],
+        in_flight=n[8],
+        busy_ms=n[9],
+        queued_ms=n[10],
+        discards=n[11],
+        discarded_bytes=n[13] * SECTOR_BYTES,
+        discard_ms=n[14],
+        flushes=n[15],
+        flush_ms=n[16],
+    )
+
+
+def device_use(before: DeviceCounts, after: DeviceCounts) -> DeviceCounts | None:
+    """What happened between two readings, with `in_flight` as it stood at the end; None where the
+    device was taken away meanwhile, so that its counts began anew."""
+    change: dict[str, int] = {}
+    for one in fields(DeviceCounts):
+        first, last = getattr(before, one.name), getattr(after, one.name)
+        if one.name == "in_flight":
+            change[one.name] = last
+            continue
+        wraps = one.name.endswith("_ms") and last < first
+        change[one.name] = last - first + (_WRAP_MS if wraps else 0)
+    began_anew = any(number < 0 for number in change.values())
+    return None if began_anew else DeviceCounts(**change)

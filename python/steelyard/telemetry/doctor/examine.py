@@ -1,0 +1,97 @@
+"""Examines a host: measures for some seconds what can only be measured, then asks every check."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from steelyard.model.units import NS_PER_S, NS_PER_US
+from steelyard.telemetry.cgroup import ROOT
+from steelyard.telemetry.doctor import memory, processors, storage
+from steelyard.telemetry.doctor.finding import Finding, Host, Lately
+from steelyard.telemetry.host import sample_host
+
+CHECKS = (*processors.CHECKS, *memory.CHECKS, *storage.CHECKS)
+_READINGS = 20_000
+_SYNCS = 50
+_LONGEST_SYNCING_S = 2.0
+_BLOCK = bytes(8192)
+
+
+def examine(directory: Path, lately: Lately, root: Path = ROOT) -> list[Finding]:
+    """Every check of a host whose data directories would stand in `directory`."""
+    host = Host(directory, root, lately)
+    return [check(host) for check in CHECKS]
+
+
+def look_lately(
+    directory: Path,
+    seconds: float,
+    *,
+    write: bool,
+    pause: Callable[[float], None] = time.sleep,
+    root: Path = ROOT,
+) -> Lately:
+    """What the host did for some seconds in which we slept, what the clock costs and, with `write`,
+    a durable write in `directory`."""
+    began, used_s = sample_host(directory, root), time.process_time()
+    heat = _heat(root)
+    pause(seconds)
+    use = sample_host(directory, root).since(began)
+    own_ns = (time.process_time() - used_s) * NS_PER_S
+    whole_ns = use.elapsed_ns * max(1, len(use.busy_ns))
+    return Lately(
+        steal_share=use.steal_ns / whole_ns,
+        throttled_share=use.throttled_ns / use.elapsed_ns,
+        busy_processors=max(0.0, sum(use.busy_ns.values()) - own_ns) / use.elapsed_ns,
+        heat_events=_heat(root) - heat,
+        clock_ns=clock_cost_ns(),
+        sync_us=sync_time_us(directory) if write else None,
+    )
+
+
+def _heat(root: Path) -> int:
+    found = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
+    return sum(int(path.read_text()) for path in found)
+
+
+def clock_cost_ns() -> float:
+    """What a reading of the monotonic clock takes, in ns, less what the loop around it does."""
+    numbers: Sequence[int] = range(_READINGS)
+    began = time.perf_counter_ns()
+    for _ in numbers:
+        pass
+    empty = time.perf_counter_ns() - began
+    read = time.monotonic_ns
+    began = time.perf_counter_ns()
+    for _ in numbers:
+        read()
+    return max(0, time.perf_counter_ns() - began - empty) / _READINGS
+
+
+def sync_time_us(directory: Path) -> float | None:
+    """Median time of writing 8 kB over a file and fdatasync, in µs; None where we may not write.
+
+    The file is made beside the data directories and removed; it is overwritten once before, since
+    the first write of a block changes the file's size.
+    """
+    standing = next(each for each in (directory, *directory.parents) if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=standing, prefix="steelyard-doctor-") as file:
+            number = file.fileno()
+            os.pwrite(number, _BLOCK, 0)
+            os.fsync(number)
+            taken: list[int] = []
+            began = time.perf_counter_ns()
+            while len(taken) < _SYNCS and sum(taken) < _LONGEST_SYNCING_S * NS_PER_S:
+                began = time.perf_counter_ns()
+                os.pwrite(number, _BLOCK, 0)
+                os.fdatasync(number)
+                taken.append(time.perf_counter_ns() - began)
+    except OSError:
+        return None
+    return statistics.median(taken) / NS_PER_US

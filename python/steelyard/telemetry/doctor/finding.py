@@ -1,0 +1,93 @@
+"""Says what a check of the host found, and reads the small files that checks are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from steelyard.telemetry.cgroup import ROOT
+
+Level = Literal["good", "note", "warning", "unseen"]
+"""As it should be; worth knowing; it spoils what it matters for; it could not be seen."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was seen of one thing, what it matters for and how much, and what to do."""
+
+    name: str
+    level: Level
+    seen: str
+    matters_for: str
+    advice: str
+    source: str
+    """Where the threshold comes from."""
+
+    def to_json(self) -> dict[str, str]:
+        """As `doctor --json` and records have it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Lately:
+    """What was measured of the host for some seconds in which we did nothing; None: it was not."""
+
+    steal_share: float | None = None
+    """Of the time of all processors, taken by other guests."""
+    throttled_share: float | None = None
+    """Of the time, in which this control group was stopped by its quota."""
+    busy_processors: float | None = None
+    """Processors' worth of time that others used."""
+    heat_events: int | None = None
+    """Times that a core was slowed down by its heat."""
+    clock_ns: float | None = None
+    """What one reading of the clock takes."""
+    sync_us: float | None = None
+    """Median time until 8 kB that were overwritten in a file were safe on the device."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """What checks read: files below a root, a directory for data, and what was measured."""
+
+    directory: Path
+    """Where data directories stand."""
+    root: Path = ROOT
+    lately: Lately = Lately()
+
+    def text(self, path: str) -> str | None:
+        """A small file below the root, stripped; None where it cannot be read."""
+        try:
+            return (self.root / path).read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return None
+
+    def number(self, path: str) -> int | None:
+        """A file that holds one whole number; None where it does not."""
+        text = self.text(path)
+        try:
+            return None if text is None else int(text)
+        except ValueError:
+            return None
+
+    def every(self, pattern: str) -> dict[str, str]:
+        """The files that match a pattern, by their path below the root."""
+        found: dict[str, str] = {}
+        for path in sorted(self.root.glob(pattern)):
+            name = str(path.relative_to(self.root))
+            text = self.text(name)
+            if text is not None:
+                found[name] = text
+        return found
+
+
+Check = Callable[[Host], Finding]
+
+
+def chosen(text: str | None) -> str | None:
+    """The word in brackets: "madvise" of "always [madvise] never"."""
+    if text is None or "[" not in text:
+        return None
+    return text.partition("[")[2].partition("]")[0]

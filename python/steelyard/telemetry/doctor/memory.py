@@ -1,0 +1,133 @@
+"""Checks of the memory: pages, swap, what waits to be written, and limits."""
+
+from __future__ import annotations
+
+import os
+
+from steelyard.model.units import format_bytes
+from steelyard.telemetry.cgroup import memory_left
+from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
+from steelyard.telemetry.host import memory_bytes
+
+HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
+SWAPPINESS = 10
+MOST_WAITING_BYTES = 1 << 30
+LEAST_SHARED_BYTES = 256 << 20
+LEAST_FREE_BYTES = 1 << 30
+
+
+def transparent_huge_pages(host: Host) -> Finding:
+    """Whether the kernel makes huge pages of anonymous memory by itself."""
+    mode = chosen(host.text(HUGE_PAGES))
+    level: Level = "unseen" if mode is None else "warning" if mode == "always" else "good"
+    return Finding(
+        "transparent huge pages",
+        level,
+        mode or "this kernel has none",
+        "every server with many connections: khugepaged moves pages about in the background, and "
+        "a fault may wait for memory to be compacted. A few percent, at odd times",
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        "tuned's postgresql profile; PostgreSQL docs 18.4.5 on huge pages",
+    )
+
+
+def huge_pages(host: Host) -> Finding:
+    """Huge pages that were set aside."""
+    memory = memory_bytes(host.root)
+    total, free = memory.get("HugePages_Total", 0), memory.get("HugePages_Free", 0)
+    level: Level = "good" if not total or free else "warning"
+    seen = f"{free} of {total} free" if total else "none set aside"
+    return Finding(
+        "huge pages",
+        level,
+        seen,
+        "arms with huge_pages = try: the one that starts first gets them and the others do not, so "
+        "that an arm's name decides. They save some percent with a large buffer pool",
+        "vm.nr_hugepages for all arms together, or huge_pages = off in all",
+        "PostgreSQL docs: 18.4.5, huge_pages_status (17)",
+    )
+
+
+def swap(host: Host) -> Finding:
+    """Swap, and how eagerly it is used."""
+    memory = memory_bytes(host.root)
+    total, eager = memory.get("SwapTotal", 0), host.number("proc/sys/vm/swappiness")
+    used = total - memory.get("SwapFree", 0)
+    level: Level = "good"
+    if total:
+        level = "warning" if (eager or 0) > SWAPPINESS else "note"
+    seen = f"{format_bytes(total)}, {format_bytes(used)} in use, swappiness {eager}"
+    return Finding(
+        "swap",
+        level,
+        seen if total else "none",
+        "work that fills the memory: a part of the buffer pool that was swapped out is read back "
+        "page by page",
+        "vm.swappiness = 1 to 10, or no swap",
+        "tuned's postgresql profile (3)",
+    )
+
+
+def waiting_to_be_written(host: Host) -> Finding:
+    """How much written data the kernel lets pile up before it writes."""
+    background = host.number("proc/sys/vm/dirty_background_bytes") or 0
+    ratio = host.number("proc/sys/vm/dirty_background_ratio")
+    if not background and ratio is not None:
+        background = memory_bytes(host.root).get("MemAvailable", 0) * ratio // 100
+    level: Level = "warning" if background > MOST_WAITING_BYTES else "good"
+    if not background:
+        level = "unseen"
+    return Finding(
+        "write-back",
+        level,
+        f"from {format_bytes(background)} on" if background else "dirty limits cannot be read",
+        "work that writes: what has piled up is written at once, and every sync waits behind it, "
+        "as stalls of seconds",
+        "vm.dirty_background_bytes = 67108864, vm.dirty_bytes = 536870912",
+        "tuned's postgresql profile: 64 and 512 MB",
+    )
+
+
+def memory(host: Host) -> Finding:
+    """Memory that is free for servers, limits of control groups included."""
+    available = memory_bytes(host.root).get("MemAvailable", 0)
+    left = memory_left(host.root)
+    free = available if left is None else min(left, available)
+    level: Level = "warning" if free < LEAST_FREE_BYTES else "good"
+    limit = "" if left is None or left >= available else ", by the limit of a control group"
+    return Finding(
+        "memory",
+        level if available else "unseen",
+        f"{format_bytes(free)} available{limit}",
+        "arms that stand beside each other: each has a buffer pool of its own, and the page cache "
+        "keeps what is left",
+        "a smaller scale or pool; --set memory",
+        "1 GB: two servers with pools of 128 MB, and their data",
+    )
+
+
+def shared_memory(host: Host) -> Finding:
+    """Room in /dev/shm, where parallel queries exchange rows."""
+    level: Level = "unseen"
+    seen = "/dev/shm cannot be seen"
+    try:
+        status = os.statvfs(host.root / "dev/shm")
+    except OSError:
+        pass
+    else:
+        room = status.f_bavail * status.f_frsize
+        level = "warning" if room < LEAST_SHARED_BYTES else "good"
+        seen = f"{format_bytes(room)} free"
+    return Finding(
+        "/dev/shm",
+        level,
+        seen,
+        'parallel queries: "could not resize shared memory segment". Containers have 64 MB',
+        "docker run --shm-size=1g, or dynamic_shared_memory_type = mmap in all arms",
+        "PostgreSQL docs: dynamic_shared_memory_type",
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    *(transparent_huge_pages, huge_pages, swap, waiting_to_be_written, memory, shared_memory),
+)

@@ -1,0 +1,261 @@
+"""Checks of the processors: their speed, who else uses them, and the clock."""
+
+from __future__ import annotations
+
+from steelyard.telemetry.cgroup import processor_quota
+from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level
+
+CPU = "sys/devices/system/cpu"
+CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+STEAL_SHARE = 0.02
+THROTTLED_SHARE = 0.005
+"""As the threats of a weighing have them: evaluation/threats/machine.py."""
+BUSY_PROCESSORS = 0.05
+SLOW_CLOCK_NS = 100.0
+_EVERY_TIME = "every figure in time"
+
+
+def governor(host: Host) -> Finding:
+    """Every processor's frequency governor."""
+    found = set(host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor").values())
+    level: Level = "good" if found == {"performance"} else "warning"
+    seen = ", ".join(sorted(found))
+    if not found:
+        level, seen = "unseen", "no cpufreq: a hypervisor or the firmware decides"
+    return Finding(
+        "governor",
+        level,
+        seen,
+        f"{_EVERY_TIME}: a governor that follows the load runs the first milliseconds of every "
+        "slice slower; 10 % and more between light and full load",
+        "cpupower frequency-set -g performance",
+        "pyperf system tune, krun, ReBench",
+    )
+
+
+def turbo(host: Host) -> Finding:
+    """Whether the processor may exceed its nominal frequency while it is cool."""
+    off, boost = host.number(f"{CPU}/intel_pstate/no_turbo"), host.number(f"{CPU}/cpufreq/boost")
+    level: Level = "unseen"
+    seen = "neither intel_pstate/no_turbo nor cpufreq/boost is there"
+    if off is not None or boost is not None:
+        on = off == 0 if off is not None else boost == 1
+        level, seen = ("note", "on") if on else ("good", "off")
+    return Finding(
+        "turbo",
+        level,
+        seen,
+        "figures compared over minutes: the frequency falls as the package warms up. Arms that "
+        "are interleaved meet it alike",
+        "leave it for what users have; echo 1 > intel_pstate/no_turbo for the steadiest figures",
+        "pyperf system tune, ReBench",
+    )
+
+
+def frequency_range(host: Host) -> Finding:
+    """Whether frequencies are held at one value."""
+    low = host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_min_freq")
+    high = host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq")
+    level: Level = "unseen"
+    seen = "no cpufreq"
+    if low and high:
+        least, most = min(map(int, low.values())), max(map(int, high.values()))
+        level, seen = ("note" if least < most else "good"), f"{least // 1000}–{most // 1000} MHz"
+    return Finding(
+        "frequency range",
+        level,
+        seen,
+        f"{_EVERY_TIME}, where the governor is not performance",
+        "cpupower frequency-set -d MAX",
+        "pyperf system tune",
+    )
+
+
+def smt(host: Host) -> Finding:
+    """Whether two hardware threads share a core."""
+    active = host.number(f"{CPU}/smt/active")
+    level: Level = "unseen"
+    seen = "smt/active is not there"
+    if active is not None:
+        level, seen = ("note", "on") if active else ("good", "off")
+    return Finding(
+        "hardware threads (SMT)",
+        level,
+        seen,
+        "processor-bound work: a thread whose sibling is busy has about half of a core. Placement "
+        "puts siblings last, so it begins to matter when all cores are in use",
+        "compare throughput only at the same number of processors; echo off > smt/control to be "
+        "rid of it",
+        "pyperf system tune; pinning order: telemetry/capacity.py",
+    )
+
+
+def heat(host: Host) -> Finding:
+    """Whether cores were slowed down by their heat while nothing was done."""
+    counts = host.every(f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count")
+    level: Level = "unseen"
+    seen = "this processor does not tell"
+    if counts:
+        ever, now = sum(map(int, counts.values())), host.lately.heat_events
+        level = "warning" if now else "note" if ever else "good"
+        seen = f"{ever} times since the start" + (f", {now} just now" if now else "")
+    return Finding(
+        "heat",
+        level,
+        seen,
+        f"{_EVERY_TIME}: a core that is too hot runs at a fraction of its frequency",
+        "cooling; let the machine come to rest before a long weighing",
+        "krun: waits until it is within 3 °C of where it began",
+    )
+
+
+def steal(host: Host) -> Finding:
+    """Time that other guests had the processors of this one."""
+    share = host.lately.steal_share
+    level: Level = "unseen"
+    seen = "it was not measured"
+    if share is not None:
+        level = "warning" if share > STEAL_SHARE else "good"
+        seen = f"{share:.1%} of the time of all processors"
+    return Finding(
+        "stolen time",
+        level,
+        seen,
+        f"{_EVERY_TIME}: it comes and goes with what others do",
+        "another machine, another hour, or dedicated processors",
+        "threat of a weighing, 2 %: evaluation/threats/machine.py",
+    )
+
+
+def quota(host: Host) -> Finding:
+    """A quota on processor time, and whether it stopped this group."""
+    allowed, share = processor_quota(host.root), host.lately.throttled_share
+    level: Level = "good"
+    seen = "none"
+    if allowed is not None:
+        level = "warning" if share and share > THROTTLED_SHARE else "note"
+        seen = f"{allowed:g} processors" + (f"; stopped for {share:.1%}" if share else "")
+    return Finding(
+        "processor quota",
+        level,
+        seen,
+        "work that uses more than the quota: it stands still for the rest of every 100 ms, which "
+        "shows in the tail of the latencies first",
+        "give the container whole processors (cpuset) in place of a quota (cpu.max)",
+        "threat of a weighing, 0.5 %: evaluation/threats/machine.py",
+    )
+
+
+def neighbours(host: Host) -> Finding:
+    """Who else uses the processors now."""
+    busy = host.lately.busy_processors
+    level: Level = "unseen"
+    seen = "it was not measured"
+    if busy is not None:
+        level = "warning" if busy > BUSY_PROCESSORS else "good"
+        seen = f"{busy:.2f} processors in use by others"
+    return Finding(
+        "neighbours",
+        level,
+        seen,
+        f"{_EVERY_TIME}; drift that comes from them widens every interval",
+        "stop what can be stopped: top shows it",
+        "pyperf system show; 5 % of one processor",
+    )
+
+
+def numa(host: Host) -> Finding:
+    """Memory nodes, and what moves pages between them."""
+    nodes = len(host.every("sys/devices/system/node/node[0-9]*/cpulist")) or 1
+    moves = host.number("proc/sys/kernel/numa_balancing") == 1
+    reclaims = (host.number("proc/sys/vm/zone_reclaim_mode") or 0) != 0
+    level: Level = "good"
+    if nodes > 1:
+        level = "warning" if moves or reclaims else "note"
+    seen = f"{nodes} node{'s' if nodes > 1 else ''}"
+    seen += ", numa_balancing on" if nodes > 1 and moves else ""
+    seen += ", zone_reclaim_mode on" if nodes > 1 and reclaims else ""
+    return Finding(
+        "memory nodes (NUMA)",
+        level,
+        seen,
+        "work in memory on several nodes: a page on another node takes up to twice as long, and "
+        "where it lies is decided at every restart",
+        "numactl --interleave=all for the servers; numa_balancing and zone_reclaim_mode = 0",
+        "PostgreSQL wiki, tuned postgresql profile",
+    )
+
+
+def clock(host: Host) -> Finding:
+    """The clock source, and what a reading costs."""
+    name = host.text(CLOCK_SOURCE)
+    cost = host.lately.clock_ns
+    level: Level = "unseen"
+    seen = name or "unknown"
+    if name is not None:
+        slow = cost is not None and cost > SLOW_CLOCK_NS
+        level = "warning" if slow or name in ("hpet", "acpi_pm", "jiffies") else "good"
+        seen += "" if cost is None else f", {cost:.0f} ns a reading"
+    return Finding(
+        "clock",
+        level,
+        seen,
+        "track_io_timing, EXPLAIN ANALYZE, and any driver that times every transaction: two "
+        "readings each. With hpet that is about a microsecond",
+        "echo tsc > current_clocksource where it is among the available ones",
+        "pg_test_timing: more than 90 % below 1 µs; docs: less than 100 ns a loop",
+    )
+
+
+def autogroup(host: Host) -> Finding:
+    """Whether the scheduler shares processors between terminals first."""
+    on = host.number("proc/sys/kernel/sched_autogroup_enabled")
+    level: Level = "unseen" if on is None else "note" if on else "good"
+    seen = "this kernel has none" if on is None else "on" if on else "off"
+    return Finding(
+        "autogroup",
+        level,
+        seen,
+        "loads that are started from another terminal than their server: processors are shared "
+        "between terminals first. A weighing starts both",
+        "kernel.sched_autogroup_enabled = 0",
+        "sched(7); pgsql-performance, January 2013 (two kernel tweaks)",
+    )
+
+
+def isolation(host: Host) -> Finding:
+    """Processors that the scheduler leaves alone."""
+    command = (host.text("proc/cmdline") or "").split()
+    held = [word for word in command if word.startswith(("isolcpus=", "nohz_full=", "rcu_nocbs="))]
+    return Finding(
+        "isolated processors",
+        "note" if held else "good",
+        ", ".join(held) or "none",
+        "placement: processes on isolated processors are not balanced between them",
+        "pin servers to them by taskset, or boot without these options",
+        "kernel-parameters.txt, krun",
+    )
+
+
+def power(host: Host) -> Finding:
+    """Whether a laptop runs from its battery."""
+    online = host.every("sys/class/power_supply/*/online")
+    level: Level = "good"
+    seen = "no battery"
+    if online:
+        plugged = any(value == "1" for value in online.values())
+        level, seen = ("good", "mains") if plugged else ("warning", "battery")
+    return Finding(
+        "power supply",
+        level,
+        seen,
+        f"{_EVERY_TIME}: firmware lowers frequencies on battery",
+        "plug it in",
+        "pyperf system show",
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    *(governor, turbo, frequency_range, smt, heat, steal, quota, neighbours, numa, clock),
+    *(autogroup, isolation, power),
+)

@@ -1,0 +1,189 @@
+"""Checks of the storage beneath a directory for data: device, file system, room, durable writes."""
+
+from __future__ import annotations
+
+import os
+
+from steelyard.model.units import NS_PER_US, format_bytes, format_duration
+from steelyard.telemetry.capacity import filesystem, space
+from steelyard.telemetry.devices import device_counts, devices_beneath
+from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
+
+FASTEST_SYNC_US = 20.0
+SLOWEST_SYNC_US = 5000.0
+LEAST_ROOM_BYTES = 5 << 30
+_COPIES = frozenset({"btrfs", "zfs", "bcachefs"})
+_NO_DISK = frozenset({"tmpfs", "ramfs"})
+_ELSEWHERE = frozenset({"nfs", "nfs4", "cifs", "fuse.sshfs", "9p", "virtiofs", "overlay"})
+_UNSAFE = frozenset({"nobarrier", "barrier=0", "data=writeback"})
+_SLOW = frozenset({"sync", "discard", "strictatime"})
+
+
+def scheduler(host: Host) -> Finding:
+    """The I/O scheduler of every device beneath."""
+    found = devices_beneath(host.directory, host.root)
+    modes = {
+        name: chosen(host.text(f"sys/class/block/{name}/queue/scheduler")) for name in found.leaves
+    }
+    level: Level = "good"
+    if not found.leaves:
+        level = "unseen"
+    elif "bfq" in modes.values():
+        level = "warning"
+    elif any(
+        name.startswith("nvme") and mode not in ("none", None) for name, mode in modes.items()
+    ):
+        level = "note"
+    seen = ", ".join(f"{name}: {mode or 'none to choose'}" for name, mode in modes.items())
+    return Finding(
+        "I/O scheduler",
+        level,
+        seen or found.unmapped,
+        "work that waits for the disk: bfq is fair between processes at a cost in requests a "
+        "second, and NVMe needs none of them",
+        "echo none > queue/scheduler (NVMe), mq-deadline (others)",
+        "Documentation/block; postgresqltuner",
+    )
+
+
+def file_system(host: Host) -> Finding:
+    """The file system and its options."""
+    found = filesystem(host.directory, host.root)
+    kind, options = found.get("type", ""), set(found.get("options", "").split(","))
+    level: Level = "good"
+    if not kind:
+        level = "unseen"
+    elif kind in _NO_DISK | _ELSEWHERE or options & _UNSAFE:
+        level = "warning"
+    elif kind in _COPIES or options & _SLOW or not options & {"noatime", "relatime"}:
+        level = "note"
+    odd = sorted(options & (_UNSAFE | _SLOW))
+    return Finding(
+        "file system",
+        level,
+        f"{kind} on {found.get('mount')}{': ' if odd else ''}{', '.join(odd)}"
+        if kind
+        else "unknown",
+        "work that writes: tmpfs has no disk to wait for; overlay copies a file at its first "
+        "change; copy-on-write scatters what is overwritten; discard sends one for every log "
+        "segment that is removed; without barriers a commit is not durable",
+        "ext4 or xfs with noatime, on the device that is asked about: STEELYARD_CACHE names the "
+        "place",
+        "PostgreSQL docs, 29.1; ext4(5), xfs(5)",
+    )
+
+
+def write_cache(host: Host) -> Finding:
+    """Whether the device keeps writes in a cache, and is told to flush it."""
+    leaves = devices_beneath(host.directory, host.root).leaves
+    modes = {name: host.text(f"sys/class/block/{name}/queue/write_cache") for name in leaves}
+    cached = [name for name, mode in modes.items() if mode == "write back"]
+    counts = {name: device_counts(name, host.root) for name in cached}
+    unflushed = [name for name, one in counts.items() if one and one.writes and not one.flushes]
+    level: Level = "unseen" if not any(modes.values()) else "warning" if unflushed else "good"
+    seen = ", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)
+    seen += f"; no flush ever on {', '.join(unflushed)}" if unflushed else ""
+    return Finding(
+        "write cache",
+        level,
+        seen or "it cannot be seen",
+        "durable commits: a cache that is never flushed says durable and is not, and every figure "
+        "of commits is too good",
+        "mount with barriers; a device with power-loss protection may say write through",
+        "Documentation/block/writeback_cache_control.rst",
+    )
+
+
+def durable_write(host: Host) -> Finding:
+    """How long a write takes until it is safe on the device."""
+    took = host.lately.sync_us
+    level: Level = "unseen"
+    seen = "it was not measured"
+    if took is not None:
+        level = (
+            "warning" if took < FASTEST_SYNC_US else "note" if took > SLOWEST_SYNC_US else "good"
+        )
+        seen = f"{format_duration(took * NS_PER_US)} (median) for 8 kB"
+    return Finding(
+        "durable write",
+        level,
+        seen,
+        "work that commits: below 20 µs nothing reached a device; above 5 ms commits are all that "
+        "is measured, and what an arm costs on a processor is lost in them",
+        "look at write cache and file system; synchronous_commit = off in all arms where "
+        "durability is not the question",
+        "pg_test_fsync: fdatasync of an overwritten block",
+    )
+
+
+def room(host: Host) -> Finding:
+    """Room for data directories."""
+    found = space(host.directory)
+    level: Level = "warning" if found.free_bytes < LEAST_ROOM_BYTES else "good"
+    return Finding(
+        "room on disk",
+        level,
+        f"{format_bytes(found.free_bytes)} of {format_bytes(found.total_bytes)} free",
+        "work that writes: each arm has a data directory and log of its own, and a full disk ends "
+        "the weighing",
+        "free some, or set STEELYARD_CACHE to a place that has it",
+        "5 GB: two copies of 750 MB with their log",
+    )
+
+
+def open_files(host: Host) -> Finding:
+    """How many files a process may have open."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    level: Level = "warning" if hard != resource.RLIM_INFINITY and hard < 1024 else "good"
+    return Finding(
+        "open files",
+        level,
+        f"{soft}, at most {'any' if hard == resource.RLIM_INFINITY else hard}",
+        "loads with many clients: the driver needs one a connection, a server some dozens each",
+        "ulimit -n, LimitNOFILE= in a unit",
+        "getrlimit(2)",
+    )
+
+
+def rights(host: Host) -> Finding:
+    """Whether servers can be placed, and their use be read."""
+    root, seen = os.geteuid() == 0, "root"
+    level: Level = "good"
+    if not root:
+        level, seen = "note", "an ordinary user: servers run under it too"
+    scope = host.number("proc/sys/kernel/yama/ptrace_scope")
+    paranoid = host.number("proc/sys/kernel/perf_event_paranoid")
+    seen += "" if scope is None else f", ptrace_scope {scope}"
+    seen += "" if paranoid is None else f", perf_event_paranoid {paranoid}"
+    return Finding(
+        "rights",
+        level,
+        seen,
+        "reading what servers of another account use; as an ordinary user everything but clearing "
+        "other accounts' caches is there",
+        "none needed",
+        "proc(5): /proc/PID/io; perf_event_open(2)",
+    )
+
+
+def pressure(host: Host) -> Finding:
+    """Whether the kernel tells how long tasks stood still for want of something."""
+    found = host.every("proc/pressure/*")
+    return Finding(
+        "pressure (PSI)",
+        "good" if found else "unseen",
+        ", ".join(path.rpartition("/")[2] for path in found)
+        or "this kernel keeps none, or hides it",
+        "doubts about the machine: without it only stolen and throttled time tell that others "
+        "were in the way",
+        "boot with psi=1",
+        "Documentation/accounting/psi.rst",
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    *(scheduler, file_system, write_cache, durable_write, room),
+    *(open_files, rights, pressure),
+)

@@ -1,0 +1,177 @@
+"""A transaction's time is split into parts that add up to it, and the right one is named."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from steelyard.evaluation.time_parts import parts_of, time_parts
+from steelyard.model.readings import (
+    SESSION_CPU,
+    SESSION_QUEUE,
+    ArmTotals,
+    EpochTotals,
+    Reading,
+)
+from steelyard.model.waits import SessionSamples
+
+CLIENTS, DONE = 4, 1000
+
+
+def totals(arm: str, us: float, debt_us: float = 0.0) -> ArmTotals:
+    """An arm whose transactions took so long, with what is charged."""
+    return ArmTotals(
+        arm=arm,
+        slot=0,
+        clients=CLIENTS,
+        transactions=DONE,
+        busy_ns=round((us + debt_us) * DONE * 1000),
+        latency_sum_ns=round(us * DONE * 1000),
+        debt_ns=round(debt_us * DONE * 1000 / CLIENTS),
+    )
+
+
+def readings(cpu: float, queue: float | None) -> dict[str, Reading]:
+    values = {SESSION_CPU: cpu, SESSION_QUEUE: queue}
+    return {
+        name: Reading(name, "µs", None if us is None else us * DONE, measured=True)
+        for name, us in values.items()
+    }
+
+
+def samples(**parts: int) -> SessionSamples:
+    """100 looks at 4 sessions, of which so many did what."""
+    return SessionSamples(100, 100 * CLIENTS, {}, parts)  # type: ignore[arg-type]
+
+
+def epoch(
+    number: int = 0, **arms: tuple[float, float, float | None, dict[str, int]]
+) -> EpochTotals:
+    """Arm → (µs of a transaction, on a processor, waiting for one, looks by part)."""
+    return EpochTotals(
+        epoch=number,
+        slots=dict.fromkeys(arms, 0),
+        start_order=tuple(arms),
+        arms={arm: totals(arm, told[0]) for arm, told in arms.items()},
+        readings={arm: readings(told[1], told[2]) for arm, told in arms.items()},
+        transactions_measured=dict.fromkeys(arms, DONE),
+        waits={arm: samples(**told[3]) for arm, told in arms.items() if told[3]},
+    )
+
+
+def test_the_parts_add_up_to_the_time_of_a_transaction() -> None:
+    one = epoch(on=(100.0, 20.0, 10.0, {"processor": 120, "wal": 160, "locks": 40}))
+    found = parts_of(one, "on")
+    assert found is not None
+    assert found == pytest.approx(
+        {
+            "processor": 20,
+            "queue": 10,
+            "read": 0,
+            "wal": 40,
+            "locks": 10,
+            "client": 20,
+            "debt": 0,
+        }
+    )
+
+
+def test_what_is_charged_is_a_part_of_its_own() -> None:
+    one = epoch(on=(100.0, 20.0, 10.0, {"wal": 200}))
+    arms = {"on": totals("on", 100.0, debt_us=30.0)}
+    found = parts_of(EpochTotals(**{**vars(one), "arms": arms}), "on")
+    assert found is not None
+    assert (found["debt"], found["wal"]) == pytest.approx((30, 35))
+    assert sum(found.values()) == pytest.approx(130)
+
+
+def test_without_looks_at_sessions_only_two_parts_are_told_apart() -> None:
+    found = parts_of(epoch(on=(100.0, 20.0, 10.0, {})), "on")
+    assert found == pytest.approx({"processor": 20, "queue": 10, "debt": 0, "waits": 70})
+
+
+def test_a_kernel_that_counts_no_time_in_the_queue_tells_no_parts() -> None:
+    assert parts_of(epoch(on=(100.0, 20.0, None, {"wal": 4})), "on") is None
+
+
+def test_an_arm_that_did_nothing_has_no_parts() -> None:
+    one = epoch(on=(100.0, 20.0, 10.0, {"wal": 4}))
+    idle = ArmTotals("on", 0, CLIENTS, 0, 0, 0)
+    assert parts_of(EpochTotals(**{**vars(one), "arms": {"on": idle}}), "on") is None
+
+
+def weighed(**changes: Any) -> list[EpochTotals]:
+    """10 epochs in which the arm waits for the WAL 30 µs longer than the control."""
+    rng = random.Random(3)
+    made = []
+    for number in range(10):
+        extra = rng.gauss(0, 1)
+        control = (100 + extra, 20 + rng.gauss(0, 0.2), 10.0 + rng.gauss(0, 0.2), {"wal": 160})
+        arm = (130 + extra, 20 + rng.gauss(0, 0.2), 10.0 + rng.gauss(0, 0.2), {"wal": 216})
+        made.append(epoch(number, on=control, off=changes.get("off", arm)))
+    return made
+
+
+def test_the_part_that_covers_the_difference_is_the_cause() -> None:
+    told = time_parts(weighed(), "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "wal"
+    assert told.arm_us - told.control_us == pytest.approx(30, abs=0.1)
+    assert sum(one.difference_us for one in told.parts) == pytest.approx(30, abs=0.1)
+    assert [one.part for one in told.parts] == ["processor", "queue", "wal", "client"]
+
+
+def busier(cpu: float, rate: float) -> list[EpochTotals]:
+    """10 epochs in which the arm needs so much processor time, and waits so long for each µs of
+    it, where the control needs 20 µs and waits 2 for each."""
+    rng = random.Random(4)
+    made = []
+    for number in range(10):
+        extra = [rng.gauss(1, 0.01) for _ in range(2)]
+        control = (20 * extra[0] * 3 + 10, 20 * extra[0], 40 * extra[0], {"wal": 0})
+        arm = (cpu * extra[1] * (1 + rate) + 10, cpu * extra[1], cpu * rate * extra[1], {"wal": 0})
+        made.append(epoch(number, on=control, off=arm))  # type: ignore[arg-type]
+    return made
+
+
+def test_the_queue_that_more_processor_time_makes_is_the_processors() -> None:
+    told = time_parts(busier(22.0, 2.0), "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "processor"
+    assert told.cause.difference_us == pytest.approx(6, rel=0.1), "2 µs, and 4 in the queue for it"
+    shown = {one.part: one.difference_us for one in told.parts}
+    assert shown["processor"] == pytest.approx(2, rel=0.1)
+
+
+def test_longer_waiting_for_the_same_processor_time_is_a_cause_of_its_own() -> None:
+    told = time_parts(busier(20.0, 4.0), "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "queue"
+
+
+def test_what_cannot_be_told_apart_is_never_named() -> None:
+    rng = random.Random(5)
+    blind = [
+        epoch(
+            n,
+            on=(100.0 + rng.gauss(0, 1), 20.0, 10.0, {}),
+            off=(160.0 + rng.gauss(0, 1), 20.0, 10.0, {}),
+        )
+        for n in range(10)
+    ]
+    told = time_parts(blind, "on", "off")
+    assert told is not None
+    [waits] = [one for one in told.parts if one.part == "waits"]
+    assert waits.low_us is not None
+    assert waits.low_us > 50
+    assert told.cause is None
+
+
+def test_one_epoch_tells_nothing() -> None:
+    assert time_parts(weighed()[:1], "on", "off") is None
+    assert time_parts([], "on", "off") is None

@@ -1,0 +1,56 @@
+"""What can only be measured of a host is measured, and nothing is left behind."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from steelyard.telemetry.doctor.examine import (
+    CHECKS,
+    clock_cost_ns,
+    examine,
+    look_lately,
+    sync_time_us,
+)
+
+
+def burn(seconds: float) -> None:
+    """Use a processor in place of sleeping."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+def test_time_that_we_use_ourselves_is_not_that_of_others(tmp_path: Path) -> None:
+    ours = look_lately(tmp_path, 0.5, write=False, pause=burn)
+    assert ours.busy_processors is not None
+    used = look_lately(tmp_path, 0.5, write=False, pause=time.sleep)
+    assert used.busy_processors is not None
+    assert ours.busy_processors < used.busy_processors + 0.8
+
+
+def test_a_durable_write_is_timed_and_its_file_is_gone(tmp_path: Path) -> None:
+    lately = look_lately(tmp_path, 0.1, write=True)
+    assert lately.sync_us is not None
+    assert lately.sync_us > 0
+    assert list(tmp_path.iterdir()) == []
+    assert look_lately(tmp_path, 0.1, write=False).sync_us is None
+
+
+def test_a_directory_to_come_is_measured_in_the_one_it_will_stand_in(tmp_path: Path) -> None:
+    assert sync_time_us(tmp_path / "not" / "there") is not None
+    assert not (tmp_path / "not").exists()
+
+
+def test_where_nothing_may_be_written_nothing_is_measured() -> None:
+    assert sync_time_us(Path("/proc")) is None
+
+
+def test_a_reading_of_the_clock_takes_some_time() -> None:
+    assert 0 <= clock_cost_ns() < 1_000_000
+
+
+def test_every_check_is_asked(tmp_path: Path) -> None:
+    findings = examine(tmp_path, look_lately(tmp_path, 0.1, write=False))
+    assert len(findings) == len(CHECKS)
+    assert all(one.to_json()["level"] in ("good", "note", "warning", "unseen") for one in findings)

@@ -1,0 +1,163 @@
+"""Devices beneath a directory are found through every layer; their counts agree with iostat."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from steelyard.telemetry.devices import (
+    DeviceCounts,
+    device_counts,
+    device_use,
+    devices_beneath,
+)
+
+
+class Machine:
+    """A /sys and a /proc of a test's own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.directory = root / "data"
+        self.directory.mkdir(parents=True)
+        (root / "sys/dev/block").mkdir(parents=True)
+        (root / "sys/class/block").mkdir(parents=True)
+        (root / "proc/self").mkdir(parents=True)
+        number = os.stat(self.directory).st_dev
+        self.number = f"{os.major(number)}:{os.minor(number)}"
+
+    def device(self, place: str, *slaves: str, mounted: bool = False, partition: int = 0) -> None:
+        """A device at its place in /sys/devices, on top of others."""
+        path = self.root / "sys/devices" / place
+        (path / "slaves").mkdir(parents=True)
+        (self.root / "sys/class/block" / path.name).symlink_to(path)
+        for slave in slaves:
+            (path / "slaves" / slave).symlink_to(self.root / "sys/class/block" / slave)
+        if partition:
+            (path / "partition").write_text(f"{partition}\n")
+        if mounted:
+            (self.root / "sys/dev/block" / self.number).symlink_to(path)
+
+    def mount(self, kind: str, source: str) -> None:
+        """The directory's file system as mountinfo has it."""
+        line = f"1 0 {self.number} / {self.directory} rw - {kind} {source} rw\n"
+        (self.root / "proc/self/mountinfo").write_text(line)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path.resolve())
+
+
+def test_a_partition_is_a_part_of_its_device(machine: Machine) -> None:
+    machine.device("pci/nvme0n1")
+    machine.device("pci/nvme0n1/nvme0n1p2", partition=2, mounted=True)
+    found = devices_beneath(machine.directory, machine.root)
+    assert (found.top, found.leaves) == ("nvme0n1", ("nvme0n1",))
+
+
+def test_a_volume_on_a_mirror_of_partitions_rests_on_both_drives(machine: Machine) -> None:
+    for drive in ("sda", "sdb"):
+        machine.device(f"pci/{drive}")
+        machine.device(f"pci/{drive}/{drive}1", partition=1)
+    machine.device("virtual/md0", "sda1", "sdb1")
+    machine.device("virtual/dm-0", "md0", mounted=True)
+    found = devices_beneath(machine.directory, machine.root)
+    assert (found.top, found.leaves) == ("dm-0", ("sda", "sdb"))
+
+
+def test_a_btrfs_rests_on_all_its_devices(machine: Machine) -> None:
+    machine.device("pci/sdc")
+    machine.device("pci/sdd")
+    members = machine.root / "sys/fs/btrfs/some-uuid/devices"
+    members.mkdir(parents=True)
+    for drive in ("sdc", "sdd"):
+        (members / drive).symlink_to(machine.root / "sys/class/block" / drive)
+    machine.mount("btrfs", "/dev/sdc")
+    found = devices_beneath(machine.directory, machine.root)
+    assert (found.top, found.leaves) == ("sdc", ("sdc", "sdd"))
+
+
+@pytest.mark.parametrize("kind", ["overlay", "tmpfs", "zfs", "nfs4"])
+def test_a_file_system_without_a_device_is_said(machine: Machine, kind: str) -> None:
+    machine.mount(kind, kind)
+    found = devices_beneath(machine.directory, machine.root)
+    assert found.leaves == ()
+    assert kind in found.unmapped
+
+
+def stat(machine: Machine, numbers: str) -> DeviceCounts:
+    machine.device("pci/vdz")
+    (machine.root / "sys/devices/pci/vdz/stat").write_text(numbers)
+    counts = device_counts("vdz", machine.root)
+    assert counts is not None
+    return counts
+
+
+def test_every_field_is_read_from_its_place(machine: Machine) -> None:
+    counts = stat(machine, "  1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n")
+    assert counts == DeviceCounts(
+        reads=1, read_bytes=3 * 512, read_ms=4, writes=5, written_bytes=7 * 512, write_ms=8,
+        in_flight=9, busy_ms=10, queued_ms=11, discards=12, discarded_bytes=14 * 512,
+        discard_ms=15, flushes=16, flush_ms=17,
+    )  # fmt: skip
+
+
+def test_an_older_kernel_counts_no_discards_and_no_flushes(machine: Machine) -> None:
+    counts = stat(machine, "1 2 3 4 5 6 7 8 9 10 11\n")
+    assert (counts.queued_ms, counts.discards, counts.flushes) == (11, 0, 0)
+
+
+def test_no_device_has_no_counts(machine: Machine) -> None:
+    assert device_counts("vdz", machine.root) is None
+
+
+def test_counts_between_two_readings_are_differences_and_requests_under_way_a_level() -> None:
+    before = DeviceCounts(reads=10, read_ms=100, writes=5, in_flight=3)
+    after = DeviceCounts(reads=30, read_ms=140, writes=5, in_flight=1, flushes=20)
+    assert device_use(before, after) == DeviceCounts(reads=20, read_ms=40, in_flight=1, flushes=20)
+
+
+def test_a_counter_of_milliseconds_wraps_and_others_do_not() -> None:
+    use = device_use(DeviceCounts(reads=1, read_ms=2**32 - 10), DeviceCounts(reads=2, read_ms=5))
+    assert use == DeviceCounts(reads=1, read_ms=15)
+    assert device_use(DeviceCounts(reads=9), DeviceCounts(reads=1)) is None
+
+
+@pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat (Debian: sysstat) is not here")
+def test_the_figures_are_those_of_iostat(tmp_path: Path) -> None:
+    found = devices_beneath(tmp_path)
+    if len(found.leaves) != 1:
+        pytest.skip(f"not on one device: {found}")
+    [name] = found.leaves
+    asked = ["iostat", "-o", "JSON", "-dxk", "-y", name, "2", "1"]
+    before = device_counts(name)
+    with subprocess.Popen(
+        asked, stdout=subprocess.PIPE, text=True, env={"LC_ALL": "C", **os.environ}
+    ) as told:
+        time.sleep(0.3)
+        with (tmp_path / "written").open("wb") as file:
+            for _ in range(50):
+                file.write(os.urandom(1 << 20))
+                file.flush()
+                os.fsync(file.fileno())
+                if told.poll() is not None:
+                    break
+        text = told.communicate()[0]
+    after = device_counts(name)
+    assert before is not None
+    assert after is not None
+    use = device_use(before, after)
+    assert use is not None
+    [shown] = json.loads(text)["sysstat"]["hosts"][0]["statistics"][0]["disk"]
+    written_kb = shown["wkB/s"] * 2
+    # What came before and after iostat's two seconds is in ours too.
+    assert use.written_bytes / 1024 == pytest.approx(written_kb, rel=0.5)
+    assert use.writes >= shown["w/s"] * 2 * 0.99
+    assert use.write_ms / use.writes == pytest.approx(shown["w_await"], rel=0.6)
