@@ -8,14 +8,17 @@ import pytest
 
 from evaluation.made import MakeEpoch
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
+from steelyard.report import tables
 
 
-def epochs(make_epoch: MakeEpoch, number: int = 10, pages: float = 2800.0) -> list:
+def epochs(
+    make_epoch: MakeEpoch, number: int = 10, pages: float = 2800.0, wal: float = 0.0
+) -> list:
     made = []
     for n in range(number):
         off = 27_000_000 + 100_000 * (-1) ** n * n
         counters = {
-            "on": {"blocks_read": pages, "wal_bytes": 0.0},
+            "on": {"blocks_read": pages, "wal_bytes": wal * (1 + n / 100)},
             "off": {"blocks_read": pages, "wal_bytes": 0.0},
         }
         made.append(make_epoch(n, cpu_ns={"on": 30_000_000, "off": off}, counters=counters).totals)
@@ -38,6 +41,25 @@ def test_a_count_that_is_zero_has_no_ratio_and_says_so(make_epoch: MakeEpoch) ->
     rows = {row.metric: row for row in cause_rows(epochs(make_epoch), "on", "off")}
     assert rows["wal_bytes_per_transaction"].low_percent is None
     assert rows["wal_bytes_per_transaction"].note == "none in either arm"
+
+
+def test_where_there_is_no_ratio_the_difference_stands_with_its_interval(
+    make_epoch: MakeEpoch,
+) -> None:
+    made = epochs(make_epoch, wal=16_262_000.0)
+    rows = {row.metric: row for row in cause_rows(made, "on", "off")}
+    wal = rows["wal_bytes_per_transaction"]
+    assert wal.difference == pytest.approx(-8131, rel=0.06)
+    assert wal.difference_low < wal.difference < wal.difference_high < 0
+    assert rows["blocks_read_per_transaction"].difference is None
+    [shown] = tables.cause_rows([wal])
+    assert shown["reading"].startswith("−8 ")
+    assert " [−8 " in shown["reading"]
+
+
+def test_a_page_that_is_logged_too_has_no_cost_of_its_verification(make_epoch: MakeEpoch) -> None:
+    assert page_cost(epochs(make_epoch, wal=2800.0 * 50), "on", "off") is not None
+    assert page_cost(epochs(make_epoch, wal=2800.0 * 8000), "on", "off") is None
 
 
 def test_a_counter_that_was_not_read_is_left_out(make_epoch: MakeEpoch) -> None:

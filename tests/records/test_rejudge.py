@@ -23,6 +23,9 @@ from steelyard.record.recorded import Recorded, read_recorded, read_verdict
 from steelyard.record.verdict import differences
 
 Unpack = Callable[[str], Path]
+CHANGED = {"checksums-rw": {"pages": None}, "read-after-insert": {"pages": None}}
+"""What is judged otherwise on purpose since they were made: the processor time of a verified page
+is not told where the arm that verifies also logs images of pages."""
 
 
 def read(directory: Path) -> Recorded:
@@ -40,7 +43,8 @@ def test_a_kept_record_is_judged_to_the_verdict_it_holds(name: str, kept: Unpack
     directory = kept(name)
     recorded = read_verdict(Record.open(directory))
     assert recorded is not None
-    assert differences(recorded, rejudge(read(directory))) == []
+    found = differences(recorded, rejudge(read(directory)))
+    assert {one.key: one.rejudged for one in found} == CHANGED.get(name, {})
 
 
 def test_every_file_of_a_record_is_read_once(kept: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from steelyard.cli.views.verdict_view import render_verdict
+from steelyard.engines.engine import WaitSeen
 from steelyard.engines.noop import NoopInstance
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
@@ -76,3 +77,31 @@ def test_a_kernel_without_the_queue_tells_no_parts_and_says_why(
     lines = (tmp_path / "record" / "telemetry.jsonl").read_text().splitlines()
     readings = {one["name"]: one for one in json.loads(lines[0])["arms"]["on"]["readings"]}
     assert readings["session_queue_us"]["missing"] == "the server does not tell it"
+
+
+def test_an_arm_without_telemetry_is_not_looked_at(tmp_path: Path, weigh_in: Weigh) -> None:
+    looked = Counter[str]()
+
+    class Seen(ScriptedWorld):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self.noop.journal.answers.looks = self._looks
+
+        def _looks(self, server: NoopInstance) -> list[WaitSeen]:
+            [arm] = [name for name, one in self.standing.items() if one is server]
+            looked[arm] += 1
+            return [WaitSeen("CPU:CPU", "processor", 1)]
+
+    opened: list[str] = []
+    world = Seen(tmp_path / "world")
+    probe = NoopInstance.wait_probe
+
+    def opening(server: NoopInstance, database: str) -> Any:
+        opened.extend(name for name, one in world.standing.items() if one is server)
+        return probe(server, database)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NoopInstance, "wait_probe", opening)
+        weigh_in(world, study_of(arms=[{"name": "off", "checksums": False, "telemetry": False}]))
+    assert set(opened) == {"on"}
+    assert looked.keys() <= {"on"}

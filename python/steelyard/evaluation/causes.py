@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
+from steelyard.analysis.decision.part_differences import part_differences
 from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_contrasts
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import t_interval
@@ -21,7 +22,9 @@ from steelyard.record.verdict import Cause, Pages
 
 FEWEST_PAGES = 0.01
 """Pages read per transaction below which a cost per page would be noise divided by nothing."""
-
+MORE_LOG = 100.0
+"""Bytes of log that the verifying arm writes more for each page it reads, above which images are in
+its processor time."""
 
 SERVER_CPU = "server_cpu_us"
 """The reading of processor time of an arm's whole process tree over the measured slices, in µs."""
@@ -68,28 +71,58 @@ def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Ca
     """The cause table of one contrast."""
     units = {name: one.unit for e in epochs for name, one in e.readings.get(control, {}).items()}
     rows = []
-    for name, found in cause_contrasts(epochs, control, arm).items():
+    contrasts = cause_contrasts(epochs, control, arm)
+    apart = _differences(epochs, control, arm, [one for one, c in contrasts.items() if c.note])
+    for name, found in contrasts.items():
         none = found.control_value == 0 and found.arm_value == 0
         note = "none in either arm" if none and found.note else found.note
         row = {"metric": metric_of(name), "unit": units[name]}
         values = {"control_value": found.control_value, "arm_value": found.arm_value}
-        noted = {"note": note} if found.note else {}
+        noted: dict[str, object] = {"note": note} if found.note else {}
+        if name in apart:
+            noted |= apart[name]
         rows.append(
             Cause.model_validate({**row, **compared(found, control, arm), **values, **noted})
         )
     return rows
 
 
+def _differences(
+    epochs: Sequence[EpochTotals], control: str, arm: str, names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Reading → the keys of its difference with joint intervals, of those that have no ratio and
+    are not 0 in both arms."""
+    reads = {name: cause_read(name) for name in names}
+    found = part_differences(
+        {name: [read(epoch, control) for epoch in epochs] for name, read in reads.items()},
+        {name: [read(epoch, arm) for epoch in epochs] for name, read in reads.items()},
+    )
+    return {
+        one.name: {
+            "difference": one.difference,
+            "difference_low": one.interval.low,
+            "difference_high": one.interval.high,
+        }
+        for one in found
+        if (one.control or one.arm) and math.isfinite(one.interval.low)
+    }
+
+
 def page_cost(epochs: Sequence[EpochTotals], verifying: str, other: str) -> Pages | None:
     """Pages verified per transaction, and server CPU in ns that one verified page costs.
 
     The arm that verifies minus the one that does not, per page that the former read: the figure
-    that carries over to another hit ratio. None where too few pages were read to tell.
+    that carries over to another hit ratio. None where too few pages were read to tell, and where
+    the verifying arm also logs more: then a page's image is most of it, and no verification.
     """
     cpu_us, blocks = cause_read(SERVER_CPU), cause_read(BLOCKS_READ)
     pages = [blocks(epoch, verifying) for epoch in epochs]
     spent_us = [cpu_us(epoch, verifying) - cpu_us(epoch, other) for epoch in epochs]
     if not pages or not all(page > FEWEST_PAGES for page in pages):
+        return None
+    log = cause_read("wal_bytes")
+    logged = [log(epoch, verifying) - log(epoch, other) for epoch in epochs]
+    if np.nanmean([more / page for more, page in zip(logged, pages, strict=True)]) > MORE_LOG:
         return None
     costs = np.array([1000 * us / page for us, page in zip(spent_us, pages, strict=True)])
     if not np.isfinite(costs).all() or len(costs) < 2:

@@ -36,6 +36,10 @@ class Cause(Compared):
     control_value: float
     arm_value: float
     note: str = ""
+    difference: float | None = None
+    """Arm less control in the unit, where there is no ratio since one of them is 0."""
+    difference_low: float | None = None
+    difference_high: float | None = None
 
 
 class Latency(Compared):

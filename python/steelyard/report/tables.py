@@ -51,11 +51,20 @@ def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
             "metric": cause_name(cause.metric),
             "control": amount(cause.control_value, cause.unit),
             "arm": amount(cause.arm_value, cause.unit),
-            "reading": reading_text(cause),
+            "reading": _cause_reading(cause),
             "note": cause.note,
         }
         for cause in causes
     ]
+
+
+def _cause_reading(cause: Cause) -> str:
+    """The ratio; the difference where there is none: `"+8 131 bytes [8 120, 8 142]"`."""
+    if cause.difference is None:
+        return reading_text(cause)
+    ends = f"[{amount(cause.difference_low)}, {amount(cause.difference_high)}]"
+    sign = "+" if cause.difference > 0 else ""
+    return f"{sign}{amount(cause.difference, cause.unit)} {ends}"
 
 
 def latency_rows(rows: Iterable[Latency]) -> list[dict[str, str]]:

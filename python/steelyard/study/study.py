@@ -104,6 +104,9 @@ class Arm(_Model):
     bindir: str | None = None
     checksums: bool = True
     settings: Settings = {}
+    telemetry: bool = True
+    """Whether its sessions are looked at in its measured slices; off only to weigh what that
+    costs."""
     weight: Weight = Weight()
 
 

@@ -102,9 +102,10 @@ class EpochRunner:
         readings = ArmReadings(self._setup, standing)
         seed = self._design.script_seed(place.epoch)
         placement, stalls = self._choices.placement, self._choices.stalls
+        watched, now_ns = self._setup.watched(standing), self._setup.laboratory.clock.now_ns
         with (
             self._setup.connect(standing, placement, seed, stalls) as load,
-            WaitSamples(standing, seed, self._setup.laboratory.clock.now_ns) as waits,
+            WaitSamples(watched, seed, now_ns) as waits,
         ):
             warm_up, measured = self._visits(place.epoch)
             lines.extend(drive(self._setup, load, warm_up, place))

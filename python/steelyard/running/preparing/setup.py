@@ -47,6 +47,11 @@ class Setup:
         """Whether the work writes."""
         return any(script.writes for script in self.scripts)
 
+    def watched(self, arms: Mapping[str, Instance]) -> dict[str, Instance]:
+        """Those of the arms whose sessions are looked at in their measured slices."""
+        wanted = {arm.name for arm in self.study.every_arm if arm.telemetry}
+        return {name: instance for name, instance in arms.items() if name in wanted}
+
     def connect(
         self, arms: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
     ) -> Load:

@@ -145,7 +145,7 @@ class TurnRunner:
         with (
             setup.connect({arm: instance}, choices.placement, where.seed, choices.stalls) as load,
             closing(watch_checkpoints(instance, self._clock.now_ns)) as watch,
-            WaitSamples({arm: instance}, where.seed, self._clock.now_ns) as waits,
+            WaitSamples(setup.watched({arm: instance}), where.seed, self._clock.now_ns) as waits,
             closing(
                 SecondBySecond(setup, load, instance, watch, waits, arm, place, kept)
             ) as seconds,
