@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from record.made import line_of, plan_of, verdict_of
-from steelyard.cli.views.live_view import LiveView, PlainView, open_view
+from steelyard.cli.views.live_view import LiveView, PlainView, open_view, stage_bar
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import ContrastLine
 from steelyard.running.progress import Progress
@@ -102,6 +102,48 @@ def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> N
     assert picture.count("•") == 2
     assert "+3.05 %" in picture
     assert "lost" in picture
+
+
+def screen_of(written: str) -> list[str]:
+    """The lines of a terminal that was given this: texts, new lines, lines up, lines erased."""
+    lines, row, at = [""], 0, 0
+    for text, number, code in re.findall(r"([^\x1b]+)|\x1b\[\??([\d;]*)([A-Za-z])", written):
+        if code == "A":
+            row -= int(number or 1)
+        elif code == "K":
+            lines[row] = ""
+        for character in text:
+            if character == "\n":
+                row, at = row + 1, 0
+                lines += [""] * (row + 1 - len(lines))
+            elif character == "\r":
+                at = 0
+            else:
+                lines[row] = f"{lines[row][:at]:<{at}}{character}{lines[row][at + 1 :]}"
+                at += 1
+    return lines
+
+
+def test_on_a_terminal_loading_and_pilot_are_one_bar_that_moves() -> None:
+    stream = Terminal()
+    console = Console(file=stream, width=100, height=30, force_terminal=True)
+    with LiveView(console) as view:
+        for done in (1, 2, 3, 4):
+            view.stage(f"load: {done:,}00,000 of 400,000 rows, 100 rows/s, 1 s left")
+        view.stage("pilot: watch the load settle")
+        view.plan(PLAN)
+    lines = [line.rstrip() for line in screen_of(stream.getvalue()) if line.strip()]
+    assert lines[0].startswith("plan: 12 epochs")
+    assert not any("load" in line or "pilot" in line for line in lines), lines
+
+
+def test_the_bar_is_as_full_as_the_stage_says_and_else_moves() -> None:
+    assert stage_bar("load: 1,000 of 4,000 rows", 1) == f"▕{'█' * 6}{'░' * 18}▏"
+    assert stage_bar("load: 4,000 of 4,000 rows", 1) == f"▕{'█' * 24}▏"
+    moving = [stage_bar("pilot: every arm alone", n) for n in range(30)]
+    assert all(len(one) == 26 and one.count("█") == 4 for one in moving)
+    assert len(set(moving)) == 21
+    assert stage_bar("", 3) == ""
 
 
 def test_on_a_terminal_the_chart_the_dots_and_the_time_left_are_drawn() -> None:

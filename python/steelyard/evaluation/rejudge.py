@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.analysis.calibration.balance import Trust, trust
+from steelyard.evaluation.bottleneck import bottlenecks
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge, withdrawn
@@ -95,7 +96,11 @@ def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> di
 def _time(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> dict[str, object]:
     """Where the time of a transaction goes; nothing where no arm tells it."""
     found = [time_parts(epochs, control, arm) for arm in arms]
-    told = [one for one in found if one is not None]
+    told = [
+        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one)})
+        for one in found
+        if one is not None
+    ]
     return {"time": told} if told else {}
 
 

@@ -119,6 +119,21 @@ class TimePart(Frozen):
     high_us: float | None
 
 
+BottleneckKind = Literal[
+    "processor", "waiting for a processor", "reading", "WAL flush", "lock", "client", "none"
+]
+
+
+class Bottleneck(Frozen):
+    """What an arm is held up by."""
+
+    arm: str
+    kind: BottleneckKind
+    share: float
+    """Of a transaction's time; of "none" that of the largest part."""
+    evidence: str
+
+
 class TimeParts(Frozen):
     """Where the time of a transaction goes in an arm and in the control; parts add up."""
 
@@ -132,6 +147,8 @@ class TimeParts(Frozen):
     cause: TimePart | None = None
     """What is named as the cause of the difference; None: none is found. Of the part "processor"
     the time in the queue that it makes is included."""
+    bottlenecks: tuple[Bottleneck, ...] = ()
+    """Of the control, and of the arm."""
 
 
 class Differences(Frozen):

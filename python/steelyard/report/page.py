@@ -38,7 +38,7 @@ from steelyard.report.source import (
     core_counts,
     read_source,
 )
-from steelyard.report.time_parts import cause_sentence, part_rows
+from steelyard.report.time_parts import bottleneck_line, cause_sentence, part_rows
 from steelyard.report.turns import shown_turns
 from steelyard.study.read import read_recorded_study
 
@@ -226,6 +226,7 @@ def _time(told: TimeParts) -> dict[str, Any]:
         "control": told.control,
         "epochs": told.epochs,
         "sentence": sentence[0].upper() + sentence[1:],
+        "bottleneck": bottleneck_line(told),
         "picture": both_widths(partial(draw_time_parts, told), WIDE),
         "rows": part_rows(told),
     }

@@ -73,6 +73,17 @@ def _time(value_us: float) -> str:
     return f"−{size}" if value_us < 0 else size
 
 
+def bottleneck_line(told: TimeParts) -> str:
+    """What either arm is held up by, and whether they differ in it."""
+    if not told.bottlenecks:
+        return ""
+    control, arm = told.bottlenecks
+    if control.kind == arm.kind:
+        return f"bottleneck of both: {control.kind} ({control.evidence} in {control.arm})"
+    both = "; ".join(f"{one.arm}: {one.kind} ({one.evidence})" for one in (control, arm))
+    return f"bottleneck: the arms differ: {both}"
+
+
 def cause_lines(every: Iterable[TimeParts]) -> list[str]:
     """A line an arm: its cause."""
     told = list(every)

@@ -7,6 +7,7 @@ on an event and never by a timer: a timer would take processor time from the arm
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 _BEYOND_DOTS = 16
 """Rows of a terminal that are not epochs' dots: titles, charts, threats, the prompt."""
+_BAR, _BLOCK = 24, 4
+"""Columns of the bar before the plan, and of the block that moves in it."""
+_OF = re.compile(r"\b([\d,]+) of ([\d,]+)\b")
 _LABEL = 6
 _READING = 11
 
@@ -115,6 +119,7 @@ class LiveView:
         self._live = Live(console=console, auto_refresh=False, transient=False)
         self._plan: Plan | None = None
         self._stage = ""
+        self._stages = 0
         self._left = ""
         self._contrasts: Sequence[ContrastLine] = ()
         self._readings: list[tuple[int, float | None]] = []
@@ -127,15 +132,15 @@ class LiveView:
         self._live.stop()
 
     def stage(self, text: str) -> None:
-        """Before the plan a line that stays; afterwards only the line under the charts."""
+        """Before the plan a bar that moves; afterwards the line under the charts."""
         self._stage = text
-        if self._plan is None:
-            self._print(f"· {text}", "dim")
+        self._stages += 1
         self._draw()
 
     def plan(self, plan: Plan) -> None:
         """The plan in a line that stays."""
         self._plan = plan
+        self._stage = ""
         self._print(f"plan: {plan_line(plan)}", "")
         self._draw()
 
@@ -192,6 +197,10 @@ class LiveView:
 
         width = min(self._console.width - 1, 110)
         picture = Text(no_wrap=True, overflow="crop")
+        if self._plan is None:
+            picture.append(stage_bar(self._stage, self._stages), "cyan")
+            picture.append(f" {self._stage}" if self._stage else "", "dim")
+            return picture
         for number, contrast in enumerate(self._contrasts):
             if number == 0:
                 self._draw_dots(picture, contrast, width)
@@ -235,6 +244,20 @@ class LiveView:
         if not ahead or (self._plan and self._plan.open_ended):
             return ""
         return f"no verdict before epoch {ahead[0]}"
+
+
+def stage_bar(text: str, stages: int) -> str:
+    """A bar as full as a stage says by "N of M"; of one that does not, a block that moves on with
+    each stage."""
+    if not text:
+        return ""
+    told = _OF.search(text)
+    if told:
+        done, of = (int(number.replace(",", "")) for number in told.groups())
+        full = min(_BAR, round(_BAR * done / of)) if of else 0
+        return f"▕{'█' * full}{'░' * (_BAR - full)}▏"
+    at = stages % (_BAR - _BLOCK + 1)
+    return f"▕{'░' * at}{'█' * _BLOCK}{'░' * (_BAR - _BLOCK - at)}▏"
 
 
 def _joined(*parts: str) -> str:

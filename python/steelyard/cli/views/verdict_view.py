@@ -15,7 +15,7 @@ from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
 from steelyard.report.tables import amount, cause_rows
-from steelyard.report.time_parts import cause_lines, part_rows
+from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
 
 _INDENT = "  "
@@ -89,6 +89,7 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
     for told in verdict.time:
         lines += wrapped(cause_lines([told])[0], width, "")
         lines += _table("of a transaction's time", told.control, told.arm, part_rows(told), width)
+        lines += wrapped(bottleneck_line(told), width, "")
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
         title = "cause, per transaction"

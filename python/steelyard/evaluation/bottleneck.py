@@ -1,0 +1,73 @@
+"""Says what an arm is held up by, with the evidence: the part that most of its time goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from steelyard.model.readings import EpochTotals
+from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts
+
+LEAST_SHARE = 0.4
+"""Of a transaction's time, that goes to what is called the bottleneck."""
+WITHHELD_SHARE = 0.02
+"""Of the time, that processors were withheld by a quota or another guest: then waiting for one is
+no want of processors."""
+_GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
+    "processor": ("processor", "queue"),
+    "reading": ("read",),
+    "WAL flush": ("wal",),
+    "lock": ("locks",),
+    "client": ("client",),
+}
+
+
+def bottlenecks(epochs: Sequence[EpochTotals], told: TimeParts) -> tuple[Bottleneck, Bottleneck]:
+    """Of the control, and of the arm, whose times these are."""
+    withheld = withheld_share(epochs)
+    control: dict[str, float] = {part.part: part.control_us for part in told.parts}
+    arm: dict[str, float] = {part.part: part.arm_us for part in told.parts}
+    return _bottleneck(told.control, control, withheld), _bottleneck(told.arm, arm, withheld)
+
+
+def withheld_share(epochs: Sequence[EpochTotals]) -> float:
+    """Of the time of all processors, what a quota or other guests withheld; 0 where unknown."""
+    shares = []
+    for epoch in epochs:
+        known = {name: one.value for name, one in epoch.machine.items() if one.value is not None}
+        whole = known.get("elapsed_ns", 0.0) * max(1.0, known.get("processors", 1.0))
+        lost = known.get("throttled_ns", 0.0) + known.get("steal_ns", 0.0)
+        shares.append(lost / whole if whole else 0.0)
+    return float(np.mean(shares)) if shares else 0.0
+
+
+def _bottleneck(arm: str, parts: Mapping[str, float], withheld: float) -> Bottleneck:
+    whole = sum(parts.values())
+    sizes = {kind: sum(parts.get(one, 0.0) for one in names) for kind, names in _GROUPS.items()}
+    kind = max(sizes, key=lambda one: sizes[one])
+    share = sizes[kind] / whole if whole > 0 else 0.0
+    if share < LEAST_SHARE:
+        return Bottleneck(arm=arm, kind="none", share=share, evidence=_evidence(kind, share, whole))
+    evidence = _evidence(kind, share, whole)
+    if kind == "processor":
+        waited = parts.get("queue", 0.0) / sizes[kind]
+        evidence += f", {waited:.0%} of it waiting for one"
+        if withheld > WITHHELD_SHARE and waited > 0.5:
+            kind = "waiting for a processor"
+            evidence += f"; {withheld:.1%} of the processors' time was withheld"
+    return Bottleneck(arm=arm, kind=kind, share=share, evidence=evidence)
+
+
+def _evidence(kind: str, share: float, whole: float) -> str:
+    return f"{share:.0%} of {format_duration(whole * NS_PER_US)} a transaction: {_WORDS[kind]}"
+
+
+_WORDS = {
+    "processor": "on a processor or waiting for one",
+    "reading": "reading blocks",
+    "WAL flush": "writing and syncing the log",
+    "lock": "locks and other waits",
+    "client": "the client and the network",
+}
