@@ -12,6 +12,7 @@ from record.made import line_of, plan_of, verdict_of
 from steelyard.cli.views.live_view import LiveView, PlainView, open_view, stage_bar
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import TimePart, TimeParts
 from steelyard.running.progress import Progress
 from story.asked import Silent
 
@@ -102,6 +103,22 @@ def test_the_dots_of_the_record_are_drawn_when_a_weighing_is_gone_on_with() -> N
     assert picture.count("•") == 2
     assert "+3.05 %" in picture
     assert "lost" in picture
+
+
+def test_on_a_terminal_the_leading_cause_stands_under_the_chart_of_its_arm() -> None:
+    stream = Terminal()
+    cause = TimePart(
+        part="wal", control_us=9.0, arm_us=3.0, difference_us=-6.0, low_us=-7.0, high_us=-5.0
+    )
+    told = TimeParts(
+        control="on", arm="off", epochs=8, control_us=20, arm_us=13, parts=(cause,), cause=cause
+    )
+    with LiveView(Console(file=stream, width=100, height=30, force_terminal=True)) as view:
+        view.plan(PLAN)
+        view.epoch(8, 12, [contrast(2.6, 3.51, 0.03)], 37.2)
+        view.why([told])
+    said = "why, so far: writing and syncing WAL: −6 µs [−7 µs, −5 µs] of −7 µs a transaction"
+    assert any(said in line for line in screen_of(stream.getvalue()))
 
 
 def screen_of(written: str) -> list[str]:

@@ -11,7 +11,7 @@ from steelyard.model.threat import Threat
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
 from steelyard.record.record import Record
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import TimeParts, Verdict
 from steelyard.study.study import Study
 
 Facts = dict[str, Any]
@@ -29,6 +29,9 @@ class Silent:
     def epoch(
         self, n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
     ) -> None:
+        """Shows nothing."""
+
+    def why(self, told: Sequence[TimeParts]) -> None:
         """Shows nothing."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:

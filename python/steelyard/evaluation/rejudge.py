@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.analysis.calibration.balance import Trust, trust
-from steelyard.evaluation.bottleneck import bottlenecks
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge, withdrawn
-from steelyard.evaluation.time_parts import time_parts
+from steelyard.evaluation.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
 from steelyard.evaluation.workload_rows import (
@@ -45,6 +44,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     control, arms = study.control.name, [arm.name for arm in study.arms]
     contrasts = judge(recorded, ended=end.interrupted or hopeless(recorded.epochs))
     told = complete([epoch.totals for epoch in recorded.epochs])
+    times = times_told(told, control, arms)
     layout = {"layout": plan.layout} if plan.layout else {}
     return Verdict.model_validate(
         {
@@ -66,7 +66,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),
-            **_time(told, control, arms),
+            **({"time": times} if times else {}),
             "differences": _differences(recorded, arms),
             "defaults": plan.defaults,
             "loads": plan.loads,
@@ -91,17 +91,6 @@ def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> di
         "by_distance": distance_lines(epochs, plan.control, arms),
         "turns": turns_told(epochs, plan.control, arms),
     }
-
-
-def _time(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> dict[str, object]:
-    """Where the time of a transaction goes; nothing where no arm tells it."""
-    found = [time_parts(epochs, control, arm) for arm in arms]
-    told = [
-        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one)})
-        for one in found
-        if one is not None
-    ]
-    return {"time": told} if told else {}
 
 
 def hopeless(epochs: Sequence[Epoch]) -> bool:

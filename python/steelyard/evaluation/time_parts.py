@@ -17,6 +17,7 @@ from steelyard.analysis.decision.part_differences import (
     named_cause,
     part_differences,
 )
+from steelyard.evaluation.bottleneck import bottlenecks
 from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.model.waits import WaitPart
@@ -51,6 +52,16 @@ def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
     if not every:
         return {**parts, DEBT: owed, REST: left}
     return {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
+
+
+def times_told(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> list[TimeParts]:
+    """Where the time of a transaction goes in every arm that tells it, and what holds it up."""
+    found = [time_parts(epochs, control, arm) for arm in arms]
+    return [
+        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one)})
+        for one in found
+        if one is not None
+    ]
 
 
 def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimeParts | None:

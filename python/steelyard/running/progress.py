@@ -11,7 +11,7 @@ from typing import Protocol
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import TimeParts, Verdict
 
 
 class Progress(Protocol):
@@ -30,6 +30,9 @@ class Progress(Protocol):
 
         The last of `details.d` is the log ratio of this epoch, None when the epoch was lost.
         """
+
+    def why(self, told: Sequence[TimeParts]) -> None:
+        """Where the time of a transaction goes so far, after an epoch; empty where nobody tells."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """A weighing is resumed: the contrasts after the last epoch that its record holds."""

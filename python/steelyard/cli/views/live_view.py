@@ -29,8 +29,9 @@ from steelyard.model.threat import Threat
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import TimeParts, Verdict
 from steelyard.report.contrast_text import reading_text
+from steelyard.report.time_parts import cause_sentence
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -82,6 +83,9 @@ class PlainView:
         """The epoch's readings and what they add up to so far."""
         self._write(epoch_line(n, total, contrasts, seconds_left))
 
+    def why(self, told: Sequence[TimeParts]) -> None:
+        """Nothing: the summary tells it."""
+
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """The epochs of the record in one line."""
         self._write(recalled_line(total, contrasts))
@@ -123,6 +127,7 @@ class LiveView:
         self._left = ""
         self._contrasts: Sequence[ContrastLine] = ()
         self._readings: list[tuple[int, float | None]] = []
+        self._why: dict[str, str] = {}
 
     def __enter__(self) -> LiveView:
         self._live.start()
@@ -152,6 +157,11 @@ class LiveView:
         if contrasts:
             self._readings.append((n, contrasts[0].details.d[-1]))
         self._left = _joined(f"epoch {n} of {total}", time_left_text(seconds_left))
+        self._draw()
+
+    def why(self, told: Sequence[TimeParts]) -> None:
+        """The leading cause of every contrast, under its chart."""
+        self._why = {one.arm: cause_sentence(one) for one in told}
         self._draw()
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
@@ -236,6 +246,8 @@ class LiveView:
             picture.append(line + "\n", style)
         picture.append(f"{' ' * _LABEL}{contrast.pair}: ")
         picture.append(f"{reading_text(contrast)}\n", "bold")
+        if contrast.arm in self._why:
+            picture.append(f"{' ' * _LABEL}why, so far: {self._why[contrast.arm]}\n", "dim")
 
     def _next_look(self) -> str:
         """Until a planned look nothing is decided, and the view says so."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from steelyard.evaluation.causes import complete
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
 from steelyard.evaluation.threats.inspection import inspection_threats
+from steelyard.evaluation.time_parts import times_told
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import ContrastLine
@@ -141,6 +143,9 @@ class _Weighing:
         done, planned = len(self.recorded.epochs), self.recorded.plan.epochs
         left = max(0.0, (planned - done) * epoch_ns / NS_PER_S)
         self._progress.epoch(done, planned, self._lines(), left)
+        study, totals = self.recorded.study, [one.totals for one in self.recorded.epochs]
+        arms = [arm.name for arm in study.arms]
+        self._progress.why(times_told(complete(totals), study.control.name, arms))
 
     def recall(self) -> None:
         """Report the epochs that the record of a resumed weighing already holds."""
