@@ -117,7 +117,7 @@ def test_on_a_terminal_the_leading_cause_stands_under_the_chart_of_its_arm() -> 
         view.plan(PLAN)
         view.epoch(8, 12, [contrast(2.6, 3.51, 0.03)], 37.2)
         view.why([told])
-    said = "why, so far: writing and syncing WAL: −6 µs [−7 µs, −5 µs] of −7 µs a transaction"
+    said = "why, so far: writing and syncing WAL: −6 µs [−7, −5] of −7 µs a transaction"
     assert any(said in line for line in screen_of(stream.getvalue()))
 
 

@@ -20,18 +20,27 @@ PART_NAMES = {
 }
 
 
-def signed_us(value_us: float | None) -> str:
-    """`"+0.7 µs"`, `"−12.3 ms"`; unbounded for None."""
-    if value_us is None:
-        return "unbounded"
+def signed_us(value_us: float) -> str:
+    """`"+0.7 µs"`, `"−12.3 ms"`."""
     size = format_duration(abs(value_us) * NS_PER_US)
     return size if not value_us else f"{'−' if value_us < 0 else '+'}{size}"
 
 
+_UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
+
+
 def difference_text(part: TimePart) -> str:
-    """`"+0.7 µs [+0.5 µs, +0.9 µs]"`."""
-    ends = f"[{signed_us(part.low_us)}, {signed_us(part.high_us)}]"
-    return f"{signed_us(part.difference_us)} {ends}"
+    """`"+0.7 µs [+0.5, +0.9]"`: all three in the unit that fits the largest."""
+    ends = (part.low_us, part.high_us)
+    largest = max(abs(us) for us in (part.difference_us, *ends) if us is not None)
+    scale, unit = next((one for one in _UNITS if largest >= one[0]), _UNITS[-1])
+    low, high = ("unbounded" if end is None else _figures(end / scale) for end in ends)
+    return f"{_figures(part.difference_us / scale)} {unit} [{low}, {high}]"
+
+
+def _figures(value: float) -> str:
+    size = f"{abs(value):.3g}"
+    return size if float(size) == 0 else f"{'−' if value < 0 else '+'}{size}"
 
 
 def cause_sentence(told: TimeParts) -> str:

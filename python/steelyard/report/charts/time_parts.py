@@ -16,6 +16,8 @@ _BAR = 26
 _ROW = 50
 _SIDE = 16
 _DIFFERENCE = 40
+_LINE = 15
+_PHONE = 500
 _KEY = 20
 _SWATCH = 11
 
@@ -25,7 +27,7 @@ def draw_time_parts(told: TimeParts, width: float) -> Markup:
     key = _key_rows(told.parts, width)
     bars = 2 * _ROW
     top = bars + len(key) * _KEY + 30
-    height = top + len(told.parts) * _DIFFERENCE + 6
+    height = top + len(told.parts) * _difference_height(width) + 6
     title = f"Where a transaction's time goes: {told.arm} against {told.control}"
     drawing = Drawing(width, height, title, cause_sentence(told))
     longest = max(_drawn(told.parts, "control_us"), _drawn(told.parts, "arm_us")) or 1.0
@@ -88,6 +90,11 @@ def _draw_key(
             drawing.text(at + _SWATCH + 5, y, PART_NAMES[part.part], "quiet")
 
 
+def _difference_height(width: float) -> float:
+    """Of a row; where it is narrow, name and figures have a line each."""
+    return _DIFFERENCE + (_LINE if width < _PHONE else 0)
+
+
 def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
     """Each part's difference as a bar from zero, with its interval."""
     ends = [
@@ -100,13 +107,18 @@ def _draw_differences(drawing: Drawing, told: TimeParts, top: float) -> None:
     x = Linear(-reach, reach, _SIDE, drawing.width - _SIDE)
     whole = signed_us(told.arm_us - told.control_us)
     drawing.text(x.start, top - 8, f"difference: {whole} a transaction", "strong")
-    bottom = top + _DIFFERENCE * len(told.parts)
+    step, narrow = _difference_height(drawing.width), drawing.width < _PHONE
+    bottom = top + step * len(told.parts)
     drawing.line(x(0), top, x(0), bottom, "zero")
     for number, part in enumerate(told.parts):
-        y = top + number * _DIFFERENCE
+        y = top + number * step
         named = "  ◂ the cause" if told.cause and part.part == told.cause.part else ""
         drawing.text(x.start, y + 14, f"{PART_NAMES[part.part]}{named}", "halo")
-        drawing.text(x.end, y + 14, difference_text(part), "halo strong", "end")
+        if narrow:
+            y += _LINE
+            drawing.text(x.start, y + 14, difference_text(part), "halo strong")
+        else:
+            drawing.text(x.end, y + 14, difference_text(part), "halo strong", "end")
         left, right = sorted((x(0), x(part.difference_us)))
         drawing.rect(left, y + 20, right - left, 12, f"part {part.part}")
         low = x.start if part.low_us is None else x(part.low_us)

@@ -1,0 +1,90 @@
+"""Times of parts are told in one unit each, and the cause in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.record.verdict import Bottleneck, TimePart, TimeParts
+from steelyard.report.charts.time_parts import draw_time_parts
+from steelyard.report.time_parts import (
+    bottleneck_line,
+    cause_lines,
+    cause_sentence,
+    difference_text,
+    part_rows,
+)
+
+
+def part(name: str, difference: float, low: float | None, high: float | None) -> TimePart:
+    return TimePart.model_validate(
+        {
+            "part": name, "control_us": 100.0, "arm_us": 100.0 + difference,
+            "difference_us": difference, "low_us": low, "high_us": high,
+        }
+    )  # fmt: skip
+
+
+def told(cause: TimePart | None, *parts: TimePart, **more: object) -> TimeParts:
+    arm_us = sum(one.arm_us for one in parts)
+    return TimeParts(
+        control="on", arm="off", epochs=10, control_us=100.0 * len(parts), arm_us=arm_us,
+        parts=parts, cause=cause, **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (part("wal", 0.7, 0.5, 0.9), "+700 ns [+500, +900]"),
+        (part("wal", 0.7, -0.5, 1.9), "+0.7 µs [−0.5, +1.9]"),
+        (part("wal", -222.0, -303.0, -140.0), "−222 µs [−303, −140]"),
+        (part("wal", -2220.0, -3030.0, -140.0), "−2.22 ms [−3.03, −0.14]"),
+        (part("wal", 0.0, 0.0, 0.0), "0 ns [0, 0]"),
+        (part("wal", 1.0, None, 2.0), "+1 µs [unbounded, +2]"),
+    ],
+)
+def test_a_difference_has_one_unit(found: TimePart, text: str) -> None:
+    assert difference_text(found) == text
+
+
+def test_the_cause_is_told_with_the_whole_difference() -> None:
+    wal, cpu = part("wal", -20.0, -25.0, -15.0), part("processor", -5.0, -9.0, 1.0)
+    sentence = cause_sentence(told(wal, wal, cpu))
+    assert sentence == "writing and syncing WAL: −20 µs [−25, −15] of −25 µs a transaction"
+    with_queue = cause_sentence(told(cpu, cpu))
+    assert with_queue.startswith("on a processor, with the queue for it: −5 µs")
+    assert cause_sentence(told(None, wal, cpu)).startswith("no cause found: no part covers half of")
+
+
+def test_rows_mark_the_cause_and_end_with_the_whole() -> None:
+    wal, cpu = part("wal", -20.0, -25.0, -15.0), part("processor", -5.0, -9.0, 1.0)
+    rows = part_rows(told(wal, wal, cpu))
+    assert [row["note"] for row in rows] == ["the cause", "", ""]
+    assert (rows[-1]["metric"], rows[-1]["reading"]) == ("a transaction", "−25 µs")
+
+
+def test_several_arms_have_a_line_each() -> None:
+    one = told(None, part("wal", 1.0, -2.0, 3.0))
+    assert [line.partition(":")[0] for line in cause_lines([one, one])] == ["why off"] * 2
+    assert cause_lines([one])[0].startswith("why: ")
+
+
+def test_bottlenecks_are_told_together_or_apart() -> None:
+    both = [Bottleneck(arm=arm, kind="client", share=0.5, evidence="50 %") for arm in ("on", "off")]
+    wal = part("wal", 1.0, -2.0, 3.0)
+    alike = told(None, wal, bottlenecks=tuple(both))
+    assert bottleneck_line(alike) == "bottleneck of both: client (50 % in on)"
+    other = both[1].model_copy(update={"kind": "WAL flush"})
+    apart = bottleneck_line(told(None, wal, bottlenecks=(both[0], other)))
+    assert apart == "bottleneck: the arms differ: on: client (50 %); off: WAL flush (50 %)"
+    assert bottleneck_line(told(None, wal)) == ""
+
+
+@pytest.mark.parametrize("width", [920.0, 342.0])
+def test_the_picture_has_a_bar_an_arm_and_a_row_a_part(width: float) -> None:
+    wal, rest = part("wal", -20.0, -25.0, -15.0), part("rest", -130.0, -180.0, None)
+    svg = str(draw_time_parts(told(wal, wal, rest), width))
+    assert svg.count('class="part wal"') == 4  # two bars, the key, the difference
+    assert svg.count('class="part rest"') == 3  # below zero in one arm: it has no bar there
+    assert "◂ the cause" in svg
+    assert "−20 µs [−25, −15]" in svg
