@@ -12,6 +12,7 @@ import pytest
 
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.engines.engine import Instance
+from steelyard.model.errors import EngineError
 from steelyard.model.readings import Kind, Sample
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
@@ -84,6 +85,35 @@ def test_a_reading_of_zero_is_a_figure(
     line = json.loads((tmp_path / "record" / "telemetry.jsonl").read_text().splitlines()[0])
     [energy] = [one for one in line["arms"]["on"]["readings"] if one["name"] == "energy_mj"]
     assert energy["value"] == 0.0
+
+
+@dataclass
+class Refused(Electricity):
+    """A meter that nobody may read."""
+
+    def read(self, instance: Instance) -> Sample:
+        raise EngineError("permission denied for view pg_stat_electricity")
+
+
+class Guarded(ScriptedWorld):
+    """The scripted world with a meter that nobody may read."""
+
+    def sources(self) -> Sequence[Source]:
+        return (*super().sources(), Refused())
+
+
+def test_what_may_not_be_read_is_missing_with_its_reason_and_the_rest_goes_on(
+    tmp_path: Path, weigh_in: Callable[..., dict[str, Any]]
+) -> None:
+    verdict = weigh_in(Guarded(tmp_path / "world"), study_of())
+    line = json.loads((tmp_path / "record" / "telemetry.jsonl").read_text().splitlines()[0])
+    readings = {one["name"]: one for one in line["arms"]["on"]["readings"]}
+    reason = "permission denied for view pg_stat_electricity"
+    assert readings["energy_mj"]["missing"] == reason
+    assert readings["server_cpu_us"]["value"] > 0
+    metrics = [row["metric"] for row in verdict["causes"]]
+    assert "server_cpu_us_per_transaction" in metrics
+    assert "energy_mj_per_transaction" not in metrics
 
 
 def telemetry_of(source: Electricity) -> EpochTelemetry:

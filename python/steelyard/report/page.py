@@ -109,7 +109,10 @@ def _context(source: Source) -> dict[str, Any]:
         "compared": environment_rows.settings_compared(source.environment, verdict),
         "plan_rows": plan_rows(plan) + environment_rows.workload_rows(source.environment),
         "method": method_text(contrasts[0].facts.details) if contrasts else "",
-        "machine_rows": environment_rows.machine_rows(source.environment),
+        "machine_rows": [
+            *environment_rows.machine_rows(source.environment),
+            *source.devices,
+        ],
         "builds": environment_rows.builds(source.environment),
         "hash_rows": environment_rows.hash_rows(source.environment),
         "command": plan.command or f"steelyard weigh {plan.study}",

@@ -27,6 +27,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of, measured_slices
 from steelyard.record.turn import TurnLine
 from steelyard.record.verdict import Verdict
+from steelyard.report.devices import device_rows
 from steelyard.study.read import renamed_keys
 
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -105,6 +106,8 @@ class Source:
     """Epoch (from 1) → arm → its dropped slices and cancelled clients, where there are any."""
     turns: dict[int, dict[str, Turn]] = field(default_factory=dict)
     """Epoch (from 1) → arm → its turn; empty where it was weighed in slices."""
+    devices: tuple[tuple[str, str], ...] = ()
+    """What the block devices did, as rows."""
 
     @property
     def contrasts(self) -> tuple[ContrastLine, ...]:
@@ -147,6 +150,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         latency_counts=counts,
         borders=borders,
         turns=_turns(record, lines, turns),
+        devices=tuple(device_rows(lines)),
     )
 
 

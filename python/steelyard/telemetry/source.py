@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from steelyard.engines.engine import Instance
+from steelyard.model.errors import EngineError
 from steelyard.model.readings import Kind, Reading, Sample
 
 Moment = Literal["closed", "border"]
@@ -94,8 +95,17 @@ class EpochTelemetry:
 
 
 def _read(source: Source, instance: Instance) -> Sample:
+    """What a source gives; EngineError only where the server has gone: what a server does not let
+    us see is missing, and the rest goes on."""
     needed = source.needs(instance)
-    return Sample({}, needed) if needed else source.read(instance)
+    if needed:
+        return Sample({}, needed)
+    try:
+        return source.read(instance)
+    except EngineError as reason:
+        if not instance.running:
+            raise
+        return Sample({}, reason.primary)
 
 
 def reading(

@@ -80,11 +80,15 @@ def sample_counters(conninfo: str, version_number: int, *, limit_seconds: float 
 def read_counters(conninfo: str, version_number: int) -> Sample:
     """What the server at `conninfo` counted so far, by the names of KINDS; EngineError when it
     cannot be reached."""
+    import psycopg
     from psycopg.rows import dict_row
 
     statement = query("counters", version_number)
-    with connect(conninfo) as connection, connection.cursor(row_factory=dict_row) as cursor:
-        row: dict[str, Any] | None = cursor.execute(statement.encode()).fetchone()
+    try:
+        with connect(conninfo) as connection, connection.cursor(row_factory=dict_row) as cursor:
+            row: dict[str, Any] | None = cursor.execute(statement.encode()).fetchone()
+    except psycopg.Error as reason:  # a view that a managed server hides, a right that is missing
+        raise EngineError(f"could not read the server's counters: {reason}".strip()) from reason
     if row is None:
         raise EngineError("could not read the server's counters: it returned no row")
     resets = tuple(row.pop("resets"))

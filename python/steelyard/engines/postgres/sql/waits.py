@@ -70,8 +70,8 @@ class WaitProbe:
         self._statement = query("waits", self._connection.info.server_version).encode()
 
     def rows(self) -> list[tuple[str, str, int]]:
-        """(type, event, sessions) of the sessions at work; psycopg.OperationalError: the server
-        has gone."""
+        """(type, event, sessions) of the sessions at work; psycopg.Error: the server has gone, or
+        does not show them."""
         return self._connection.execute(self._statement, prepare=True).fetchall()
 
     def look(self) -> list[WaitSeen]:
@@ -80,7 +80,7 @@ class WaitProbe:
 
         try:
             rows = self.rows()
-        except psycopg.OperationalError as reason:
+        except psycopg.Error as reason:
             raise EngineError(
                 "could not see what sessions wait for", detail=str(reason)
             ) from reason

@@ -1,0 +1,69 @@
+"""Tells what the block devices beneath the data did over all epochs, arms together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
+from steelyard.record.epoch import EpochLine
+
+_PREFIX = "device_"
+_COUNTED = (
+    *("reads", "read_bytes", "read_ms", "writes", "written_bytes", "write_ms"),
+    *("discards", "discarded_bytes", "discard_ms", "flushes", "flush_ms", "busy_ms"),
+)
+FOOTNOTE = (
+    "busy: the kernel counts every jiffy in which a request was under way or ended, so it says "
+    '"not idle" and never "full"'
+)
+
+
+def device_rows(epochs: Iterable[EpochLine]) -> list[tuple[str, str]]:
+    """A row a device, and what its last figure means; empty where none was seen."""
+    sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    elapsed_ns: dict[str, float] = defaultdict(float)
+    for epoch in epochs:
+        known = {one.name: one.value for one in epoch.machine if one.value is not None}
+        for device in _devices(known):
+            elapsed_ns[device] += known.get("elapsed_ns", 0.0)
+            for counted in _COUNTED:
+                sums[device][counted] += known.get(f"{_PREFIX}{device}_{counted}", 0.0)
+    rows = [
+        (f"device {name}", _figures(counts, elapsed_ns[name]))
+        for name, counts in sums.items()
+        if elapsed_ns[name]
+    ]
+    return [*rows, ("devices", FOOTNOTE)] if rows else []
+
+
+def _devices(known: Iterable[str]) -> list[str]:
+    """The devices that readings are of."""
+    end = "_reads"
+    return [
+        name.removeprefix(_PREFIX).removesuffix(end)
+        for name in known
+        if name.startswith(_PREFIX) and name.endswith(end)
+    ]
+
+
+def _figures(counts: dict[str, float], elapsed_ns: float) -> str:
+    seconds = elapsed_ns / NS_PER_S
+    told = []
+    for plural, size, spent in (
+        ("reads", "read_bytes", "read_ms"),
+        ("writes", "written_bytes", "write_ms"),
+        ("discards", "discarded_bytes", "discard_ms"),
+        ("flushes", "", "flush_ms"),
+    ):
+        count = counts[plural]
+        if not count:
+            continue
+        each = format_duration(counts[spent] / count * NS_PER_MS)
+        of = f" of {format_bytes(counts[size] / count)}" if size else ""
+        told.append(f"{count / seconds:.3g} {plural}/s{of} in {each}")
+    spent_ms = sum(counts[name] for name in ("read_ms", "write_ms", "discard_ms", "flush_ms"))
+    queue = spent_ms * NS_PER_MS / elapsed_ns
+    busy = min(1.0, counts["busy_ms"] * NS_PER_MS / elapsed_ns)
+    under_way = f"{queue:.2g} requests under way on average, busy {busy:.0%} of the time"
+    return "; ".join([", ".join(told) or "nothing", under_way])
