@@ -36,8 +36,11 @@ TURNED = (
     "workload.scale=10",
     "budget.epochs=8",
     "turns.time_scale=10",
+    "settings.synchronous_commit=off",
 )
-"""Writes, with checkpoints seconds apart: a turn is over within the minute."""
+"""Writes, with checkpoints seconds apart: a turn is over within the minute. Commits do not wait: on a
+disk that others use too, epochs of durable commits scatter by 20 % and more, and an interval of that
+width covers anything."""
 
 
 @dataclass(frozen=True)
