@@ -38,9 +38,9 @@ TURNED = (
     "turns.time_scale=10",
     "settings.synchronous_commit=off",
 )
-"""Writes, with checkpoints seconds apart: a turn is over within the minute. Commits do not wait: on a
-disk that others use too, epochs of durable commits scatter by 20 % and more, and an interval of that
-width covers anything."""
+"""Writes, with checkpoints seconds apart: a turn is over within the minute. Commits do not wait: on
+a disk that others use too, epochs of durable commits scatter by 20 % and more, and an interval of
+that width covers anything."""
 
 
 @dataclass(frozen=True)
