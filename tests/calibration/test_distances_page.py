@@ -1,0 +1,70 @@
+"""docs/by-distance.md says what was weighed; every weighing of it is a command there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.study.read import read_study
+from validation.distances import PAGE, RESULTS, WEIGHINGS, adopt
+from validation.pages.distances import page
+
+RANGE = {"estimate_percent": -12.9, "low_percent": -21.6, "high_percent": -2.1}
+
+
+def weighed(**changed: Any) -> dict[str, Any]:
+    counts = {"control_images": 2.85, "arm_images": 3.3, "control_wal_bytes": 30818.0,
+              "arm_wal_bytes": 33370.0}  # fmt: skip
+    return {
+        "key": "wal-compression, tproc-c", "words": ["settings", "--set", "a={b = 1}"],
+        "arm": "arm", "control": "control", "metric": "throughput", **RANGE, "verdict": "slower",
+        "epochs": 12, "epoch_sd_percent": 15.3, "d": [], "threats": ["drift", "drift"],
+        "sentence": "", "time_scale": 1.0, "distance_seconds": 27.3, "seconds": 3900.0,
+        "by_distance": [{"seconds": 5.0, **RANGE}],
+        "curve": [{"from_seconds": 0.0, "to_seconds": 2.0, **RANGE, **counts}], "sums": [],
+        "machine": {
+            "kernel": "Linux 6", "processor": "P", "allowed_processors": [0, 1],
+            "memory_bytes": 8e9, "virtual": True,
+        },
+        **changed,
+    }  # fmt: skip
+
+
+def test_a_weighing_has_its_verdict_its_curve_and_what_is_computed_of_it() -> None:
+    text = page([weighed()], ["wal-compression, tproc-c", "another"])
+    row = "| arm against control: -12.9 % | -21.6 … -2.1 % | slower | 1 | 27 s | 12 | 15.3 % |"
+    assert f"{row} drift | 65 |" in text
+    assert "| 0–2 | -12.9 % | -21.6 … -2.1 % | 2.85 | 3.30 | 30,818 bytes | 33,370 bytes |" in text
+    assert "| 5 s | -12.9 % | -21.6 … -2.1 % |" in text
+    assert "steelyard weigh settings --set 'a={b = 1}'" in text
+    assert "Not yet weighed: another." in text
+
+
+def test_an_arm_without_checkpoints_has_no_distance() -> None:
+    text = page([weighed(distance_seconds=None, curve=[], by_distance=[])], [])
+    assert "| none made |" in text
+    assert "Not yet weighed" not in text
+
+
+def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
+    (tmp_path / "verdict.json").write_text(json.dumps({"command": "steelyard weigh aa --seed 7"}))
+    with pytest.raises(ValueError, match="was made by: steelyard weigh aa"):
+        adopt("wal-compression, tproc-c", tmp_path)
+
+
+def test_the_page_is_what_the_results_say() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+    assert written == page(list(RESULTS), list(WEIGHINGS)), "run python -m validation.distances"
+
+
+@pytest.mark.parametrize("name", WEIGHINGS)
+def test_every_weighing_is_a_study_in_turns(name: str) -> None:
+    study, *words = WEIGHINGS[name]
+    overrides = [word for flag, word in zip(words, words[1:], strict=False) if flag == "--set"]
+    read = read_study(study, overrides)
+    [arm] = read.arms
+    acts = {"wal_compression", "data_checksums"} & read.declared_differences(arm)
+    assert len(acts) == 1

@@ -1,0 +1,111 @@
+"""Weighs treatments that act through checkpoints in turns, and keeps their curves by distance.
+
+    python -m validation.distances [--records DIR] [--only NAME] [--adopt NAME=RECORD]
+
+Every weighing is the command that its page shows, with a fixed seed; its result is a line of
+results/distances.jsonl, and what has its line is not weighed again. `--adopt` takes the result from
+a record that this very command made. At the end docs/by-distance.md is written of the lines. Wants
+an otherwise idle machine: about half an hour each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from validation.live import revision
+from validation.pages.distances import page
+from validation.results import FOLDER, Results
+from validation.weighed import machine_of, weighed
+
+RESULTS = Results(FOLDER / "distances.jsonl")
+PAGE = Path(__file__).parents[1] / "docs" / "by-distance.md"
+SEED = 7
+_ORDER_ENTRY = ("--set", "workload=tproc-c", "--set", "workload.scale=4")
+WEIGHINGS: Mapping[str, Sequence[str]] = {
+    "wal-compression, tproc-c": (
+        *("settings", *_ORDER_ENTRY),
+        *("--set", "arm.settings.wal_compression=pglz"),
+    ),
+    "wal-compression, pgbench": ("wal-compression", "--budget", "30m"),
+    "checksums-rw, pgbench": ("checksums-rw", "--budget", "30m"),
+    "checksums-rw, tproc-c": ("checksums-rw", *_ORDER_ENTRY, "--budget", "30m"),
+}
+_OF_A_CONTRAST = (
+    "arm",
+    "control",
+    "metric",
+    "estimate_percent",
+    "low_percent",
+    "high_percent",
+    "verdict",
+    "epochs",
+)
+_OF_A_VERDICT = ("sentence", "time_scale", "distance_seconds", "by_distance", "seconds")
+
+
+def kept(
+    words: Sequence[str], verdict: Mapping[str, Any], environment: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is kept of a verdict."""
+    [contrast] = verdict["contrasts"]
+    turns = verdict["turns"]
+    return {
+        "words": list(words),
+        **{one: contrast[one] for one in _OF_A_CONTRAST},
+        "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
+        "d": contrast["details"]["d"],
+        "threats": [threat["name"] for threat in contrast["threats"]],
+        **{one: verdict[one] for one in _OF_A_VERDICT},
+        "curve": turns["curve"],
+        "sums": turns["sums"],
+        "machine": machine_of(environment),
+    }
+
+
+def weigh(name: str, records: Path) -> dict[str, Any]:
+    """Weigh one; what is kept of it."""
+    words = [*WEIGHINGS[name], "--seed", str(SEED)]
+    record = records / name.replace(", ", "-") / "record"  # alone: not an attempt at another
+    verdict, _, environment = weighed(name, words, record)
+    return {**kept(words, verdict, environment), "revision": revision()}
+
+
+def adopt(name: str, record: Path) -> dict[str, Any]:
+    """What is kept of a record; ValueError: it was made by another command."""
+    verdict = json.loads((record / "verdict.json").read_text())
+    words = [*WEIGHINGS[name], "--seed", str(SEED)]
+    ran = [word for word in verdict["command"].split()[2:] if word != "--json"]
+    if ran != words:
+        raise ValueError(f"{record} was made by: {verdict['command']}")
+    return kept(words, verdict, json.loads((record / "environment.json").read_text()))
+
+
+def main() -> int:
+    """Weigh what has no result yet, and write the page."""
+    parser = argparse.ArgumentParser(description="curves by distance; resumable")
+    parser.add_argument("--records", type=Path, default=Path("records/distances"))
+    parser.add_argument("--only", choices=list(WEIGHINGS), default=None)
+    parser.add_argument("--adopt", metavar="NAME=RECORD", action="append", default=[])
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    asked = parser.parse_args()
+    for given in asked.adopt:
+        name, _, record = given.partition("=")
+        RESULTS.add(name, adopt(name, Path(record)))
+    done = RESULTS.done()
+    wanted = () if asked.adopt or asked.page else WEIGHINGS
+    for name in wanted:
+        if name not in done and asked.only in (None, name):
+            result = weigh(name, asked.records)
+            RESULTS.add(name, result)
+            print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
+    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""What treatments that act through checkpoints cost, by distance: docs/by-distance.md."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from validation.pages.machines import machine_words
+from validation.pages.table import paragraph, table
+
+Json = Mapping[str, Any]
+_HEAD = """
+    A checkpoint makes the next change of every page an image again, so what such a treatment costs
+    depends on how long ago the last one began. These weighings were made in turns: each arm alone
+    over whole checkpoint cycles ([METHODOLOGY.md](../METHODOLOGY.md), 2a). This page is written by
+    `python -m validation.distances` from `validation/results/distances.jsonl`: nothing on it was
+    typed. It says what was seen on one small machine with a disk that others use too; your distance
+    is what your `checkpoint_timeout` and `max_wal_size` give.
+"""
+_CURVE = """
+    By the time since a checkpoint began, as measured; intervals hold jointly. Images and log are
+    per transaction.
+"""
+_COMPUTED = """
+    At a distance between checkpoints, computed from the curve: the work up to it against the time
+    up to it. How writing is spread at another distance is not in it.
+"""
+
+
+def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
+    """The whole page; `found` as results/distances.jsonl has them, `wanted`: all there will be."""
+    known = {one["key"] for one in found}
+    parts = ["# By the distance from a checkpoint", paragraph(_HEAD).strip()]
+    if found:
+        head = ["weighing", "arm against control", "interval, 95 %", "verdict", "F", "distance",
+                "epochs", "sd of an epoch", "doubts", "minutes"]  # fmt: skip
+        parts.append(table(head, [_row(one) for one in found]))
+    missing = [name for name in wanted if name not in known]
+    parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
+    for one in found:
+        parts += _details(one)
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(one: Json) -> list[str]:
+    distance = one["distance_seconds"]
+    return [
+        one["key"],
+        f"{one['arm']} against {one['control']}: {one['estimate_percent']:+.1f} %",
+        _interval(one),
+        one["verdict"],
+        f"{one['time_scale']:g}",
+        "none made" if distance is None else f"{distance:.0f} s",
+        str(one["epochs"]),
+        f"{one['epoch_sd_percent']:.1f} %",
+        ", ".join(dict.fromkeys(one["threats"])) or "none",
+        f"{one['seconds'] / 60:.0f}",
+    ]
+
+
+def _interval(one: Json) -> str:
+    ends = [one["low_percent"], one["high_percent"]]
+    return " … ".join("unbounded" if end is None else f"{end:+.1f}" for end in ends) + " %"
+
+
+def _details(one: Json) -> list[str]:
+    command = f"steelyard weigh {shlex.join(one['words'])}"
+    told = f"Measured on {machine_words(one['machine'])}:"
+    parts = [f"## {one['key']}", told, f"```\n{command}\n```"]
+    if one["curve"]:
+        head = ["s since it began", "effect", "interval", "images, control", "images, arm",
+                "log, control", "log, arm"]  # fmt: skip
+        parts += [paragraph(_CURVE).strip(), table(head, [_bin(row) for row in one["curve"]])]
+    if one["by_distance"]:
+        head = ["a checkpoint every", "effect", "interval"]
+        rows = [
+            [f"{row['seconds']:g} s", f"{row['estimate_percent']:+.1f} %", _interval(row)]
+            for row in one["by_distance"]
+        ]
+        parts += [paragraph(_COMPUTED).strip(), table(head, rows)]
+    return parts
+
+
+def _bin(row: Json) -> list[str]:
+    return [
+        f"{row['from_seconds']:g}–{row['to_seconds']:.3g}",
+        f"{row['estimate_percent']:+.1f} %",
+        _interval(row),
+        *(f"{row[name]:.2f}" for name in ("control_images", "arm_images")),
+        *(f"{row[name]:,.0f} bytes" for name in ("control_wal_bytes", "arm_wal_bytes")),
+    ]
