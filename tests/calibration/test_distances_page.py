@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def test_the_page_is_what_the_results_say() -> None:
 @pytest.mark.parametrize("name", WEIGHINGS)
 def test_every_weighing_is_a_study_in_turns(name: str) -> None:
     study, *words = WEIGHINGS[name]
-    overrides = [word for flag, word in zip(words, words[1:], strict=False) if flag == "--set"]
+    overrides = [word for flag, word in itertools.pairwise(words) if flag == "--set"]
     read = read_study(study, overrides)
     [arm] = read.arms
     acts = {"wal_compression", "data_checksums"} & read.declared_differences(arm)
