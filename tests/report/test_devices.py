@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.record.epoch import EpochLine, ReadingLine
+from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
 from steelyard.report.devices import FOOTNOTE, device_rows
 
 
@@ -33,6 +33,18 @@ def test_a_device_that_came_later_is_told_over_its_own_time() -> None:
     [(name, figures), _] = device_rows([epoch(0, elapsed_ns=9e9), late])
     assert name == "device sdb"
     assert figures.startswith("10 reads/s of 0 bytes in 500 µs")
+
+
+def test_what_a_device_did_while_an_arm_was_driven_has_a_row_of_its_own() -> None:
+    reads = {"slices_ns": 2e9, "device_vda_reads": 100.0, "device_vda_read_bytes": 819200.0}
+    readings = tuple(
+        ReadingLine(name=name, unit="", value=value, measured=True) for name, value in reads.items()
+    )
+    line = epoch(0, elapsed_ns=1e10, device_vda_reads=150.0)
+    line = line.model_copy(update={"arms": {"on": ArmLine(readings=readings)}})
+    rows = dict(device_rows([line]))
+    assert rows["device vda"].startswith("15 reads/s")
+    assert rows["device vda, while on was driven"].startswith("50 reads/s of 8192 bytes")
 
 
 def test_without_devices_there_are_no_rows() -> None:

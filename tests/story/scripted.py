@@ -21,6 +21,7 @@ from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
+from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
 from steelyard.telemetry.sources import built_in_sources
@@ -370,6 +371,9 @@ class ScriptedHost:
 
     def waiting_bytes(self) -> int:
         return self.world.waiting()
+
+    def in_slices(self) -> MachineInSlices:
+        return MachineInSlices(self.world.directory, self.world.directory / "no-machine")
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

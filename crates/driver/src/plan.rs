@@ -50,6 +50,9 @@ pub struct Plan<A> {
     pub orders: Vec<Vec<usize>>,
     #[serde(default)]
     pub variables: Map<String, Json>,
+    /// Small files that are read before and after every slice.
+    #[serde(default)]
+    pub files: Vec<String>,
     pub arms: Vec<A>,
 }
 

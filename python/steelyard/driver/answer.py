@@ -44,6 +44,15 @@ class ScriptAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class AtBorders:
+    """What the plan's files held before a slice and after it, in their order; "" of one that cannot
+    be read."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SliceAnswer:
     """The figures of a slice. Times in ns on the driver's monotonic clock.
 
@@ -83,20 +92,24 @@ class SliceAnswer:
     debug: tuple[str, ...] = ()
     driver_cpu_ns: int = 0
     scripts: tuple[ScriptAnswer, ...] = ()
+    files: AtBorders | None = None
+    """None: the plan names none."""
 
     @classmethod
     def of_json(cls, said: Mapping[str, Any]) -> Self:
         """As the driver writes it; TypeError: a figure is missing or not known here."""
-        parts = {
+        parts: dict[str, Any] = {
             "reconnected": tuple((client, pid) for client, pid in said.get("reconnected", ())),
             "debug": tuple(said.get("debug", ())),
             "scripts": tuple(ScriptAnswer.of_json(one) for one in said.get("scripts", ())),
         }
+        if "files" in said:
+            parts["files"] = AtBorders(**{end: tuple(read) for end, read in said["files"].items()})
         return cls(**{**said, **parts})
 
     def to_json(self) -> dict[str, Any]:
-        """As the driver wrote it."""
-        figures = {one.name: getattr(self, one.name) for one in fields(self)}
+        """As the driver wrote it, without the files: their figures are readings of the arm."""
+        figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "files"}
         return figures | {"scripts": [script.to_json() for script in self.scripts]}
 
 

@@ -86,6 +86,8 @@ class DrivePlan:
     timed: bool = False
     """Every command is timed too."""
     log: DriveLog | None = None
+    files: tuple[str, ...] = ()
+    """Small files that are read before and after every slice."""
 
     def to_json(self) -> dict[str, Any]:
         """The plan as the driver reads it."""
@@ -104,6 +106,7 @@ class DrivePlan:
             "connect": self.connect,
             "timed": self.timed,
             "log": None if self.log is None else asdict(self.log),
+            "files": list(self.files),
         }
 
 

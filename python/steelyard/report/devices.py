@@ -1,9 +1,9 @@
-"""Tells what the block devices beneath the data did over all epochs, arms together."""
+"""Tells what the block devices beneath the data did, and did while each arm was driven."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import EpochLine
@@ -13,28 +13,35 @@ _COUNTED = (
     *("reads", "read_bytes", "read_ms", "writes", "written_bytes", "write_ms"),
     *("discards", "discarded_bytes", "discard_ms", "flushes", "flush_ms", "busy_ms"),
 )
+_ELAPSED = "elapsed"
 FOOTNOTE = (
-    "busy: the kernel counts every jiffy in which a request was under way or ended, so it says "
+    "one device serves all arms, and writes what an arm left in slices of others too; busy: the "
+    "kernel counts every jiffy in which a request was under way or ended, so it says "
     '"not idle" and never "full"'
 )
 
 
 def device_rows(epochs: Iterable[EpochLine]) -> list[tuple[str, str]]:
-    """A row a device, and what its last figure means; empty where none was seen."""
+    """A row a device, and one a device and arm, and what their last figure means; empty where none
+    was seen."""
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    elapsed_ns: dict[str, float] = defaultdict(float)
-    for epoch in epochs:
-        known = {one.name: one.value for one in epoch.machine if one.value is not None}
+    for label, known in _spans(epochs):
         for device in _devices(known):
-            elapsed_ns[device] += known.get("elapsed_ns", 0.0)
+            own = sums[f"device {device}{label}"]
+            own[_ELAPSED] += known.get("elapsed_ns", known.get("slices_ns", 0.0))
             for counted in _COUNTED:
-                sums[device][counted] += known.get(f"{_PREFIX}{device}_{counted}", 0.0)
-    rows = [
-        (f"device {name}", _figures(counts, elapsed_ns[name]))
-        for name, counts in sums.items()
-        if elapsed_ns[name]
-    ]
+                own[counted] += known.get(f"{_PREFIX}{device}_{counted}", 0.0)
+    rows = [(name, _figures(counts)) for name, counts in sums.items() if counts[_ELAPSED]]
     return [*rows, ("devices", FOOTNOTE)] if rows else []
+
+
+def _spans(epochs: Iterable[EpochLine]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """What was read of the whole epochs, and of the slices of each arm, with a label."""
+    for epoch in epochs:
+        yield "", {one.name: one.value for one in epoch.machine if one.value is not None}
+        for arm, line in epoch.arms.items():
+            read = {one.name: one.value for one in line.readings if one.value is not None}
+            yield f", while {arm} was driven", read
 
 
 def _devices(known: Iterable[str]) -> list[str]:
@@ -47,7 +54,8 @@ def _devices(known: Iterable[str]) -> list[str]:
     ]
 
 
-def _figures(counts: dict[str, float], elapsed_ns: float) -> str:
+def _figures(counts: Mapping[str, float]) -> str:
+    elapsed_ns = counts[_ELAPSED]
     seconds = elapsed_ns / NS_PER_S
     told = []
     for plural, size, spent in (

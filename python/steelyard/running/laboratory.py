@@ -16,6 +16,7 @@ from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.page_cache import Evicted
 from steelyard.record.environment import Environment
 from steelyard.study.study import Study
+from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
 from steelyard.workloads.reading.scripts import Script
@@ -117,6 +118,9 @@ class Host(Protocol):
 
     def sample(self) -> HostSample:
         """The state of the machine now; two of these are compared."""
+
+    def in_slices(self) -> MachineInSlices:
+        """What will be read of the machine at the borders of slices, nothing of it yet."""
 
     def waiting_bytes(self) -> int:
         """Dirty and under write-back in the page cache of the whole machine."""

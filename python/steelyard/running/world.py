@@ -26,6 +26,7 @@ from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
+from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns, waiting_bytes
@@ -203,6 +204,10 @@ class LocalHost:
     def waiting_bytes(self) -> int:
         """Dirty and Writeback of /proc/meminfo."""
         return waiting_bytes()
+
+    def in_slices(self) -> MachineInSlices:
+        """The devices beneath the slots, pressure, refaults, the quota of this group."""
+        return MachineInSlices(self._run().directory)
 
     def environment(
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path

@@ -35,6 +35,12 @@ def throttling(root: Path = ROOT) -> Throttling:
     return Throttling(periods=periods, throttled_ns=throttled_ns)
 
 
+def statistics_file(controller: str, root: Path = ROOT) -> Path | None:
+    """`cpu.stat` of this process's own group, for what is read again and again; None: not seen."""
+    group = next(_groups(controller, root), None)
+    return None if group is None else group / f"{controller}.stat"
+
+
 def processor_quota(root: Path = ROOT) -> float | None:
     """How many processors' worth of time the tightest group allows; None: no quota."""
     quotas = []

@@ -101,12 +101,23 @@ class DeviceCounts:
     flush_ms: int = 0
 
 
+def stat_file(name: str, root: Path = ROOT) -> Path:
+    """Where the kernel keeps the counts of a device."""
+    return root / "sys/class/block" / name / "stat"
+
+
 def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:
-    """The counts of a device by its name; None where there is none. Kernels before 4.18 count no
-    discards, before 5.5 no flushes: these are 0."""
+    """The counts of a device by its name; None where there is none."""
     try:
-        text = (root / "sys/class/block" / name / "stat").read_text(encoding="ascii")
+        return parse_device_counts(stat_file(name, root).read_text(encoding="ascii"))
     except OSError:
+        return None
+
+
+def parse_device_counts(text: str) -> DeviceCounts | None:
+    """The counts of a stat file; None of an empty one. Kernels before 4.18 count no discards,
+    before 5.5 no flushes: these are 0."""
+    if not text:
         return None
     n = [*map(int, text.split()), *[0] * 17]
     return DeviceCounts(

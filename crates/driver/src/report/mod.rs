@@ -1,5 +1,6 @@
 //! Counts what a slice does, and writes it down: tallies, histograms, logs, JSON.
 
+pub mod border_files;
 mod interval;
 pub mod latency;
 pub mod log;

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use crate::client::program::{Operation, Program, Programs};
 use crate::error::DriveError;
 use crate::protocol::Protocol;
+use crate::report::border_files::AtBorders;
 use crate::report::latency::encode;
 use crate::report::tally::{ScriptTally, Snapshot, Tally};
 use crate::threads::arm::Arm;
@@ -80,6 +81,9 @@ pub struct SliceResponse<'a> {
     debug: &'a [String],
     driver_cpu_ns: u64,
     scripts: Vec<ScriptResponse<'a>>,
+    /// The plan's files before and after, where it names any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<AtBorders>,
 }
 
 #[derive(Serialize)]
@@ -181,6 +185,7 @@ impl<'a> SliceResponse<'a> {
             debug: &tally.debug_lines,
             driver_cpu_ns,
             scripts,
+            files: None,
         })
     }
 }

@@ -14,6 +14,7 @@ use crate::connection::file_limit::raise_file_limit;
 use crate::error::DriveError;
 use crate::plan::{Opening, Plan, Request, SlicePlan};
 use crate::protocol::Protocol;
+use crate::report::border_files::{AtBorders, BorderFiles};
 use crate::report::progress::Progress;
 use crate::report::response::{Response, SliceResponse};
 use crate::report::tally::Tally;
@@ -91,6 +92,7 @@ struct Workers<P: Protocol> {
     arms: Vec<Arc<Arm<P>>>,
     programs: Arc<Programs<P>>,
     drain_cap_ns: u64,
+    files: BorderFiles,
     reports: Receiver<Report>,
     tasks: Vec<Sender<SliceTask>>,
     threads: Vec<JoinHandle<()>>,
@@ -126,6 +128,7 @@ impl<P: Protocol> Workers<P> {
             arms,
             programs,
             drain_cap_ns: plan.drain_cap_ns,
+            files: BorderFiles::open(&plan.files),
             reports,
             tasks: Vec::new(),
             threads: Vec::new(),
@@ -191,6 +194,7 @@ impl<P: Protocol> Workers<P> {
             .arms
             .get(slice.arm)
             .ok_or_else(|| DriveError::new(format!("the plan has no arm {}", slice.arm)))?;
+        let before = self.files.read();
         let limits = Arc::new(SliceLimits::new(slice, self.drain_cap_ns)?);
         let cpu_before_ns = process_cpu_ns();
         for (task, tally) in self.tasks.iter().zip(self.tallies.drain(..)) {
@@ -215,6 +219,10 @@ impl<P: Protocol> Workers<P> {
             }
         }
         let cpu_ns = process_cpu_ns() - cpu_before_ns;
+        let files = (!self.files.is_empty()).then(|| AtBorders {
+            before,
+            after: self.files.read(),
+        });
         let (merged, others) = self.tallies.split_first_mut().expect("there is a thread");
         for tally in others {
             merged.merge(tally);
@@ -223,8 +231,9 @@ impl<P: Protocol> Workers<P> {
             return Err(DriveError::new("a script could not go on").detail(error));
         }
         let length_ns = limits.length_ns;
-        let response =
+        let mut response =
             SliceResponse::new(arm, &self.programs, &slice.tag, length_ns, cpu_ns, merged)?;
+        response.files = files;
         write(output, &Response::Slice(Box::new(response)))
     }
 

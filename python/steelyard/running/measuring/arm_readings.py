@@ -13,7 +13,16 @@ from steelyard.record.slice import SliceLine
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
 
-NO_WAITS: Mapping[str, WaitsLine] = {}
+
+@dataclass(frozen=True)
+class Beside:
+    """What was seen during the measured slices of each arm."""
+
+    waits: Mapping[str, WaitsLine] = field(default_factory=dict)
+    machine: Mapping[str, Sequence[Reading]] = field(default_factory=dict)
+
+
+NOTHING_BESIDE = Beside()
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,10 @@ class ArmReadings:
         self,
         lines: Iterable[SliceLine],
         borders: Sequence[int] = (),
-        waits: Mapping[str, WaitsLine] = NO_WAITS,
+        beside: Beside = NOTHING_BESIDE,
     ) -> ArmsRead:
         """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
-        block of each part, where parts are to be kept; `waits`: what sessions were seen to do."""
+        block of each part, where parts are to be kept; `beside`: what was seen in the slices."""
         self._telemetry.close()
         every = list(lines)
         arms = {}
@@ -56,7 +65,8 @@ class ArmReadings:
                 update={
                     "work_per_minute": work_per_minute(self._done[arm], done, own),
                     "probes": self._data.probes(instance),
-                    **({"waits": waits[arm]} if arm in waits else {}),
+                    "readings": (*line.readings, *reading_lines(beside.machine.get(arm, ()))),
+                    **({"waits": beside.waits[arm]} if arm in beside.waits else {}),
                 }
             )
         violations = {

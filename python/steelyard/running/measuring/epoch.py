@@ -17,7 +17,7 @@ from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
-from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, reading_lines
+from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
 from steelyard.running.measuring.counted import counted_visits
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Place, Visit, lay_out
@@ -117,7 +117,9 @@ class EpochRunner:
                 ]
                 lines.extend(waits.during(part, drive(self._setup, load, part, place)))
                 readings.border()
-        return readings.close(lines, borders if len(borders) == PARTS else (), waits.lines())
+            machine = {arm: load.machine_readings(arm) for arm in standing}
+        parts = borders if len(borders) == PARTS else ()
+        return readings.close(lines, parts, Beside(waits.lines(), machine))
 
     def _part_borders(self, measured: Sequence[Visit]) -> list[int]:
         """The first blocks of four equal parts of the measured visits; reads are taken there."""

@@ -20,6 +20,7 @@ from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight,
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.readings import Reading
 from steelyard.model.units import format_duration
 from steelyard.record.plan import Stall
 from steelyard.record.slice import SliceLine
@@ -137,6 +138,7 @@ class Load:
         self._background = BackgroundWork({a.name: a.weight.background for a in study.every_arm})
         processors = self._processors = list(laboratory.host.processors())
         threads = thread_count(study, processors)
+        self._machine = laboratory.host.in_slices()
         plan = DrivePlan(
             threads=threads,
             processors=driver_processors(processors, placement),
@@ -149,6 +151,7 @@ class Load:
             ),
             variables=dict(data.variables),
             timed=study.workload.timed,
+            files=self._machine.paths,
             arms=tuple(
                 _drive_arm(study, name, arms[name], (stalls or {}).get(name))
                 for name in self._names
@@ -198,6 +201,7 @@ class Load:
             requests = [self._request(visit) for visit in visits]
             for visit, answer in zip(visits, self._driver.run(requests), strict=True):
                 self._place_again(answer)
+                self._note(visit, answer)
                 yield slice_line(visit, place, answer)
             return
         for visit in visits:
@@ -206,8 +210,18 @@ class Load:
                 answer, left_ns, paid_ns = self._visit_whole(visit)
             else:
                 answer, left_ns = self._visit_alone(visit)
+            self._note(visit, answer)
             charged_ns = left_ns if self._whole or self._charges_left else 0
             yield slice_line(visit, place, answer, left_ns=left_ns, debt_ns=charged_ns + paid_ns)
+
+    def machine_readings(self, arm: str) -> tuple[Reading, ...]:
+        """What the machine did in the measured slices of an arm so far."""
+        return self._machine.readings(arm)
+
+    def _note(self, visit: Visit, answer: SliceAnswer) -> None:
+        if visit.kind == "measured" and answer.files is not None:
+            took_ns = answer.end_ns - answer.start_ns
+            self._machine.add(visit.arm, answer.files.before, answer.files.after, took_ns)
 
     def _visit_whole(self, visit: Visit) -> tuple[SliceAnswer, int, int]:
         """The driver's answer, the time of what it left, and that of its CHECKPOINT, both in ns."""

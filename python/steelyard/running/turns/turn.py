@@ -25,7 +25,7 @@ from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.plan import Choices, TurnChoices
 from steelyard.record.slice import SliceLine
 from steelyard.record.turn import CheckpointLine, DebtLine, TurnLine
-from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, reading_lines
+from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.measuring.wait_samples import WaitSamples
@@ -158,10 +158,13 @@ class TurnRunner:
             readings.border()
             with phases("measure"):
                 end = self._cycles(seconds, measured, watch)
+            machine = {arm: load.machine_readings(arm)}
             at_end, checkpoints = seconds.debt(), tuple(watch.seen)
             readings.border()
         with phases("read"):
-            read = readings.close([*warm.lines, *measured.lines], (), waits.lines())
+            read = readings.close(
+                [*warm.lines, *measured.lines], (), Beside(waits.lines(), machine)
+            )
         return _Seen(end, level, checkpoints, at_start, at_end, measured, read)
 
     def _quiet(self) -> Quiet:

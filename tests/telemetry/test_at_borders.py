@@ -1,0 +1,87 @@
+"""What the machine did is added up by arm from files that were read at the borders of slices."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from steelyard.telemetry.at_borders import MachineInSlices
+
+PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 total={}\n"
+STAT = "{} 0 {} {} 0 0 0 0 0 9 9\n"
+VMSTAT = "nr_free_pages 7\nworkingset_refault_file {}\npgmajfault {}\n"
+QUOTA = "usage_usec 9\nnr_throttled {}\nthrottled_usec {}\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> MachineInSlices:
+    """One device, pressure for I/O, memory and a quota."""
+    root = tmp_path.resolve()
+    device = root / "sys/devices/vda"
+    device.mkdir(parents=True)
+    (root / "sys/class/block").mkdir(parents=True)
+    (root / "sys/class/block/vda").symlink_to(device)
+    number = os.stat(root).st_dev
+    (root / "sys/dev/block").mkdir(parents=True)
+    (root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}").symlink_to(device)
+    files = {
+        "sys/devices/vda/stat": STAT.format(0, 0, 0),
+        "proc/pressure/io": PRESSURE.format(0, 0),
+        "proc/vmstat": VMSTAT.format(0, 0),
+        "proc/self/cgroup": "0::/\n",
+        "sys/fs/cgroup/cgroup.procs": "",
+        "sys/fs/cgroup/cpu.stat": QUOTA.format(0, 0),
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return MachineInSlices(root, root)
+
+
+def texts(reads: int, stalled_us: int, refaults: int, throttled_us: int) -> list[str]:
+    return [
+        STAT.format(reads, reads * 16, reads * 2),
+        PRESSURE.format(stalled_us, stalled_us // 2),
+        VMSTAT.format(refaults, 1),
+        QUOTA.format(1, throttled_us),
+    ]
+
+
+def test_the_files_are_those_that_are_there(machine: MachineInSlices) -> None:
+    ends = [path.split("/")[-2:] for path in machine.paths]
+    assert ends == [["vda", "stat"], ["pressure", "io"], ["proc", "vmstat"], ["cgroup", "cpu.stat"]]
+
+
+def test_differences_are_added_up_by_arm(machine: MachineInSlices) -> None:
+    machine.add("on", texts(10, 100, 5, 0), texts(30, 160, 9, 50), 1000)
+    machine.add("off", texts(30, 160, 9, 50), texts(31, 160, 9, 50), 500)
+    machine.add("on", texts(31, 160, 9, 50), texts(41, 200, 9, 50), 1000)
+    on = {one.name: one.value for one in machine.readings("on")}
+    assert on["slices_ns"] == 2000
+    assert on["device_vda_reads"] == 30
+    assert on["device_vda_read_bytes"] == 30 * 16 * 512
+    assert on["device_vda_read_ms"] == 60
+    assert (on["pressure_io_some_ns"], on["pressure_io_full_ns"]) == (100_000, 50_000)
+    assert (on["workingset_refault_file"], on["pgmajfault"]) == (4, 0)
+    assert on["throttled_ns"] == 50_000
+    off = {one.name: (one.value, one.unit, one.measured) for one in machine.readings("off")}
+    assert off["device_vda_reads"] == (1, "requests", True)
+    assert off["device_vda_read_bytes"][1] == "bytes"
+    assert off["device_vda_read_ms"][1] == "ms"
+    assert off["slices_ns"][1] == "ns"
+    assert off["pgmajfault"][1] == "pages"
+
+
+def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineInSlices) -> None:
+    machine.add("on", ["", "", "", ""], texts(1, 1, 1, 1), 1000)
+    machine.add("on", texts(9, 9, 9, 9), texts(1, 9, 9, 9), 1000)  # the device came back anew
+    read = {one.name: one.value for one in machine.readings("on")}
+    assert read.pop("slices_ns") == 2000
+    assert not any(read.values())
+    assert "device_vda_reads" not in read
+
+
+def test_nothing_is_read_of_an_arm_without_slices(machine: MachineInSlices) -> None:
+    assert machine.readings("on") == ()
