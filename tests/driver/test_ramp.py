@@ -61,7 +61,10 @@ def test_a_server_that_sleeps_falls_behind_where_it_must(server: Server, tmp_pat
     words = ["-f", str(script), "-c", "2", "-T", "3", "--ramp", "20,40,400", "-P", "0.5"]
     command = [sys.executable, "-c", START, "drive", server.conninfo, *words]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
-    ramp = json.loads(done.stdout)["ramp"]
+    told = json.loads(done.stdout)
+    ramp, machine = told["ramp"], told["machine"]
+    assert machine["elapsed_ns"] > 3e9, "what this machine did meanwhile"
+    assert machine["busy_ns"] > 0
     assert [step["rate"] for step in ramp["steps"]] == [20, 40, 400]
     assert not ramp["steps"][2]["kept_up"]
     assert ramp["steps"][2]["unstarted"] > 100

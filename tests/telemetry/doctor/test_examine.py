@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
+from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.telemetry.doctor.examine import (
     CHECKS,
     clock_cost_ns,
@@ -35,6 +40,19 @@ def test_a_durable_write_is_timed_and_its_file_is_gone(tmp_path: Path) -> None:
     assert lately.sync_us > 0
     assert list(tmp_path.iterdir()) == []
     assert look_lately(tmp_path, 0.1, write=False).sync_us is None
+
+
+@pytest.mark.postgres
+def test_a_durable_write_takes_what_pg_test_fsync_says(tmp_path: Path) -> None:
+    program = Path(find_postgres("18").identity.bindir) / "pg_test_fsync"
+    asked = [program, "-s", "1", "-f", tmp_path / "theirs"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    one_write = told.partition("one 8kB write")[2].partition("two 8kB writes")[0]
+    found = re.search(r"fdatasync\s+[\d.]+ ops/sec\s+(\d+) usecs/op", one_write)
+    assert found is not None, told
+    ours = sync_time_us(tmp_path)
+    assert ours is not None
+    assert float(found[1]) / 4 < ours < float(found[1]) * 4, "other work uses the disk too"
 
 
 def test_a_directory_to_come_is_measured_in_the_one_it_will_stand_in(tmp_path: Path) -> None:

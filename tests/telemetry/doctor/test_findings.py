@@ -50,6 +50,7 @@ def huge(total: int, free: int) -> dict[str, str]:
 
 GB = 1 << 20  # in kB
 NODES = {f"sys/devices/system/node/node{n}/cpulist": str(n) for n in (0, 1)}
+SAMPLE_RATE = "proc/sys/kernel/perf_event_max_sample_rate"
 BALANCING, RECLAIM = "proc/sys/kernel/numa_balancing", "proc/sys/vm/zone_reclaim_mode"
 CASES: list[tuple[Check, Files, Lately, Level]] = [
     (processors.governor, frequencies(1, 1), Lately(), "good"),
@@ -102,6 +103,14 @@ CASES: list[tuple[Check, Files, Lately, Level]] = [
     (processors.autogroup, {}, Lately(), "unseen"),
     (processors.isolation, {"proc/cmdline": "ro quiet isolcpus=2-3"}, Lately(), "note"),
     (processors.isolation, {"proc/cmdline": "ro quiet"}, Lately(), "good"),
+    (processors.interrupts, {"proc/7/comm": "irqbalance"}, Lately(), "note"),
+    (processors.interrupts, {"proc/7/comm": "sshd"}, Lately(), "good"),
+    (processors.address_space, {"proc/sys/kernel/randomize_va_space": "2"}, Lately(), "good"),
+    (processors.address_space, {"proc/sys/kernel/randomize_va_space": "0"}, Lately(), "note"),
+    (processors.address_space, {}, Lately(), "unseen"),
+    (processors.sampling, {SAMPLE_RATE: "100000"}, Lately(), "good"),
+    (processors.sampling, {SAMPLE_RATE: "200000"}, Lately(), "note"),
+    (processors.sampling, {}, Lately(), "unseen"),
     (processors.power, {"sys/class/power_supply/AC/online": "0"}, Lately(), "warning"),
     (processors.power, {"sys/class/power_supply/AC/online": "1"}, Lately(), "good"),
     (processors.power, {}, Lately(), "good"),

@@ -19,6 +19,7 @@ from steelyard.driver.summary import summarize, summarize_ramp
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.telemetry.capacity import allowed_processors
+from steelyard.telemetry.host import host_readings, sample_host
 
 _LOST_STATEMENTS = {"26000", "42P05"}
 """SQLSTATEs of a statement that does not exist, and of one that exists already."""
@@ -41,8 +42,10 @@ def run_drive(options: DriveOptions) -> None:
     plan = options.plan(arm, scripts, variables)
     driver, placed = _start(plan, target, options.placement)
     lines = options.progress_lines()
+    before = sample_host(Path())
     with driver:
         slices = list(driver.run(options.slices(), lambda counts: _say(lines.line(counts))))
+    machine = host_readings(before, sample_host(Path()))
     driven = Driven(
         load=summarize(slices),
         clients=options.clients,
@@ -58,6 +61,7 @@ def run_drive(options: DriveOptions) -> None:
         ramp=(
             summarize_ramp(options.rates, slices, options.latency_limit) if options.rates else None
         ),
+        machine=machine,
     )
     _show(driven, as_json=options.as_json)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.driver.answer import Progress
 from steelyard.driver.summary import Ramp, ScriptSummary, Summary
+from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_S, NS_PER_US
 
 
@@ -29,11 +30,16 @@ class Driven:
     latency_limit_ms: float | None
     max_tries: int
     ramp: Ramp | None
+    machine: tuple[Reading, ...] = ()
+    """What the driver's machine did meanwhile."""
 
     def to_json(self) -> dict[str, Any]:
         """DESIGN's object for `drive --json`."""
-        names = [one.name for one in fields(self) if one.name not in ("load", "ramp")]
+        apart = ("load", "ramp", "machine")
+        names = [one.name for one in fields(self) if one.name not in apart]
         shown = self.load.to_json() | {name: getattr(self, name) for name in names}
+        machine = {one.name: one.value for one in self.machine}
+        shown |= {"machine": machine}
         return shown if self.ramp is None else shown | {"ramp": self.ramp.to_json()}
 
 

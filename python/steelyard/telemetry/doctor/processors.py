@@ -12,6 +12,7 @@ THROTTLED_SHARE = 0.005
 """As the threats of a weighing have them: evaluation/threats/machine.py."""
 BUSY_PROCESSORS = 0.05
 SLOW_CLOCK_NS = 100.0
+FASTEST_SAMPLING = 100_000
 _EVERY_TIME = "every figure in time"
 
 
@@ -237,6 +238,52 @@ def isolation(host: Host) -> Finding:
     )
 
 
+def interrupts(host: Host) -> Finding:
+    """Whether a daemon moves interrupts between processors."""
+    names = host.every("proc/[0-9]*/comm").values()
+    running = "irqbalance" in names
+    return Finding(
+        "interrupts",
+        "note" if running else "good",
+        "irqbalance moves them" if running else "no irqbalance",
+        "work with many packets or requests: which processor serves them changes every ten "
+        "seconds, and with it the processor that has less time for servers",
+        "systemctl stop irqbalance while weighing for long",
+        "pyperf system tune",
+    )
+
+
+def address_space(host: Host) -> Finding:
+    """Whether memory is laid out anew in every process."""
+    mode = host.number("proc/sys/kernel/randomize_va_space")
+    level: Level = "unseen" if mode is None else "good" if mode == 2 else "note"
+    return Finding(
+        "address space layout",
+        level,
+        "it cannot be seen" if mode is None else f"randomize_va_space {mode}",
+        "differences of less than a percent: a layout that is the same at every start is a luck "
+        "that every epoch shares; drawn anew, it is scatter that the interval holds",
+        "kernel.randomize_va_space = 2",
+        "pyperf system tune (full); Mytkowicz et al., ASPLOS 2009",
+    )
+
+
+def sampling(host: Host) -> Finding:
+    """How often perf may interrupt a processor."""
+    rate = host.number("proc/sys/kernel/perf_event_max_sample_rate")
+    level: Level = "unseen"
+    if rate is not None:
+        level = "note" if rate > FASTEST_SAMPLING else "good"
+    return Finding(
+        "perf's sampling rate",
+        level,
+        "it cannot be seen" if rate is None else f"at most {rate} a second",
+        "hosts where somebody profiles: each sample interrupts the processor for some microseconds",
+        "kernel.perf_event_max_sample_rate = 1 while weighing",
+        "pyperf system tune (1); the kernel begins with 100,000",
+    )
+
+
 def power(host: Host) -> Finding:
     """Whether a laptop runs from its battery."""
     online = host.every("sys/class/power_supply/*/online")
@@ -257,5 +304,5 @@ def power(host: Host) -> Finding:
 
 CHECKS: tuple[Check, ...] = (
     *(governor, turbo, frequency_range, smt, heat, steal, quota, neighbours, numa, clock),
-    *(autogroup, isolation, power),
+    *(autogroup, isolation, interrupts, address_space, sampling, power),
 )
