@@ -180,6 +180,26 @@ def test_double_work_is_done_twice_and_counted_once(server: Server) -> None:
     assert 250 < done < 350
 
 
+def test_the_plans_files_are_read_at_both_borders_of_every_slice(server: Server) -> None:
+    files = ("/proc/uptime", "/nowhere/at/all")
+    plan = _plan(server.arm(clients=1), scripts=(SELECT_ONE,), files=files)
+    first, second = _drive(plan, *[SliceRequest(arm=0, length_ns=50 * MS)] * 2)
+    assert first.files is not None
+    assert second.files is not None
+    told = [
+        one.partition(" ")[0]
+        for ends in (first.files, second.files)
+        for one in (ends.before[0], ends.after[0])
+    ]
+    assert [float(one) for one in told] == sorted(map(float, told))
+    assert float(told[1]) - float(told[0]) >= 0.04
+    assert (first.files.before[1], first.files.after[1]) == ("", "")
+    [plain] = _drive(
+        _plan(server.arm(clients=1), scripts=(SELECT_ONE,)), SliceRequest(arm=0, count=1)
+    )
+    assert plain.files is None
+
+
 @pytest.mark.parametrize("user", ["scram_user", "md5_user", "cleartext_user"])
 def test_passwords_open_tcp_connections(server: Server, user: str) -> None:
     arm = server.arm(host="127.0.0.1", user=user, password=PASSWORD)
