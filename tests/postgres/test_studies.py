@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -34,7 +35,7 @@ def weigh(start: Start, *arguments: str) -> dict[str, Any]:
 
 
 def test_writing_work_is_charged_with_what_it_leaves_behind(start: Start) -> None:
-    verdict = weigh(start, "checksums-rw", "--set", "layout=slices")
+    verdict = weigh(start, "checksums-rw")
     [contrast] = verdict["contrasts"]
     assert contrast["epochs"] >= 8
     assert contrast["verdict"] != "invalid", contrast["threats"]
@@ -49,6 +50,37 @@ def test_two_settings_are_compared(start: Start) -> None:
     verdict = weigh(start, "settings", *changed)
     assert ["wal_compression", "off", "pglz"] in verdict["differences"]["declared"]
     assert verdict["differences"]["undeclared"] == []
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        *("synchronous-commit", "wal-compression", "shared-buffers"),
+        *("full-page-writes", "wal-log-hints", "track-io-timing"),
+    ],
+)
+def test_a_single_setting_has_a_study_that_tells_where_the_time_goes(
+    start: Start, study: str
+) -> None:
+    verdict = weigh(start, study)
+    [declared] = verdict["differences"]["declared"]
+    assert declared[0] == study.replace("-", "_")
+    [told] = verdict["time"]
+    parts = {one["part"]: one for one in told["parts"]}
+    assert {"processor", "queue", "client"} <= parts.keys()
+    for side in ("control_us", "arm_us"):
+        assert sum(one[side] for one in parts.values()) == pytest.approx(told[side])
+    assert [one["arm"] for one in told["bottlenecks"]] == [told["control"], told["arm"]]
+
+
+def test_the_telemetry_of_a_weighing_is_weighed_by_an_arm_without(start: Start) -> None:
+    verdict = weigh(start, "telemetry")
+    names = {name for name, *_ in verdict["differences"]["declared"]}
+    assert names == {"track_io_timing", "track_wal_io_timing"}
+    text = Path(verdict["record"], "telemetry.jsonl").read_text().splitlines()[0]
+    arms = json.loads(text)["arms"]
+    assert "waits" not in arms["unwatched"]
+    assert arms["watched"]["waits"]["samples"] > 0
 
 
 def test_the_older_version_is_weighed_too(start: Start) -> None:

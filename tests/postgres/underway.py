@@ -21,7 +21,10 @@ from steelyard.record.record import Record
 
 PATIENCE_S = 240.0
 """Longest wait for anything: long enough never to be met but by a hang."""
-QUICK = ("--set", "workload.scale=1", "--budget", "20s", "--set", "budget.slice=50ms")
+QUICK = (
+    *("--set", "workload.scale=1", "--budget", "20s"),
+    *("--set", "budget.slice=50ms", "--set", "layout=slices"),  # turns take minutes
+)
 
 
 def until(holds: Callable[[], bool], what: str) -> None:
