@@ -43,7 +43,7 @@ def readings(cpu: float, queue: float | None) -> dict[str, Reading]:
 
 def samples(**parts: int) -> SessionSamples:
     """100 looks at 4 sessions, of which so many did what."""
-    return SessionSamples(100, 100 * CLIENTS, {}, parts)  # type: ignore[arg-type]
+    return SessionSamples(100, 100 * CLIENTS, parts)  # type: ignore[arg-type]
 
 
 def epoch(

@@ -89,14 +89,14 @@ def test_a_reading_of_zero_is_a_figure(
 
 @dataclass
 class Refused(Electricity):
-    """A meter that nobody may read."""
+    """A meter whose reading the server refuses."""
 
     def read(self, instance: Instance) -> Sample:
         raise EngineError("permission denied for view pg_stat_electricity")
 
 
 class Guarded(ScriptedWorld):
-    """The scripted world with a meter that nobody may read."""
+    """The scripted world with a meter whose reading is refused."""
 
     def sources(self) -> Sequence[Source]:
         return (*super().sources(), Refused())

@@ -62,7 +62,7 @@ class Answers:
     """Why the counters cannot be read."""
     waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
     looks: Callable[[NoopInstance], Sequence[WaitSeen]] | None = None
-    """At what its sessions wait for; None: nobody may look."""
+    """What its sessions wait for; None: the server does not show it."""
     sessions: Callable[[NoopInstance], tuple[int, int]] = lambda _: (0, 0)
     """Time of its sessions on a processor, and without one, in ns."""
     plan: Callable[[NoopInstance], str] = lambda _: "Result"
@@ -272,7 +272,7 @@ class NoopInstance:
         """A probe of waits; EngineError where the answers have none."""
         looks = self._journal.answers.looks
         if looks is None:
-            raise EngineError("nobody may look at what sessions wait for")
+            raise EngineError("the server does not show what sessions wait for")
         return NoopProbe(lambda: looks(self))
 
     def watch_waits(self, database: str) -> NoopWatch:

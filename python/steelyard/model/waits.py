@@ -20,7 +20,5 @@ class SessionSamples:
     sessions: int = 0
     """Sessions that were open, summed over the moments; those not at work had their client's
     turn."""
-    by_event: Mapping[str, int] = field(default_factory=dict)
-    """Sessions at work, by what they waited for in the engine's own words."""
     by_part: Mapping[WaitPart, int] = field(default_factory=dict)
-    """The same, by part."""
+    """Sessions at work."""

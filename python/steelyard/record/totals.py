@@ -116,7 +116,6 @@ def _samples(line: WaitsLine) -> SessionSamples:
     return SessionSamples(
         samples=line.samples,
         sessions=line.sessions,
-        by_event={seen.event: seen.sessions for seen in line.events},
         by_part=dict(parts),
     )
 

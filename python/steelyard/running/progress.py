@@ -32,7 +32,7 @@ class Progress(Protocol):
         """
 
     def why(self, told: Sequence[TimeParts]) -> None:
-        """Where the time of a transaction goes so far, after an epoch; empty where nobody tells."""
+        """Where the time of a transaction goes so far, after an epoch; empty where no arm tells."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """A weighing is resumed: the contrasts after the last epoch that its record holds."""

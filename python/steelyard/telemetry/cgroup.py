@@ -28,11 +28,20 @@ def throttling(root: Path = ROOT) -> Throttling:
     """Totals over the group and its ancestors; zeros where no quota is enforced."""
     periods = throttled_ns = 0
     for group in _groups("cpu", root):
-        counts = _pairs(group / "cpu.stat")
-        periods += counts.get("nr_throttled", 0)
-        throttled_ns += counts.get("throttled_time", 0)  # v1: nanoseconds
-        throttled_ns += counts.get("throttled_usec", 0) * NS_PER_US  # v2: microseconds
+        told = throttling_of("\n".join(_lines(group / "cpu.stat"))) or Throttling()
+        periods += told.periods
+        throttled_ns += told.throttled_ns
     return Throttling(periods=periods, throttled_ns=throttled_ns)
+
+
+def throttling_of(text: str) -> Throttling | None:
+    """What a `cpu.stat` tells; None where no quota is counted in it."""
+    counts = pairs_of(text)
+    if "nr_throttled" not in counts:
+        return None
+    throttled_ns = counts.get("throttled_time", 0)  # v1: nanoseconds
+    throttled_ns += counts.get("throttled_usec", 0) * NS_PER_US  # v2: microseconds
+    return Throttling(periods=counts["nr_throttled"], throttled_ns=throttled_ns)
 
 
 def statistics_file(controller: str, root: Path = ROOT) -> Path | None:
@@ -64,7 +73,7 @@ def memory_left(root: Path = ROOT) -> int | None:
         used = _words(group / "memory.current") or _words(group / "memory.usage_in_bytes")
         if not limit or not used or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
             continue
-        droppable = _pairs(group / "memory.stat")
+        droppable = pairs_of("\n".join(_lines(group / "memory.stat")))
         cache = droppable.get("total_inactive_file", droppable.get("inactive_file", 0))
         left.append(int(limit[0]) - int(used[0]) + cache)
     return min(left, default=None)
@@ -107,7 +116,7 @@ def _words(path: Path) -> list[str]:
     return " ".join(_lines(path)).split()
 
 
-def _pairs(path: Path) -> dict[str, int]:
+def pairs_of(text: str) -> dict[str, int]:
     """`name value` lines; others are passed over."""
-    words = (line.split() for line in _lines(path))
+    words = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}

@@ -114,11 +114,11 @@ def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:
         return None
 
 
-def parse_device_counts(text: str) -> DeviceCounts | None:
-    """The counts of a stat file; None of an empty one. Kernels before 4.18 count no discards,
-    before 5.5 no flushes: these are 0."""
-    if not text:
-        return None
+def parse_device_counts(text: str) -> DeviceCounts:
+    """The counts of a stat file.
+
+    Kernels before 4.18 count no discards, before 5.5 no flushes: these are 0.
+    """
     n = [*map(int, text.split()), *[0] * 17]
     return DeviceCounts(
         reads=n[0],
@@ -151,3 +151,20 @@ def device_use(before: DeviceCounts, after: DeviceCounts) -> DeviceCounts | None
         change[one.name] = last - first + (_WRAP_MS if wraps else 0)
     began_anew = any(number < 0 for number in change.values())
     return None if began_anew else DeviceCounts(**change)
+
+
+def named_counts(device: str, counts: DeviceCounts) -> dict[str, tuple[str, int]]:
+    """Name of a reading → its unit and number, of everything that a device counts.
+
+    What is under way is a level and no count.
+    """
+    return {
+        f"device_{device}_{one.name}": (_unit(one.name), getattr(counts, one.name))
+        for one in fields(DeviceCounts)
+        if one.name != "in_flight"
+    }
+
+
+def _unit(counted: str) -> str:
+    end = counted.rpartition("_")[2]
+    return end if end in ("bytes", "ms") else "requests"

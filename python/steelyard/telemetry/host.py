@@ -9,15 +9,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.capacity import space
 from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
-from steelyard.telemetry.devices import DeviceCounts, device_counts, device_use, devices_beneath
+from steelyard.telemetry.devices import (
+    DeviceCounts,
+    device_counts,
+    device_use,
+    devices_beneath,
+    named_counts,
+)
 
+PRESSURES = ("cpu", "io", "memory")
+"""What tasks may stand still for: /proc/pressure."""
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 
 
@@ -104,16 +112,12 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
         "same_processors": ("times", float(before.busy_ns.keys() == after.busy_ns.keys())),
     }
     for device, counts in use.devices.items():
-        for counted, number in asdict(counts).items():
-            values[f"device_{device}_{counted}"] = _UNITS.get(counted, "requests"), number
+        values |= named_counts(device, counts)
     for name, stalled_ns in use.pressure_ns.items():
         values[f"pressure_{name.replace(' ', '_')}_ns"] = "ns", stalled_ns
     return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
-_UNITS = {one.name: "bytes" for one in fields(DeviceCounts) if one.name.endswith("_bytes")} | {
-    one.name: "ms" for one in fields(DeviceCounts) if one.name.endswith("_ms")
-}
 _LEVELS = frozenset(
     {"processors", "memory_available_bytes", "memory_total_bytes"}
     | {"disk_free_bytes", "disk_total_bytes"}
@@ -200,12 +204,17 @@ def waiting_bytes(root: Path = ROOT) -> int:
 
 def _pressure(root: Path) -> dict[str, int]:
     """Pressure stall totals; empty where the kernel keeps none."""
-    totals = {}
-    for resource in ("cpu", "io", "memory"):
-        for line in _text(root / "proc/pressure" / resource).splitlines():
-            kind, *words = line.split()
-            totals[f"{resource} {kind}"] = int(words[-1].partition("=")[2]) * NS_PER_US
-    return totals
+    return {
+        f"{resource} {kind}": stalled_ns
+        for resource in PRESSURES
+        for kind, stalled_ns in stalled_of(_text(root / "proc/pressure" / resource)).items()
+    }
+
+
+def stalled_of(text: str) -> dict[str, int]:
+    """Kind ("some", "full") → ns that tasks stood still so far, from a file of /proc/pressure."""
+    lines = (line.split() for line in text.splitlines())
+    return {kind: int(words[-1].partition("=")[2]) * NS_PER_US for kind, *words in lines}
 
 
 def suspended_ns() -> int:

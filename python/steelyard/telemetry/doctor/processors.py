@@ -1,4 +1,4 @@
-"""Checks of the processors: their speed, who else uses them, and the clock."""
+"""Checks of the processors: their speed, what else runs on them, and the clock."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def quota(host: Host) -> Finding:
 
 
 def neighbours(host: Host) -> Finding:
-    """Who else uses the processors now."""
+    """What else runs on the processors now."""
     busy = host.lately.busy_processors
     level: Level = "unseen"
     seen = "it was not measured"
