@@ -12,7 +12,14 @@ from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
 from steelyard.analysis.checks.drops import balance_p_value, unequal
 from steelyard.analysis.checks.littles_law import held_up, impossible
 from steelyard.analysis.checks.outliers import skewed_side
-from steelyard.analysis.checks.slots import UNKNOWN, carry_over_check, place_check, slot_effect
+from steelyard.analysis.checks.slots import (
+    UNKNOWN,
+    carry_over,
+    carry_over_check,
+    place_check,
+    slot_effect,
+)
+from steelyard.model.readings import ArmTotals, SliceTotals
 
 PLACES = [(0, 1), (1, 0)] * 6
 
@@ -76,6 +83,35 @@ def test_carry_over_is_seen_where_it_is_and_not_where_epochs_cannot_tell() -> No
     assert 0 < found.interval.low < found.effect < found.interval.high
     assert not carry_over_check(list(rng.normal(0.0, 0.01, 12))).alarms
     assert carry_over_check([math.nan] * 12) == UNKNOWN
+
+
+def _log_ratios_of_epochs(rng: np.random.Generator, epochs: int, left_behind: float) -> list[float]:
+    """Carry-over of epochs of 20 blocks, in which b leaves the next slice less of the machine."""
+    found = []
+    for _ in range(epochs):
+        arms: dict[str, list[SliceTotals]] = {"a": [], "b": []}
+        before = ""
+        for block in range(20):
+            for position, name in enumerate(rng.permutation(["a", "b"]).tolist()):
+                slowed = left_behind if before == "b" else 0.0
+                rate = 1000 * math.exp(rng.normal(0, 0.05) - slowed - 1.5 * (rng.random() < 0.03))
+                arms[name].append(SliceTotals(block, position, int(rate), 10**6, 10**6))
+                before = name
+        found.append(carry_over({n: _totals(n, some) for n, some in arms.items()}, "b", "a"))
+    return found
+
+
+def _totals(name: str, slices: list[SliceTotals]) -> ArmTotals:
+    return ArmTotals(name, 0, 8, 1, 1, 1, slices=tuple(slices))
+
+
+def test_carry_over_of_a_short_weighing_alarms_at_its_level_and_sees_what_is_there() -> None:
+    rng = np.random.default_rng(8)
+    alarms = sum(carry_over_check(_log_ratios_of_epochs(rng, 10, 0.0)).alarms for _ in range(300))
+    assert binomtest(alarms, 300).proportion_ci(0.999, "exact").low <= 0.01
+    seen = [carry_over_check(_log_ratios_of_epochs(rng, 10, 0.4)) for _ in range(20)]
+    assert sum(one.alarms for one in seen) >= 18
+    assert np.mean([one.effect for one in seen]) == pytest.approx(0.8, abs=0.1)
 
 
 def test_drops_are_compared_by_the_exact_conditional_binomial_test() -> None:
