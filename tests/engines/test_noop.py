@@ -8,7 +8,8 @@ import pytest
 
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
-from steelyard.engines.noop import Call, NoopEngine
+from steelyard.engines.noop import NoopEngine
+from steelyard.engines.noop_journal import Call
 from steelyard.model.errors import EngineError, ServerError
 
 SLOT = Slot(0, Path("/run/slot0"), Path("/tmp/sockets"), 54320)

@@ -15,7 +15,8 @@ from typing import Any
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
-from steelyard.engines.noop import Answers, NoopEngine, NoopInstance
+from steelyard.engines.noop import NoopEngine, NoopInstance
+from steelyard.engines.noop_journal import Answers
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment

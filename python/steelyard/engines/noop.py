@@ -7,7 +7,6 @@ instances. `failures` makes a call fail once: the next `start` raises `failures[
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.engines.differences import SettingRules
@@ -18,12 +17,11 @@ from steelyard.engines.engine import (
     PoolFill,
     Process,
     Pulse,
-    SessionWaits,
     Settings,
     Slot,
     TreeUse,
-    WaitSeen,
 )
+from steelyard.engines.noop_journal import Call, Journal
 from steelyard.engines.noop_sessions import (
     NoopCheckpoints,
     NoopCheckpointWatch,
@@ -34,6 +32,7 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.readings import Kind, Sample
+from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
 
 NOOP_IDENTITY = Identity(
@@ -51,60 +50,6 @@ NOOP_IDENTITY = Identity(
 
 NO_DEFAULTS = BuildDefaults(layout={}, settings={})
 PROTECTIONS = ("checksums", UNPROTECTED)
-
-
-@dataclass
-class Answers:
-    """What servers in memory answer when they are observed; a test replaces what it needs."""
-
-    counters: Callable[[], Mapping[str, float]] = dict
-    uncounted: str = ""
-    """Why the counters cannot be read."""
-    waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
-    looks: Callable[[NoopInstance], Sequence[WaitSeen]] | None = None
-    """What its sessions wait for; None: the server does not show it."""
-    sessions: Callable[[NoopInstance], tuple[int, int]] = lambda _: (0, 0)
-    """Time of its sessions on a processor, and without one, in ns."""
-    plan: Callable[[NoopInstance], str] = lambda _: "Result"
-    checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
-    checkpoints: Callable[[NoopInstance, int, int], Sequence[Checkpoint]] = lambda *_: ()
-    """Of an instance, between two moments of the clock: when it was begun to watch, and now."""
-    pulse: Callable[[NoopInstance], Pulse | None] = lambda _: Pulse(0.0, 0.0, 0.0)
-    cycle: Callable[[Settings], Cycle] = lambda _: Cycle(300_000_000_000, 1e9, 10.0)
-    requested_bytes: Callable[[NoopInstance], int] = lambda _: 0
-    mapped_pages: Callable[[NoopInstance], int] = lambda _: 0
-    pool: Callable[[NoopInstance], PoolFill] = lambda _: PoolFill(128 << 20, 64 << 20, "memory")
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call: what was asked, of which directory, with which arguments."""
-
-    action: str
-    directory: Path
-    arguments: tuple[object, ...] = ()
-
-
-@dataclass
-class Journal:
-    """The calls so far and the failures to come; one for an engine and all its instances."""
-
-    calls: list[Call] = field(default_factory=list)
-    failures: dict[str, list[SteelyardError]] = field(default_factory=dict)
-    stopped: set[Path] = field(default_factory=set)  # directories that hold a stopped cluster
-    serving: dict[int, NoopInstance] = field(default_factory=dict)  # by port, the last to start
-    answers: Answers = field(default_factory=Answers)
-
-    def write(self, action: str, directory: Path, *arguments: object) -> None:
-        """Note a call, then fail if a failure was laid for it."""
-        self.calls.append(Call(action, directory, arguments))
-        if self.failures.get(action):
-            raise self.failures[action].pop(0)
-
-    def require_free(self, directory: Path) -> None:
-        """EngineError when a cluster stands there."""
-        if directory in self.stopped:
-            raise EngineError(f'a cluster stands in "{directory}" already')
 
 
 class NoopInstance:
@@ -268,6 +213,15 @@ class NoopInstance:
         self._require(running=True)
         return Sample(dict(self._journal.answers.counters()), self._journal.answers.uncounted)
 
+    def prepare_statement_counts(self) -> None:
+        """Make ready to count statements."""
+        self._journal.write("count statements", self._directory)
+
+    def statement_counts(self, database: str) -> StatementCounts:
+        """What the answers say."""
+        self._require(running=True)
+        return self._journal.answers.statements(self)
+
     def wait_probe(self, database: str) -> NoopProbe:
         """A probe of waits; EngineError where the answers have none."""
         looks = self._journal.answers.looks
@@ -319,7 +273,7 @@ class NoopInstance:
 
 class NoopEngine:
     """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild,
-    CycleSettings.
+    CycleSettings, StatementCounting.
 
     It has no setting rules: every undeclared difference of its settings counts.
     """
@@ -355,6 +309,10 @@ class NoopEngine:
         self.journal.write("create", directory, protection)
         self.journal.stopped.add(directory)
         return self._at(directory, protection)
+
+    def statement_counting(self, settings: Settings) -> Settings:
+        """A setting of its own."""
+        return {"count_statements": "on"}
 
     def validate(self, settings: Settings) -> None:
         """ServerError for a name among `refused`."""

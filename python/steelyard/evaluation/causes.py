@@ -18,7 +18,7 @@ from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
-from steelyard.record.verdict import Cause, Pages
+from steelyard.record.verdict import Cause, Counted, Pages
 
 FEWEST_PAGES = 0.01
 """Pages read per transaction below which a cost per page would be noise divided by nothing."""
@@ -70,29 +70,48 @@ def cause_contrasts(
 def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Cause]:
     """The cause table of one contrast."""
     units = {name: one.unit for e in epochs for name, one in e.readings.get(control, {}).items()}
-    rows = []
-    contrasts = cause_contrasts(epochs, control, arm)
-    apart = _differences(epochs, control, arm, [one for one, c in contrasts.items() if c.note])
+    reads = {name: cause_read(name) for name in cause_names(epochs, control)}
+    names = {name: (metric_of(name), units[name]) for name in reads}
+    rows = counted_rows(epochs, control, arm, reads, names)
+    return [Cause(**row.given()) for row in rows.values()]
+
+
+def counted_rows(
+    epochs: Sequence[EpochTotals],
+    control: str,
+    arm: str,
+    reads: Mapping[str, Read],
+    names: Mapping[str, tuple[str, str]],
+) -> dict[str, Counted]:
+    """Key → its row, of what every epoch tells: a ratio, or where an arm has none of it the
+    difference. `names`: key → metric and unit."""
+    contrasts = {one.name: one for one in epoch_contrasts(epochs, control, arm, reads)}
+    without = {name: reads[name] for name, one in contrasts.items() if one.note}
+    apart = _differences(epochs, control, arm, without)
+    rows = {}
     for name, found in contrasts.items():
         none = found.control_value == 0 and found.arm_value == 0
         note = "none in either arm" if none and found.note else found.note
-        row = {"metric": metric_of(name), "unit": units[name]}
-        values = {"control_value": found.control_value, "arm_value": found.arm_value}
-        noted: dict[str, object] = {"note": note} if found.note else {}
-        if name in apart:
-            noted |= apart[name]
-        rows.append(
-            Cause.model_validate({**row, **compared(found, control, arm), **values, **noted})
+        metric, unit = names[name]
+        rows[name] = Counted.model_validate(
+            {
+                "metric": metric,
+                "unit": unit,
+                **compared(found, control, arm),
+                "control_value": found.control_value,
+                "arm_value": found.arm_value,
+                **({"note": note} if found.note else {}),
+                **apart.get(name, {}),
+            }
         )
     return rows
 
 
 def _differences(
-    epochs: Sequence[EpochTotals], control: str, arm: str, names: Sequence[str]
+    epochs: Sequence[EpochTotals], control: str, arm: str, reads: Mapping[str, Read]
 ) -> dict[str, dict[str, float]]:
-    """Reading → the keys of its difference with joint intervals, of those that have no ratio and
-    are not 0 in both arms."""
-    reads = {name: cause_read(name) for name in names}
+    """Name → the keys of its difference with joint intervals, of those that are not 0 in both
+    arms."""
     found = part_differences(
         {name: [read(epoch, control) for epoch in epochs] for name, read in reads.items()},
         {name: [read(epoch, arm) for epoch in epochs] for name, read in reads.items()},

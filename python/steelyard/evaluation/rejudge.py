@@ -18,6 +18,7 @@ from steelyard.evaluation.workload_rows import (
     probe_rows,
     query_rows,
     script_rows,
+    statement_cost_rows,
     statement_rows,
     work_rows,
 )
@@ -27,7 +28,7 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch
 from steelyard.record.plan import Plan
 from steelyard.record.recorded import Recorded
-from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
+from steelyard.record.verdict import Differences, Pages, StatementCost, TrustLine, Verdict
 from steelyard.study.study import Study
 
 MOST_LOST_IN_A_ROW = 3
@@ -63,6 +64,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
             "queries": [row for arm in arms for row in query_rows(told, control, arm)],
             "statements": [row for arm in arms for row in statement_rows(told, control, arm)],
+            **_statement_costs(told, control, arms),
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),
@@ -79,6 +81,14 @@ def rejudge(recorded: Recorded) -> Verdict:
             "ledger": end.ledger,
         }
     )
+
+
+def _statement_costs(
+    told: Sequence[EpochTotals], control: str, arms: Sequence[str]
+) -> dict[str, list[StatementCost]]:
+    """What statements cost; nothing where they were not counted."""
+    rows = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
+    return {"statement_costs": rows} if rows else {}
 
 
 def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, object]:

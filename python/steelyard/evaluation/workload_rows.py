@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from steelyard.analysis.decision.secondary import quantile_contrasts
-from steelyard.evaluation.causes import Read, compared, epoch_contrasts
+from steelyard.evaluation.causes import Read, compared, counted_rows, epoch_contrasts
 from steelyard.evaluation.judge_epochs import percent_ends
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_S
 from steelyard.record.slice import SliceLine
-from steelyard.record.verdict import Latency, Probe, Query, Statement, Work
+from steelyard.record.verdict import Latency, Probe, Query, Statement, StatementCost, Work
 
 NS_PER_MINUTE = 60 * NS_PER_S
 SHOWN_QUANTILES = (0.5, 0.95, 0.99)
@@ -99,6 +100,46 @@ def _mean_us_of(statement: str) -> Read:
     def read(epoch: EpochTotals, arm: str) -> float:
         executions, sum_ns = epoch.arms[arm].statements.get(statement, (0, 0))
         return sum_ns / executions / 1000 if executions and sum_ns else math.nan
+
+    return read
+
+
+STATEMENT_COSTS = {
+    "wal_bytes": "bytes",
+    "full_page_images": "images",
+    "blocks_read": "blocks",
+}
+"""What is told of each statement, per execution, with its unit."""
+
+
+def statement_cost_rows(
+    epochs: Sequence[EpochTotals], control: str, arm: str
+) -> list[StatementCost]:
+    """What an execution of each statement cost by the server's own count, where all epochs tell it
+    and it is not nothing in both arms; those first that wrote most log."""
+    counted = [epoch.statements[control] for epoch in epochs if control in epoch.statements]
+    log: Counter[str] = Counter()
+    for one in counted:
+        log.update({text: count.wal_bytes for text, count in one.by_text.items()})
+    asked = {
+        f"{metric} {text}": (text, metric)
+        for text, _ in log.most_common()
+        for metric in STATEMENT_COSTS
+    }
+    reads = {key: _cost_of(text, metric) for key, (text, metric) in asked.items()}
+    names = {key: (metric, STATEMENT_COSTS[metric]) for key, (_, metric) in asked.items()}
+    return [
+        StatementCost(statement=asked[key][0], **row.given())
+        for key, row in counted_rows(epochs, control, arm, reads, names).items()
+        if row.control_value or row.arm_value
+    ]
+
+
+def _cost_of(text: str, metric: str) -> Read:
+    def read(epoch: EpochTotals, arm: str) -> float:
+        counts = epoch.statements.get(arm)
+        one = None if counts is None else counts.by_text.get(text)
+        return math.nan if one is None else float(getattr(one, metric)) / one.executions
 
     return read
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Turn
 from steelyard.model.waits import SessionSamples
 
@@ -120,6 +121,8 @@ class EpochTotals:
     """Arm → what was read in each part of its measured slices, where slices are cut by time."""
     waits: Mapping[str, SessionSamples] = field(default_factory=dict)
     """Arm → what its sessions did, where that was sampled."""
+    statements: Mapping[str, StatementCounts] = field(default_factory=dict)
+    """Arm → what its server counted of each statement, where that was asked for."""
     turns: Mapping[str, Turn] = field(default_factory=dict)
     """Arm → its turn, with layout "turns"."""
 

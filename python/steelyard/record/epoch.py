@@ -48,6 +48,24 @@ class WaitsLine(Frozen):
     events: tuple[WaitLine, ...] = ()
 
 
+class StatementLine(Frozen):
+    """What the server counted of one statement in the measured slices (model/statements.py)."""
+
+    text: str
+    executions: int
+    wal_bytes: int
+    full_page_images: int
+    blocks_read: int
+
+
+class StatementsLine(Frozen):
+    """Of every statement that was executed, those first that wrote most log."""
+
+    missing: str = ""
+    """Why there is none."""
+    counts: tuple[StatementLine, ...] = ()
+
+
 class ArmLine(Frozen):
     """What an arm did in an epoch beside its slices, and what telemetry read of it."""
 
@@ -60,6 +78,8 @@ class ArmLine(Frozen):
     readings: tuple[ReadingLine, ...] = ()
     parts: tuple[PartLine, ...] = ()
     waits: WaitsLine | None = None
+    statements: StatementsLine | None = None
+    """Where the study asks for it."""
     work_per_minute: Mapping[str, float] = {}
     probes: Mapping[str, Mapping[str, float]] = {}
 

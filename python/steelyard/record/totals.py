@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard._core import histogram_merge
 from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
+from steelyard.model.statements import StatementCount, StatementCounts
 from steelyard.model.waits import SessionSamples, WaitPart
-from steelyard.record.epoch import EpochLine, ReadingLine, WaitsLine
+from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine
 from steelyard.record.slice import SliceLine
 from steelyard.record.turn import TurnLine, turn_of
 
@@ -74,6 +75,9 @@ def epoch_totals(
             for arm, one in arms.items()
         },
         waits={arm: _samples(one.waits) for arm, one in arms.items() if one.waits is not None},
+        statements={
+            arm: _counts(one.statements) for arm, one in arms.items() if one.statements is not None
+        },
         turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns},
     )
 
@@ -118,6 +122,11 @@ def _samples(line: WaitsLine) -> SessionSamples:
         sessions=line.sessions,
         by_part=dict(parts),
     )
+
+
+def _counts(line: StatementsLine) -> StatementCounts:
+    counts = (StatementCount(**one.model_dump()) for one in line.counts)
+    return StatementCounts({one.text: one for one in counts}, missing=line.missing)
 
 
 def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerStanding
@@ -28,8 +28,8 @@ class Compared(Frozen):
     confidence: float
 
 
-class Cause(Compared):
-    """What a transaction cost the server."""
+class Counted(Compared):
+    """What something cost the server, each."""
 
     metric: str
     unit: str
@@ -40,6 +40,20 @@ class Cause(Compared):
     """Arm less control in the unit, where there is no ratio since one of them is 0."""
     difference_low: float | None = None
     difference_high: float | None = None
+
+    def given(self) -> dict[str, Any]:
+        """What was given of it, to make a row of another kind."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class Cause(Counted):
+    """What a transaction cost the server."""
+
+
+class StatementCost(Counted):
+    """What an execution of a statement cost, by the server's own count."""
+
+    statement: str
 
 
 class Latency(Compared):
@@ -196,6 +210,7 @@ class Verdict(Frozen):
     latency_by_script: tuple[Latency, ...]
     queries: tuple[Query, ...]
     statements: tuple[Statement, ...]
+    statement_costs: tuple[StatementCost, ...] = ()
     work: tuple[Work, ...]
     probes: tuple[Probe, ...]
     pages: Pages | None

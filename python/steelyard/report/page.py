@@ -235,15 +235,19 @@ def _time(told: TimeParts) -> dict[str, Any]:
     }
 
 
+_BY_ARM = ("causes", "work", "by_query", "by_statement", "statement_costs", "by_script")
+
+
 def _tables(verdict: Verdict | None, control: str) -> dict[str, Any]:
     """What was compared beside the contrasts: a table for every arm; none without a verdict."""
     if verdict is None:
-        return dict.fromkeys(("causes", "work", "by_query", "by_statement", "by_script"), ())
+        return dict.fromkeys(_BY_ARM, ())
     return {
         "causes": _by_arm(verdict.causes, control, tables.cause_rows),
         "work": _by_arm(verdict.work, control, tables.work_rows),
         "by_query": _by_arm(verdict.queries, control, tables.query_rows),
         "by_statement": _by_arm(verdict.statements, control, tables.statement_rows),
+        "statement_costs": _by_arm(verdict.statement_costs, control, tables.statement_cost_rows),
         "by_script": _by_arm(verdict.latency_by_script, control, tables.script_rows),
     }
 

@@ -13,7 +13,7 @@ from steelyard.model.units import (
     percent_of_log,
 )
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.verdict import Cause, Latency, Query, Statement, Work
+from steelyard.record.verdict import Cause, Counted, Latency, Query, Statement, StatementCost, Work
 from steelyard.report.charts.percentile_effects import quantile_name
 from steelyard.report.contrast_text import interval_text, reading_text, shown_epoch
 
@@ -58,7 +58,21 @@ def cause_rows(causes: Iterable[Cause]) -> list[dict[str, str]]:
     ]
 
 
-def _cause_reading(cause: Cause) -> str:
+def statement_cost_rows(rows: Iterable[StatementCost]) -> list[dict[str, str]]:
+    """What an execution of each statement cost in both arms, with its contrast."""
+    return [
+        {
+            "metric": f"{row.statement}: {CAUSES.get(row.metric, row.metric)}",
+            "control": amount(row.control_value, row.unit),
+            "arm": amount(row.arm_value, row.unit),
+            "reading": _cause_reading(row),
+            "note": row.note,
+        }
+        for row in rows
+    ]
+
+
+def _cause_reading(cause: Counted) -> str:
     """The ratio; the difference where there is none: `"+8 131 bytes [8 120, 8 142]"`."""
     if cause.difference is None:
         return reading_text(cause)

@@ -88,7 +88,8 @@ class LocalEngines:
     def of_arms(self, study: Study) -> dict[str, Engine]:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
         wanted = [Wanted(arm.version, arm.bindir) for arm in study.every_arm]
-        found = adapter(study.engine).find_arms(wanted, self._account, contrib=study.contrib)
+        contrib = study.contrib or study.statement_counters
+        found = adapter(study.engine).find_arms(wanted, self._account, contrib=contrib)
         return {arm.name: engine for arm, engine in zip(study.every_arm, found, strict=True)}
 
     def slot(self, number: int) -> Slot:

@@ -221,6 +221,8 @@ class Study(_Model):
     """Where builds differ in a setting's default: set alike for all arms, or as each has it."""
     contrib: bool = False
     """Bring contrib's modules to builds that were made without them."""
+    statement_counters: bool = False
+    """Have every server count log and blocks of each statement; brings contrib too."""
     workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
     cost: Cost = "auto"
     placement: Placement = "auto"

@@ -15,6 +15,7 @@ from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.engines.postgres.settings import SETTING_RULES, examine, validate_settings
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
+from steelyard.engines.postgres.sql.statements import counting
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Identity
 
@@ -104,6 +105,10 @@ class Postgres:
     def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
         """checkpoint_timeout and the limits of the log, divided by a factor."""
         return scaled(settings, factor)
+
+    def statement_counting(self, settings: Settings) -> dict[str, str]:
+        """What loads pg_stat_statements beside an arm's own modules."""
+        return counting(settings)
 
     def adopt(self, instance: Instance) -> Cluster:
         """The same stopped cluster, to be started by this build; its layout must be alike."""

@@ -10,6 +10,7 @@ from steelyard.evaluation.workload_rows import work_per_minute
 from steelyard.model.readings import Reading
 from steelyard.record.epoch import ArmLine, PartLine, ReadingLine, WaitsLine
 from steelyard.record.slice import SliceLine
+from steelyard.running.measuring.statement_readings import StatementReadings
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
 
@@ -39,12 +40,15 @@ class ArmReadings:
     def __init__(self, setup: Setup, standing: Mapping[str, Instance]) -> None:
         self._data = setup.data
         self._standing = standing
+        counted = standing if setup.study.statement_counters else {}
+        self._statements = StatementReadings(counted)
         self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
         self._done = {arm: self._data.work_counts(one) for arm, one in standing.items()}
 
     def border(self) -> None:
         """Read what is read at a border of the measured slices; first at their beginning."""
         self._telemetry.border()
+        self._statements.border()
 
     def close(
         self,
@@ -55,6 +59,7 @@ class ArmReadings:
         """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
         block of each part, where parts are to be kept; `beside`: what was seen in the slices."""
         self._telemetry.close()
+        counted = self._statements.lines()
         every = list(lines)
         arms = {}
         for arm, instance in self._standing.items():
@@ -67,6 +72,7 @@ class ArmReadings:
                     "probes": self._data.probes(instance),
                     "readings": (*line.readings, *reading_lines(beside.machine.get(arm, ()))),
                     **({"waits": beside.waits[arm]} if arm in beside.waits else {}),
+                    **({"statements": counted[arm]} if arm in counted else {}),
                 }
             )
         violations = {

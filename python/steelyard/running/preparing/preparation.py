@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
-from steelyard.engines.engine import Engine, SettingsCheck
+from steelyard.engines.engine import Engine, Settings, SettingsCheck, StatementCounting
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import NS_PER_S
@@ -87,11 +87,23 @@ def _arms(
             arm=arm,
             engine=engines[arm.name],
             templates=templates[builds.loaders[arm.name]],
-            settings=builds.settings_of(study, arm),
+            settings=_counted(study, engines[arm.name], builds.settings_of(study, arm)),
         )
         for arm in study.every_arm
     ]
     return prepared, builds
+
+
+def _counted(study: Study, engine: Engine, settings: Settings) -> Settings:
+    """An arm's settings, with what makes its server count statements where the study asks."""
+    if not study.statement_counters:
+        return settings
+    if not isinstance(engine, StatementCounting):
+        raise StudyError(
+            f'engine "{engine.identity.kind}" cannot count statements',
+            hint="Leave out statement_counters.",
+        )
+    return {**settings, **engine.statement_counting(settings)}
 
 
 def _require_connections(study: Study) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,12 @@ import pytest
 from engines.real_npm import fetch
 from own_cache import own_cache
 from steelyard.engines.cache import entries, open_cache
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import open_run
+from steelyard.model.statements import between
 
 pytestmark = pytest.mark.postgres
 
@@ -92,3 +96,43 @@ def test_the_older_version_is_copied_once_to_take_contrib_in(added: Path) -> Non
     copies = [entry.name for entry in entries(open_cache().binaries)]
     assert len([name for name in copies if name.endswith("-contrib")]) == 1
     assert find_postgres("16").identity.bindir != first, "the bundle itself stays as it is"
+
+
+def test_log_and_blocks_of_statements_are_what_psql_shows_and_ours_are_not_counted(
+    added: Path,
+) -> None:
+    engine = find_postgres("18", contrib=True)
+    with open_run(open_cache(), engine.account) as run:
+        cluster = engine.create(run.directory / "data", protection="checksums")
+        cluster.start(run.slot(0), engine.statement_counting({}))
+        try:
+            cluster.workload_database().create()
+            cluster.prepare_statement_counts()
+            ours = conninfo_of(replace(cluster.address, database=DATABASE))
+            with psycopg.connect(ours, autocommit=True) as load:
+                load.execute("CREATE TABLE t AS SELECT g AS x FROM generate_series(1, 100) g")
+                before = cluster.statement_counts(DATABASE)
+                for value in range(7):
+                    load.execute("UPDATE  t\n SET x = x + %s", (value,))
+                with closing(cluster.wait_probe(DATABASE)) as probe:
+                    probe.look()
+            found = between(before, cluster.statement_counts(DATABASE))
+            psql = subprocess.run(
+                [
+                    *(engine.identity.bindir + "/psql", "-X", "-A", "-t", "-h"),
+                    *(cluster.address.host, "-p", str(cluster.address.port), "-U", "postgres"),
+                    "-c",
+                    "SELECT calls, wal_bytes, wal_fpi, shared_blks_read "
+                    "FROM pg_stat_statements WHERE query LIKE 'UPDATE%'",
+                ],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.strip()
+        finally:
+            cluster.stop()
+    [update] = found.by_text.values()
+    assert update.text == "UPDATE t SET x = x + $1"
+    assert update.executions == 7
+    told = (update.executions, update.wal_bytes, update.full_page_images, update.blocks_read)
+    assert "|".join(map(str, told)) == psql

@@ -22,12 +22,19 @@ from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.session import Checkpoints, read_plans, read_settings
+from steelyard.engines.postgres.sql.statements import (
+    UNCOUNTED,
+    counts,
+    prepare_counting,
+    read_statements,
+)
 from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
 from steelyard.model.readings import Kind, Sample
+from steelyard.model.statements import StatementCounts
 
 
 class Cluster:
@@ -54,6 +61,7 @@ class Cluster:
         self._slot: Slot | None = None
         self._accounting: TreeAccount | None = None
         self._frozen: list[int] = []
+        self._counts_statements = False
 
     @property
     def identity(self) -> Identity:
@@ -88,6 +96,7 @@ class Cluster:
         """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
         self._require_stopped("start")
         given = arguments(slot, {**dict(self._build.settings), **settings})
+        self._counts_statements = counts(settings)
         log = prepare_slot(slot, self._account)
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
@@ -195,6 +204,15 @@ class Cluster:
         """The cumulative counters, once all client backends have flushed theirs and gone."""
         return sample_counters(self._conninfo(database), self._identity.version_number)
 
+    def prepare_statement_counts(self) -> None:
+        """Create pg_stat_statements in the administrative database, so that the data stays."""
+        prepare_counting(self._conninfo(self.address.database))
+
+    def statement_counts(self, database: str) -> StatementCounts:
+        """What the load's statements in a database did so far."""
+        conninfo = self._conninfo(self.address.database)
+        return read_statements(conninfo, self._identity.version_number, database)
+
     def wait_probe(self, database: str) -> WaitProbe:
         """A session that sees what client backends wait for."""
         return WaitProbe(self._conninfo(database))
@@ -222,7 +240,8 @@ class Cluster:
         return fill_pool(self._conninfo(database), self._identity.version_number)
 
     def _conninfo(self, database: str) -> str:
-        return conninfo_of(replace(self.address, database=database))
+        address = conninfo_of(replace(self.address, database=database))
+        return f"{address} options='{UNCOUNTED}'" if self._counts_statements else address
 
     def _required(self) -> Server:
         if self._server is None:

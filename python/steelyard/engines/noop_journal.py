@@ -1,0 +1,72 @@
+"""Keeps what was asked of servers in memory, what they answer, and which calls are to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.engines.engine import Cycle, PoolFill, Pulse, SessionWaits, Settings, WaitSeen
+from steelyard.model.errors import EngineError, SteelyardError
+from steelyard.model.statements import StatementCounts
+from steelyard.model.turn import Checkpoint
+
+if TYPE_CHECKING:
+    from steelyard.engines.noop import NoopInstance
+
+
+@dataclass
+class Answers:
+    """What servers in memory answer when they are observed; a test replaces what it needs."""
+
+    counters: Callable[[], Mapping[str, float]] = dict
+    uncounted: str = ""
+    """Why the counters cannot be read."""
+    waits: Callable[[], SessionWaits] = lambda: SessionWaits(active=0, log_flush=0)
+    looks: Callable[[NoopInstance], Sequence[WaitSeen]] | None = None
+    """What its sessions wait for; None: the server does not show it."""
+    statements: Callable[[NoopInstance], StatementCounts] = lambda _: StatementCounts()
+    """What its statements did so far."""
+    sessions: Callable[[NoopInstance], tuple[int, int]] = lambda _: (0, 0)
+    """Time of its sessions on a processor, and without one, in ns."""
+    plan: Callable[[NoopInstance], str] = lambda _: "Result"
+    checkpoint_ns: Callable[[NoopInstance], int] = lambda _: 0
+    checkpoints: Callable[[NoopInstance, int, int], Sequence[Checkpoint]] = lambda *_: ()
+    """Of an instance, between two moments of the clock: when it was begun to watch, and now."""
+    pulse: Callable[[NoopInstance], Pulse | None] = lambda _: Pulse(0.0, 0.0, 0.0)
+    cycle: Callable[[Settings], Cycle] = lambda _: Cycle(300_000_000_000, 1e9, 10.0)
+    requested_bytes: Callable[[NoopInstance], int] = lambda _: 0
+    mapped_pages: Callable[[NoopInstance], int] = lambda _: 0
+    pool: Callable[[NoopInstance], PoolFill] = lambda _: PoolFill(128 << 20, 64 << 20, "memory")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: what was asked, of which directory, with which arguments."""
+
+    action: str
+    directory: Path
+    arguments: tuple[object, ...] = ()
+
+
+@dataclass
+class Journal:
+    """The calls so far and the failures to come; one for an engine and all its instances."""
+
+    calls: list[Call] = field(default_factory=list)
+    failures: dict[str, list[SteelyardError]] = field(default_factory=dict)
+    stopped: set[Path] = field(default_factory=set)  # directories that hold a stopped cluster
+    serving: dict[int, NoopInstance] = field(default_factory=dict)  # by port, the last to start
+    answers: Answers = field(default_factory=Answers)
+
+    def write(self, action: str, directory: Path, *arguments: object) -> None:
+        """Note a call, then fail if a failure was laid for it."""
+        self.calls.append(Call(action, directory, arguments))
+        if self.failures.get(action):
+            raise self.failures[action].pop(0)
+
+    def require_free(self, directory: Path) -> None:
+        """EngineError when a cluster stands there."""
+        if directory in self.stopped:
+            raise EngineError(f'a cluster stands in "{directory}" already')
