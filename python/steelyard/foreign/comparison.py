@@ -13,6 +13,7 @@ from steelyard.foreign.metric_choice import one_metric
 from steelyard.foreign.series import Floats, Grain, Order, Outcome, Rows, Series, Sheet
 from steelyard.foreign.source import quoted
 from steelyard.model.errors import NumbersError, UsageError
+from steelyard.model.threat import ThreatKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class Comparison:
     """What became of the transactions of arms, where all their files say so."""
     operating_points: Mapping[str, OperatingPoint] = field(default_factory=dict)
     """Throughput, latency and clients of arms of which all three are known."""
+    machine: tuple[tuple[ThreatKind, str], ...] = ()
+    """What files say of the machine that makes their numbers doubtful."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -97,6 +100,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
         no_order="" if options.order in _ROWS_IN_ORDER else _why_no_order(named, runs.values()),
         operating_points=points,
         outcomes=_outcomes(named, [arm.arm for arm in arms]),
+        machine=tuple(seen for sheet in named for seen in sheet.machine),
         notes=tuple(dict.fromkeys([*notes, *done])),
     )
 

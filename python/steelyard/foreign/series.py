@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.source import Place
+from steelyard.model.threat import ThreatKind
 
 Floats = NDArray[np.float64]
 
@@ -103,5 +104,7 @@ class Sheet:
     """What each row is called (a block, a query); empty where rows are only counted."""
     ordered: bool = True
     """Whether the order of the rows is that of time, as far as the file can tell."""
+    machine: tuple[tuple[ThreatKind, str], ...] = ()
+    """What the file says of the machine that makes its numbers doubtful."""
     notes: tuple[str, ...] = ()
     """What was left out or taken for granted, in words."""

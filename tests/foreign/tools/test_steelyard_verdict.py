@@ -67,6 +67,37 @@ def test_what_is_shown_is_the_records_own_sentence_interval_and_threats() -> Non
     )
 
 
+TIME = {
+    "control": "on",
+    "arm": "off",
+    "epochs": 12,
+    "control_us": 100.0,
+    "arm_us": 96.0,
+    "parts": [
+        {
+            "part": "processor",
+            "control_us": 60.0,
+            "arm_us": 57.0,
+            "difference_us": -3.0,
+            "low_us": -3.5,
+            "high_us": -2.5,
+        }
+    ],
+    "bottlenecks": [],
+}
+
+
+def test_where_the_time_goes_is_shown_as_the_record_has_it() -> None:
+    told = {**TIME, "cause": TIME["parts"][0]}  # type: ignore[index]
+    found = recorded(verdict(CONTRAST, time=[told]))
+    said = render_saved_verdict(found, 100)
+    assert "why: on a processor, with the queue for it: −3 µs [−3.5, −2.5] of −4 µs" in said
+    assert found.to_json()["time"] == [told]
+    assert "time" not in recorded(verdict(CONTRAST)).to_json()
+    with pytest.raises(NumbersError, match="where the time of a transaction goes"):
+        recorded(verdict(CONTRAST, time=[{**TIME, "epochs": "many"}]))
+
+
 def test_an_older_record_has_its_sentence_beside_its_contrast() -> None:
     bare = {key: value for key, value in CONTRAST.items() if key != "sentence"}
     found = recorded(verdict(bare, sentence="off is what it is"))

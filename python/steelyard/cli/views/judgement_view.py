@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.row_plot import level_borders, row_plot
 from steelyard.cli.views.text_layout import wrapped
-from steelyard.cli.views.verdict_view import contrast_lines, threat_lines
+from steelyard.cli.views.verdict_view import contrast_lines, threat_lines, time_lines
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.number_sets import RowOrder
 from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
@@ -141,6 +141,7 @@ def render_saved_verdict(saved: SavedVerdict, width: int) -> str:
     width = max(width, _LEAST_WIDTH)
     shown = saved.shown
     blocks = [contrast_lines(one.judged, one.truth, one.margin_percent, width) for one in shown]
+    blocks += [time_lines(told, width) for told in saved.times]
     threats = [threat for one in shown for threat in one.judged.threats]
     withdrawn = [threat for one in shown for threat in one.withdrawn]
     blocks.append(threat_lines(threats, withdrawn, width))

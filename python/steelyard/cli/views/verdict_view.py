@@ -10,7 +10,7 @@ from steelyard.cli.views.text_layout import wrapped
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, Truth, WithdrawnThreat
-from steelyard.record.verdict import Pages, Verdict
+from steelyard.record.verdict import Pages, TimeParts, Verdict
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
@@ -84,12 +84,17 @@ def _stalls(row: Mapping[str, str]) -> str:
     return f"{row['stalls']} in {row['arm']}, {row['time']}, {storms}"
 
 
+def time_lines(told: TimeParts, width: int) -> list[str]:
+    """Where a transaction's time goes: the cause, every part, and what holds either arm up."""
+    return [
+        *wrapped(cause_lines([told])[0], width, ""),
+        *_table("of a transaction's time", told.control, told.arm, part_rows(told), width),
+        *wrapped(bottleneck_line(told), width, ""),
+    ]
+
+
 def _causes(verdict: Verdict, width: int) -> list[str]:
-    lines: list[str] = []
-    for told in verdict.time:
-        lines += wrapped(cause_lines([told])[0], width, "")
-        lines += _table("of a transaction's time", told.control, told.arm, part_rows(told), width)
-        lines += wrapped(bottleneck_line(told), width, "")
+    lines = [line for told in verdict.time for line in time_lines(told, width)]
     for arm in dict.fromkeys(cause.arm for cause in verdict.causes):
         about = [cause for cause in verdict.causes if cause.arm == arm]
         title = "cause, per transaction"

@@ -17,6 +17,14 @@ SUSPENDED_NS = 50_000_000
 """The two clocks are read one after the other and differ by microseconds when nothing slept."""
 MEMORY_PRESSURE_SHARE = 0.01
 
+MACHINE_READINGS = frozenset(
+    {"elapsed_ns", "processors", "processors_before", "same_processors"}
+    | {"steal_ns", "throttled_ns", "suspended_ns", "started_anew", "swapped_bytes"}
+    | {"memory_available_bytes", "memory_total_bytes", "memory_total_before_bytes"}
+    | {"disk_free_bytes", "disk_total_bytes"}
+)
+"""What must be known of a machine to look for threats."""
+
 Seen = tuple[ThreatKind, str]
 
 

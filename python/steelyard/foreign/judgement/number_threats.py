@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -38,6 +39,7 @@ def number_threats(
     return (
         *_errors(overview.comparison, arm),
         *_load(overview.comparison, arm),
+        *_machine(overview.comparison),
         *_order(overview, arm, sets),
         *_amount(overview.comparison, arm, sets),
         *_dependence(overview.comparison, arm, pairing, sets),
@@ -66,6 +68,14 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
             f"{here.troubled} of {here.tried} transactions of {names[0]} failed, were retried or "
             f"skipped, and {there.troubled} of {there.tried} of {names[1]}",
         )
+
+
+def _machine(comparison: Comparison) -> Iterator[Threat]:
+    """What the files say of their machines: one a kind, by the first run that shows it."""
+    times = Counter(kind for kind, _ in comparison.machine)
+    for kind, seen in dict(reversed(comparison.machine)).items():
+        more = f"; seen in {times[kind]} runs" if times[kind] > 1 else ""
+        yield raise_threat(kind, f"{seen}{more}")
 
 
 def _load(comparison: Comparison, arm: Series) -> Iterator[Threat]:

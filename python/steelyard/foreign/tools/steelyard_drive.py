@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from steelyard.evaluation.threats.machine import MACHINE_READINGS, Seen, seen_on
 from steelyard.foreign.format import JsonFormat
 from steelyard.foreign.json.document import Document, Number
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
@@ -37,10 +39,12 @@ def read_drive(document: Document) -> Sheet:
             hint="Name it alone: steelyard judge RECORD shows what it says.",
         )
     rates, latencies, clients = [], [], set()
-    outcome = Outcome(0, 0)
+    outcome, machine = Outcome(0, 0), list[Seen]()
     for number, value in enumerate(document.values):
         rates.append(_number(document, number, value, ("throughput",)))
         outcome += _outcome(value)
+        run = f"{document.source.name}, run {number + 1}"
+        machine += [(kind, f"{seen} ({run})") for kind, seen in _machine(value)]
         latency = value["latency_us"]
         mean = latency.get("mean") if isinstance(latency, dict) else None
         latencies.append(
@@ -58,7 +62,20 @@ def read_drive(document: Document) -> Sheet:
         metrics=tuple(metrics),
         outcomes={"": outcome},
         clients={"": clients.pop()} if len(clients) == 1 else {},
+        machine=tuple(machine),
     )
+
+
+def _machine(value: Mapping[str, Any]) -> list[Seen]:
+    """What a summary says of its machine that leaves to doubt; nothing where it does not say all
+    that is looked at."""
+    found = value.get("machine")
+    known = found.items() if isinstance(found, dict) else ()
+    values = {name: float(one) for name, one in known if isinstance(one, Number)}
+    sound = all(0 <= one < math.inf for one in values.values())
+    if not sound or not values.keys() >= MACHINE_READINGS:
+        return []
+    return seen_on(values, range(int(values["processors"])))
 
 
 def _outcome(value: Mapping[str, Any]) -> Outcome:

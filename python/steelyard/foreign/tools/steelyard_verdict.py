@@ -11,6 +11,7 @@ from steelyard.foreign.json.document import Document, Number, Path
 from steelyard.foreign.source import quoted
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import JudgedContrast, Truth, WithdrawnThreat
+from steelyard.record.verdict import TimeParts
 
 Json = Mapping[str, Any]
 FORM = "a verdict of Steelyard"
@@ -39,6 +40,8 @@ class SavedVerdict:
     study: str
     contrasts: tuple[Json, ...]
     """As the record has them."""
+    times: tuple[TimeParts, ...] = ()
+    """Where the time of a transaction goes, where it says so."""
 
     @property
     def shown(self) -> tuple[SavedContrast, ...]:
@@ -53,6 +56,7 @@ class SavedVerdict:
             "judged": JUDGED,
             "study": self.study,
             "contrasts": list(self.contrasts),
+            **({"time": [one.to_json() for one in self.times]} if self.times else {}),
         }
 
 
@@ -75,7 +79,23 @@ def read_verdict(document: Document) -> SavedVerdict:
     first, *others = plain["contrasts"]
     if "sentence" not in first and isinstance(plain.get("sentence"), str):
         first = {**first, "sentence": plain["sentence"]}  # older records have it beside them
-    return SavedVerdict(source.name, str(plain["study"]), (first, *others))
+    return SavedVerdict(
+        source.name, str(plain["study"]), (first, *others), _times(document, plain.get("time", []))
+    )
+
+
+def _times(document: Document, value: Any) -> tuple[TimeParts, ...]:
+    """NumbersError where it is not what a verdict says of time."""
+    from pydantic import ValidationError
+
+    try:
+        return tuple(TimeParts.model_validate(one) for one in value)
+    except (ValidationError, TypeError):
+        raise document.source.error(
+            "where the time of a transaction goes is not told as Steelyard tells it",
+            document.place(0, ("time",)),
+            hint="Name the verdict.json of a record, or what `steelyard weigh --json` printed.",
+        ) from None
 
 
 def _check(document: Document, contrast: Any, path: Path) -> None:
