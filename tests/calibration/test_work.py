@@ -94,7 +94,7 @@ def test_ctrl_c_keeps_what_was_done_and_is_no_crash_of_the_workers(tmp_path: Pat
     assert process.stdout.readline() == "working\n"
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    # The script's own, which has no handler; while a file was made it has another error's before it.
+    # The script's own, which has no handler; another error's may stand before it.
     assert said.count("KeyboardInterrupt") == 1
     assert 1 <= len(list(Results(tmp_path / "r.jsonl"))) < 100
 

@@ -73,7 +73,7 @@ def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Ca
     reads = {name: cause_read(name) for name in cause_names(epochs, control)}
     names = {name: (metric_of(name), units[name]) for name in reads}
     rows = counted_rows(epochs, control, arm, reads, names)
-    return [Cause(**row.given()) for row in rows.values()]
+    return [Cause(**row.model_dump(exclude_unset=True)) for row in rows.values()]
 
 
 def counted_rows(

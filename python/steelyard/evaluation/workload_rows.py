@@ -129,7 +129,7 @@ def statement_cost_rows(
     reads = {key: _cost_of(text, metric) for key, (text, metric) in asked.items()}
     names = {key: (metric, STATEMENT_COSTS[metric]) for key, (_, metric) in asked.items()}
     return [
-        StatementCost(statement=asked[key][0], **row.given())
+        StatementCost(statement=asked[key][0], **row.model_dump(exclude_unset=True))
         for key, row in counted_rows(epochs, control, arm, reads, names).items()
         if row.control_value or row.arm_value
     ]

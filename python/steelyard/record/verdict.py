@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerStanding
@@ -40,10 +40,6 @@ class Counted(Compared):
     """Arm less control in the unit, where there is no ratio since one of them is 0."""
     difference_low: float | None = None
     difference_high: float | None = None
-
-    def given(self) -> dict[str, Any]:
-        """What was given of it, to make a row of another kind."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class Cause(Counted):

@@ -62,6 +62,28 @@ def test_reads_that_take_no_time_do_not_invalidate(make_epoch: MakeEpoch) -> Non
     assert not threat.invalidates
 
 
+def test_a_fall_whose_reads_take_no_certain_time_is_told_and_moves_nothing(
+    make_epoch: MakeEpoch,
+) -> None:
+    """Reads fall by a hundredth of a block a transaction, and throughput scatters by 2 %."""
+
+    def epoch(n: int) -> Epoch:
+        scatter = [(37 * (4 * n + part)) % 41 - 20 for part in range(4)]
+        rates = {"on": [100_000] * 4, "off": [100_000 + 100 * one for one in scatter]}
+        each = {"on": [1.4] * 4, "off": [1.415 - 0.005 * part for part in range(4)]}
+        reads = {
+            arm: [round(PAGE * x * rate) for x, rate in zip(each[arm], rates[arm], strict=True)]
+            for arm in rates
+        }
+        return make_epoch(n, rates=rates, reads=reads)
+
+    epochs = [epoch(n).totals for n in range(10)]
+    [threat] = pool_not_warm(epochs, "on", "off", 0.0001, writes=False)
+    assert not threat.invalidates
+    assert "cannot be told" in threat.seen
+    assert "fell from 1.41 to 1.4 within" in threat.seen
+
+
 def test_work_that_writes_is_told_and_not_judged_by_it(make_epoch: MakeEpoch) -> None:
     [threat] = weighed(make_epoch, slower=500, off=FILLING, writes=True)
     assert not threat.invalidates

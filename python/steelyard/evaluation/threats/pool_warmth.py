@@ -65,8 +65,9 @@ def pool_not_warm(
         return
     ours, theirs = both[0], both[1]
     words = [
-        f"blocks read per transaction of {name} fell from {one.reads[:, 0].mean():.2g} to "
-        f"{one.reads[:, -1].mean():.2g} within the measured part of an epoch, "
+        f"blocks read per transaction of {name} fell from "
+        f"{_from_to(one.reads[:, 0].mean(), one.reads[:, -1].mean())} "
+        f"within the measured part of an epoch, "
         f"towards {one.level:.2g}"
         for name, one in ((control, ours), (arm, theirs))
         if one.falls
@@ -77,6 +78,10 @@ def pool_not_warm(
         yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(words))
         return
     moved = _explained(ours, theirs)
+    if moved is None:
+        unknown = "what a read takes cannot be told from what else scatters"
+        yield raise_threat(ThreatKind.POOL_NOT_WARM, f"{' and '.join(words)}; {unknown}")
+        return
     percent = 100 * abs(float(moved.mean()))
     seen = f"{' and '.join(words)}; that moves the contrast by about {percent:.2g} %"
     certain = 0.0 not in t_interval(moved)
@@ -84,11 +89,27 @@ def pool_not_warm(
     yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal)
 
 
-def _explained(control: PartReads, arm: PartReads) -> Floats:
-    """By epoch: share of the arm's time that reads above its level take, minus the control's."""
-    time_of_a_read = _time_of_a_read(
-        np.concatenate([control.reads, arm.reads]), np.concatenate([control.times, arm.times])
-    )
+def _from_to(first: float, last: float) -> str:
+    """`"0.8 to 0.38"`: with as many digits as tell them apart, at least two."""
+    for digits in range(2, 7):
+        texts = f"{first:.{digits}g}", f"{last:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return " to ".join(texts)
+
+
+def _explained(control: PartReads, arm: PartReads) -> Floats | None:
+    """By epoch: share of the arm's time that reads above its level take, minus the control's.
+
+    The time of a read is told by the arms whose reads fall. None where it is not above 0 for sure.
+    """
+    falling = [one for one in (control, arm) if one.falls]
+    reads = np.concatenate([one.reads for one in falling])
+    times = np.concatenate([one.times for one in falling])
+    slopes = [_time_of_a_read(x[None, :], y[None, :]) for x, y in zip(reads, times, strict=True)]
+    if t_interval(np.array(slopes)).low <= 0:
+        return None
+    time_of_a_read = _time_of_a_read(reads, times)
     shares = [
         (one.reads.mean(axis=1) - one.level) * time_of_a_read / float(one.times.mean())
         for one in (control, arm)
@@ -143,8 +164,9 @@ def _level(mean: Floats) -> float:
 
 
 def _time_of_a_read(reads: Floats, times: Floats) -> float:
-    """Nanoseconds of a client's time that a block read takes: the slope within epochs."""
+    """Nanoseconds of a client's time that a block read takes: the slope within epochs, whatever its
+    sign."""
     x = reads - reads.mean(axis=1, keepdims=True)
     y = times - times.mean(axis=1, keepdims=True)
     spread = float((x * x).sum())
-    return max(0.0, float((x * y).sum()) / spread) if spread > 0 else 0.0
+    return float((x * y).sum()) / spread if spread > 0 else 0.0
