@@ -4,7 +4,9 @@ Every weighing is the command a user would give, with a fixed seed, and its resu
 results/live.jsonl; a case that has its line is not weighed again, so this can be stopped at any
 time and resumed later. The records stay where --records says, for the replay of traces.
 
-    python -m validation.live [--most N] [--records DIR] [--kind KIND]
+    python -m validation.live [--most N] [--records DIR] [--kind KIND] [--untold]
+
+With --untold a result that was kept before verdicts told causes is weighed again, and replaced.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -51,6 +54,8 @@ def weigh(case: Case, records: Path) -> dict[str, Any]:
             {name: threat[name] for name in ("name", "invalidates")}
             for threat in contrast["threats"]
         ],
+        "told": bool(verdict.get("time")),
+        "cause": _cause(verdict),
         "control_throughput": control_throughput(contrast),
         "placement": verdict["placement"],
         "measured_seconds": verdict["measured_seconds"],
@@ -60,6 +65,12 @@ def weigh(case: Case, records: Path) -> dict[str, Any]:
         "revision": revision(),
         "machine": machine_of(environment),
     }
+
+
+def _cause(verdict: Mapping[str, Any]) -> str | None:
+    """The part of a transaction's time that is named as the cause of the difference."""
+    causes = [one["cause"]["part"] for one in verdict.get("time", ()) if one.get("cause")]
+    return causes[0] if causes else None
 
 
 def revision() -> str:
@@ -96,12 +107,14 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=None, help="stop after so many weighings")
     parser.add_argument("--records", type=Path, default=Path("records/validation"))
     parser.add_argument("--kind", choices=KINDS, action="append", help="of these kinds alone")
+    parser.add_argument("--untold", action="store_true", help="again where no cause was asked for")
     asked = parser.parse_args()
     kinds = asked.kind or KINDS
-    done = RESULTS.done()
+    done = {one["key"] for one in RESULTS if "cause" in one or not asked.untold}
     waiting = [case for case in cases() if case.key not in done and case.kind in kinds]
     for number, case in enumerate(waiting[: asked.most]):
         result = weigh(case, asked.records)
+        RESULTS.keep(lambda one, key=case.key: one["key"] != key)  # type: ignore[misc]
         RESULTS.add(case.key, result)
         say(case, result, len(waiting) - number - 1)
     return 0

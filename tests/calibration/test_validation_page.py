@@ -119,15 +119,22 @@ def test_live_weighings_are_counted_by_machine_with_their_bounds(tmp_path: Path)
     lines = [
         weighed("alike", 0.1, 1.0, 0.0, "inconclusive"),
         weighed("alike", 2.0, 1.0, 0.0, "faster"),
-        weighed("twice 3 %", -2.9, 1.0, -2.91, "slower"),
-        weighed("twice 3 %", -5.9, 1.0, -2.91, "slower"),
+        {**weighed("twice 3 %", -2.9, 1.0, -2.91, "slower"), "told": True, "cause": "processor"},
+        {**weighed("twice 3 %", -5.9, 1.0, -2.91, "slower"), "told": True, "cause": None},
+        {**weighed("alike", 0.2, 1.0, 0.0, "inconclusive"), "told": True, "cause": "locks"},
+        {**weighed("alike", 0.2, 1.0, 0.0, "inconclusive"), "told": True, "cause": None},
+        {**weighed("alike", 0.2, 1.0, 0.0, "inconclusive"), "told": False, "cause": None},
     ]
     elsewhere = weighed("alike", 0.0, 1.0, 0.0, "equivalent")
     elsewhere["machine"] = {**elsewhere["machine"], "kernel": "Linux 7"}
     text = lived.section(results(tmp_path, "live", [*lines, elsewhere]))
-    assert "Equal arms told apart: **1 of 2**, not yet measured: 58 of 60" in text
+    assert "Equal arms told apart: **1 of 5**, not yet measured: 55 of 60" in text
     assert "Truth covered, pooled over the doubled work: **1 of 2**" in text
-    assert "| twice 3 % | 2 of 20 | -2.91 | -1.49 ± 0.35 | 1 of 2 | 100 % | 70 |" in text
+    assert (
+        "| twice 3 % | 2 of 20 | -2.91 | -1.49 ± 0.35 | 1 of 2 | 100 % | processor 1, none 1 | 70 |"
+        in text
+    )
+    assert "difference of equal arms: **1 of 2**, not yet measured: 58 of 60" in text
     assert "| stall | 0 of 10 | not yet measured |" in text
     assert text.count("### On ") == 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from validation.schedule import (
 Json = Mapping[str, Any]
 MOST_FALSE = 6
 LEAST_COVERED = 72
+MOST_NAMED = 6
+"""Of the equal arms, weighings that may name a cause of their difference."""
 MOST_FALSE_IN_TURNS = 2
 LEAST_COVERED_IN_TURNS = 9
 WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
@@ -39,8 +42,10 @@ _WORDS = """
     the control's own debt. *In turns*: each arm alone over whole checkpoint cycles (TPC-B, scale
     10, checkpoints brought twice as near, no commit waits, 8 epochs). *Bias*: mean of estimate
     less truth, in points of percent, ± its standard error from the scatter of all their epochs.
-    *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Time*:
-    median of the whole command, the servers' starts and the pilot included.
+    *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Cause
+    named*: the part of a transaction's time that covers at least half of the difference, in how
+    many weighings (METHODOLOGY.md, section 7a). *Time*: median of the whole command, the servers'
+    starts and the pilot included.
 """
 
 
@@ -67,7 +72,8 @@ def section(results: Results) -> str:
 def _of_machine(weighings: Sequence[Json]) -> str:
     kinds = [*KINDS, *sorted({one["kind"] for one in weighings} - set(KINDS))]
     rows = [_row(kind, [one for one in weighings if one["kind"] == kind]) for kind in kinds]
-    head = ["kind", "weighings", "truth, %", "bias, points", "covered", "seen slower", "time, s"]
+    told = ["truth, %", "bias, points", "covered", "seen slower", "cause named", "time, s"]
+    head = ["kind", "weighings", *told]
     dates = sorted(one["started"][:10] for one in weighings)
     versions = ", ".join(sorted({one["version"] for one in weighings}))
     said = f"Measured from {dates[0]} to {dates[-1]}, version {versions}{_conditions(weighings)}."
@@ -115,6 +121,7 @@ def _bounds(weighings: Sequence[Json]) -> str:
         f"- Truth covered, pooled over the doubled work: **{covered.count} of {covered.trials}**, "
         f"{_done(covered, DOUBLE_WORK * len(WEIGHTS))}; {_interval(covered)}at least "
         f"{LEAST_COVERED} of {DOUBLE_WORK * len(WEIGHTS)} must be.",
+        _named(weighings),
         f"- In turns, equal arms told apart: **{in_turns[0].count} of {in_turns[0].trials}**, "
         f"{_done(in_turns[0], ALIKE_IN_TURNS)}; at most {MOST_FALSE_IN_TURNS} of "
         f"{ALIKE_IN_TURNS} may be.",
@@ -123,6 +130,23 @@ def _bounds(weighings: Sequence[Json]) -> str:
         f"{DOUBLE_WORK_IN_TURNS} must be.",
         f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.",
     ])  # fmt: skip
+
+
+def _named(weighings: Sequence[Json]) -> str:
+    """Of how many equal arms a cause was named, among those that told where the time goes."""
+    told = [one for one in weighings if one["kind"] == "alike" and one.get("told")]
+    named = Proportion(sum(one["cause"] is not None for one in told), len(told))
+    return (
+        f"- A cause named for the difference of equal arms: **{named.count} of {named.trials}**, "
+        f"{_done(named, ALIKE)}; {_interval(named)}at most {MOST_NAMED} of {ALIKE} may be."
+    )
+
+
+def _causes(weighings: Sequence[Json]) -> str:
+    """How often each cause was named: `"processor 18, none 2"`."""
+    told = [one for one in weighings if one.get("told")]
+    counted = Counter(one["cause"] or "none" for one in told)
+    return ", ".join(f"{cause} {count}" for cause, count in counted.most_common()) or "–"
 
 
 def _false(weighings: Sequence[Json], kinds: Sequence[str]) -> Proportion:
@@ -162,7 +186,7 @@ def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
     count = f"{len(weighings)} of {wanted}"
     known = [one for one in weighings if one.get("truth_percent") is not None]
     if not known:
-        return [kind, count, *["–" if weighings else "not yet measured"] * 5]
+        return [kind, count, *["–" if weighings else "not yet measured"] * 6]
     errors = [one["estimate_percent"] - one["truth_percent"] for one in known]
     bias = f"{statistics.fmean(errors):+.2f}"
     if (uncertain := _standard_error(known)) is not None:
@@ -174,5 +198,6 @@ def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
         bias,
         f"{sum(_covers(one) for one in known)} of {len(known)}",
         percent(Proportion(sum(one["verdict"] == "slower" for one in known), len(known))) + " %",
+        _causes(known),
         f"{statistics.median(one['command_seconds'] for one in known):.0f}",
     ]
