@@ -18,6 +18,8 @@ COMMANDS = {
     "checksums": "Say how long `pg_checksums --enable` would take, how to avoid that, and what "
     "they cost.",
     "doctor": "Say what on this host would spoil which kind of weighing, and what to do about it.",
+    "probe": "Measure what the storage beneath a directory does, by fio: reads, writes, the log's "
+    "path.",
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
     "engines": "List the engines found and the cache; add and remove engines.",

@@ -1,0 +1,95 @@
+"""`steelyard probe`: measures what the storage beneath a directory does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Place = Annotated[
+    Path | None,
+    typer.Argument(metavar="DIR", help="Where data would stand; the cache without."),
+]
+Seconds = Annotated[
+    float, typer.Option("--seconds", min=1, max=60, help="How long each of 11 jobs is measured.")
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        "--size", metavar="SIZE", help='Data to probe with ("2GB"); a tenth of what is free, 4 GB.'
+    ),
+]
+Picture = Annotated[
+    Path | None, typer.Option("-o", "--picture", metavar="FILE.svg", help="Draw it, too.")
+]
+Last = Annotated[
+    bool, typer.Option("--last", help="Show the last probe of the device; measure nothing.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("probe")(probe)
+
+
+def probe(
+    directory: Place = None,
+    seconds: Seconds = 9.0,
+    size: Size = None,
+    picture: Picture = None,
+    last: Last = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what the storage beneath a directory does, by fio: reads, writes, the log's path.
+
+    It works on files of its own, and removes them. Later weighings on the device show its figures.
+    """
+    from steelyard.cli.views.probe_view import probe_lines
+    from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.engines.cache import cache_root, open_cache
+    from steelyard.model.errors import UsageError
+    from steelyard.tuning.probe.kept import keep, last_probe
+    from steelyard.tuning.probe.probing import Wish
+    from steelyard.tuning.probe.probing import probe as run
+
+    place = directory or open_cache().root
+    if last:
+        known = last_probe(place, cache_root())
+        if known is None:
+            raise UsageError(
+                f'no probe of the device beneath "{place}" is kept',
+                hint=f"steelyard probe {place}",
+            )
+        found, kept = known, None
+    else:
+        size_bytes = None if size is None else _bytes(size)
+        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_bytes), _say)
+        kept = keep(found, cache_root())
+    if picture is not None:
+        from steelyard.report.charts.probe import write_picture
+
+        write_picture(found, picture)
+    if as_json:
+        typer.echo(json.dumps(found.to_json() | {"random_page_cost": found.random_page_cost}))
+        return
+    typer.echo("\n".join(probe_lines(found, terminal_width())))
+    for name, path in (("kept", kept), ("picture", picture)):
+        if path is not None:
+            typer.echo(f"\n{name}  {path}")
+
+
+def _say(words: str) -> None:
+    typer.echo(words, err=True)
+
+
+def _bytes(text: str) -> int:
+    from steelyard.model.errors import UsageError
+    from steelyard.model.units import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except ValueError:
+        raise UsageError(f'invalid size: "{text}"', hint="Accepted: 512MB, 2GB.") from None

@@ -1,0 +1,70 @@
+"""What a probe of storage found, as it is kept in the cache and in later records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from steelyard.record.frozen import Frozen
+
+PAGE_BYTES = 8192
+SEQUENTIAL_READ = "sequential read"
+RANDOM_READ = "random read, depth 1"
+PEAK_READ, PEAK_WRITE = "peak random read", "peak random write"
+LOG_PATH = "log write and sync"
+
+IoEngine = Literal["io_uring", "libaio", "psync"]
+
+
+class ProbeFigure(Frozen):
+    """What one job did; latencies in ns, of a request from its submission to its completion."""
+
+    name: str
+    block_bytes: int
+    workers: int
+    depth: int
+    """Requests that each worker keeps under way."""
+    iops: float
+    bytes_per_s: float
+    mean_ns: float
+    p50_ns: float
+    p99_ns: float
+    p999_ns: float
+    processor_share: float
+    """Of one processor, that each of fio's workers used: near 1 the processor is measured."""
+    engine: IoEngine
+
+
+class Probe(Frozen):
+    """What the storage beneath a directory did at some time."""
+
+    version: int = 1
+    directory: str
+    device: str
+    """The device that the file system is on; empty where it has none."""
+    file_system: str
+    fio: str
+    """fio's version."""
+    engine: IoEngine
+    direct: bool
+    """Whether the page cache was bypassed."""
+    size_bytes: int
+    memory_bytes: int
+    """Of the host: reads of less than it may come from a cache beneath the guest."""
+    taken: str
+    """When, UTC."""
+    seconds: float
+    figures: tuple[ProbeFigure, ...]
+
+    def figure(self, name: str) -> ProbeFigure | None:
+        """A figure by its name."""
+        return next((one for one in self.figures if one.name == name), None)
+
+    @property
+    def random_page_cost(self) -> float | None:
+        """Time of a random page over that of a sequential one, which is what `random_page_cost`
+        means where `seq_page_cost` is 1: of one reader with one request under way, against one that
+        scans. None where one of them is missing."""
+        random, scan = self.figure(RANDOM_READ), self.figure(SEQUENTIAL_READ)
+        if random is None or scan is None or not scan.bytes_per_s or not random.iops:
+            return None
+        return (1 / random.iops) / (PAGE_BYTES / scan.bytes_per_s)

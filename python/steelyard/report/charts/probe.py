@@ -1,0 +1,67 @@
+"""Draws a probe of storage as one self-contained SVG file: latencies of every job on one scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from steelyard.model.errors import RecordError
+from steelyard.model.units import format_bytes, format_duration
+from steelyard.record.probe import Probe
+from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.scale import Log
+
+WIDTH = 920
+_ROW = 34
+_TOP, _LEFT, _RIGHT = 46, 250, 190
+_STYLE = """
+text { font: 12px system-ui, "Segoe UI", Roboto, Arial, "Liberation Sans", sans-serif;
+  fill: #1b1f24 }
+text.quiet { fill: #5b6470 } text.strong { font-weight: 650 }
+.grid { stroke: #ebe8e1 } .usual { stroke: #0b66ad; stroke-width: 6 }
+.rare { stroke: #0b66ad; stroke-width: 2; stroke-dasharray: 4 3 }
+.median { fill: #0b66ad; stroke: #fff; stroke-width: 1.5 }
+"""
+
+
+def write_picture(found: Probe, path: Path) -> None:
+    """Write the picture; RecordError where the file cannot be written."""
+    try:
+        path.write_text(picture_of(found), encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
+
+
+def picture_of(found: Probe) -> str:
+    """The SVG text: a line a job, from the median to 99 % and 99.9 %, its rate beside it."""
+    known = [one for one in found.figures if one.p50_ns > 0]
+    height = _TOP + _ROW * len(known) + 40
+    title = f"{found.directory}: what the storage does"
+    words = "; ".join(f"{one.name}: median {format_duration(round(one.p50_ns))}" for one in known)
+    drawing = Drawing(WIDTH, height, title, words)
+    drawing.rect(0, 0, WIDTH, height, "paper")
+    drawing.text(14, 20, title, "strong")
+    drawing.text(14, 36, f"{found.fio}, {found.engine}, {found.taken}", "quiet")
+    if known:
+        low, high = min(one.p50_ns for one in known), max(one.p999_ns for one in known)
+        x = Log(low / 1.2, max(high, low * 2) * 1.2, _LEFT, WIDTH - _RIGHT)
+        bottom = _TOP + _ROW * len(known) + 6
+        for tick in x.ticks(7):
+            drawing.line(x(tick), _TOP, x(tick), bottom, "grid")
+            drawing.text(x(tick), bottom + 18, format_duration(round(tick)), "quiet", "middle")
+        for number, one in enumerate(known):
+            y = _TOP + _ROW * (number + 0.5)
+            drawing.text(_LEFT - 12, y + 4, one.name, "", "end")
+            drawing.line(x(one.p99_ns), y, x(one.p999_ns), y, "rare")
+            drawing.line(x(one.p50_ns), y, x(one.p99_ns), y, "usual")
+            drawing.add("circle", cx=x(one.p50_ns), cy=y, r=6, class_="median")
+            rate = f"{one.iops:,.0f}".replace(",", " ")
+            drawing.text(
+                WIDTH - _RIGHT + 14, y + 4, f"{rate} /s, {format_bytes(one.bytes_per_s)}/s"
+            )
+    style = Markup("<style>.paper {{ fill: #fff }} {}</style>").format(Markup(_STYLE))
+    svg = str(drawing.svg())
+    head, _, rest = svg.partition(">")
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'

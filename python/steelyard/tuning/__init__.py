@@ -1,0 +1,1 @@
+"""Storage and settings: what a drive does, and what a profile of settings is worth."""

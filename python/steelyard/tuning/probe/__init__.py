@@ -1,0 +1,1 @@
+"""Measures what the storage beneath a directory does, by fio."""

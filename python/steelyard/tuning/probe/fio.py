@@ -1,0 +1,118 @@
+"""Runs fio, one job at a time, and reads what it found.
+
+Only its JSON file is read: notes go to its standard output too. With group_reporting the sums of
+`iops` and `bw_bytes` hold for all workers together, their standard deviations for nothing
+(stat.c, sum_stat): they are not used. Latencies are of `lat_ns`, from submission to completion.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.record.probe import IoEngine, ProbeFigure
+from steelyard.tuning.probe.jobs import Job
+
+ENGINES: tuple[IoEngine, ...] = ("io_uring", "libaio", "psync")
+"""In the order in which they are tried; some containers forbid the first."""
+PATIENCE_S = 120.0
+"""Beyond the time of a job: a device that is stuck is an error, not a wait without end."""
+
+
+@dataclass(frozen=True)
+class Fio:
+    """The program."""
+
+    path: str
+    version: str
+
+
+def find_fio() -> Fio:
+    """The fio of this machine; UsageError says how to get one."""
+    path = shutil.which("fio")
+    if path is None:
+        raise UsageError(
+            "fio is needed to probe storage, and is not in PATH",
+            hint="Debian and Ubuntu: apt install fio. `steelyard doctor` times durable writes "
+            "without it.",
+        )
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return Fio(path, told.stdout.strip())
+
+
+def run_job(fio: Fio, directory: Path, text: str, seconds: float) -> Mapping[str, Any]:
+    """What fio says of the only job of a job file; EngineError: it failed, with its own words."""
+    given, told = directory / "job.fio", directory / "found.json"
+    given.write_text(text)
+    command = [fio.path, "--output-format=json", f"--output={told}", str(given)]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=directory,
+            timeout=seconds + PATIENCE_S,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise EngineError(
+            f"fio did not end within {seconds + PATIENCE_S:.0f} s",
+            hint="The device may be stuck: `dmesg` tells.",
+        ) from late
+    try:
+        [job] = json.loads(told.read_text())["jobs"]
+    except (OSError, ValueError, KeyError) as reason:
+        said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
+        raise EngineError("fio did not do its job", detail=said[-2000:]) from reason
+    if job.get("error") or done.returncode:
+        said = (done.stderr or done.stdout).strip() or f"error {job.get('error')}"
+        raise EngineError("fio did not do its job", detail=said[-2000:])
+    found: Mapping[str, Any] = job
+    return found
+
+
+def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any]) -> ProbeFigure:
+    """The figures of a job; of a mix reads and writes together, of the log path write and sync.
+
+    A log write is durable after its sync: their means add up, their percentiles do not; those
+    shown are the sync's, which is most of it.
+    """
+    sides = [found[one] for one in _SIDES[job.side]]
+    requests = sum(one["total_ios"] for one in sides)
+    slowest = found["sync"] if job.side == "sync" else max(sides, key=lambda one: one["total_ios"])
+    latency = slowest["lat_ns"]
+    mean = (
+        sum(one["lat_ns"]["mean"] * one["total_ios"] for one in sides) / requests if requests else 0
+    )
+    if job.side == "sync":
+        mean += latency["mean"]
+    percentile = latency.get("percentile", {})
+    workers = int(found["job options"].get("numjobs", 1))
+    return ProbeFigure(
+        name=job.name,
+        block_bytes=job.block_bytes,
+        workers=workers,
+        depth=int(found["job options"].get("iodepth", 1)),
+        iops=sum(one["iops"] for one in sides),
+        bytes_per_s=sum(one["bw_bytes"] for one in sides),
+        mean_ns=mean,
+        p50_ns=float(percentile.get("50.000000", 0)),
+        p99_ns=float(percentile.get("99.000000", 0)),
+        p999_ns=float(percentile.get("99.900000", 0)),
+        processor_share=(found["usr_cpu"] + found["sys_cpu"]) / 100,
+        engine="psync" if job.own.get("ioengine") == "psync" else engine,
+    )
+
+
+_SIDES = {
+    "read": ("read",),
+    "write": ("write",),
+    "both": ("read", "write"),
+    "sync": ("write",),
+}

@@ -1,0 +1,39 @@
+"""Keeps what probes found in the cache, one file a device, for the records of later weighings."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from steelyard.model.errors import RecordError
+from steelyard.record.probe import Probe
+from steelyard.telemetry.devices import devices_beneath
+
+
+def keep(found: Probe, cache: Path) -> Path | None:
+    """Keep it as the last of its device; its file. None where there is no device to know it by."""
+    if not found.device:
+        return None
+    file = _file(found.device, cache)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_suffix(".draft")
+    draft.write_text(json.dumps(found.to_json()))
+    draft.replace(file)
+    return file
+
+
+def last_probe(directory: Path, cache: Path) -> Probe | None:
+    """The last probe of the device beneath a directory; None: there is none that can be read."""
+    device = devices_beneath(directory).top
+    if not device:
+        return None
+    file = _file(device, cache)
+    try:
+        return Probe.of_json(json.loads(file.read_text()), str(file))
+    except (OSError, ValueError, RecordError):
+        return None
+
+
+def _file(device: str, cache: Path) -> Path:
+    return cache / "probes" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', device)}.json"

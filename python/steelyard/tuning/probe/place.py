@@ -1,0 +1,99 @@
+"""Makes a private directory to probe storage in, and removes it with everything in it.
+
+Nothing that is there is touched: fio is only ever given files that were created in a directory of
+our own. One that a killed probe left is known by its marker, which a living probe holds locked.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from steelyard.engines.file_lock import hold, is_held
+from steelyard.model.errors import UsageError
+from steelyard.model.units import format_bytes
+from steelyard.telemetry.capacity import filesystem, space
+
+MOST_BYTES = 4 << 30
+LEAST_BYTES = 1 << 30
+SHARE_OF_FREE = 10
+"""A tenth of what is free."""
+PREFIX = "steelyard-probe-"
+MARKER = "steelyard-probe.lock"
+_IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+
+
+def require_directory(directory: Path) -> None:
+    """UsageError where it is none that can be probed: a device, a file, in memory, read-only."""
+    try:
+        mode = directory.stat().st_mode
+    except OSError as error:
+        raise UsageError(f'could not probe "{directory}": {error.strerror}') from error
+    if stat.S_ISBLK(mode) or stat.S_ISCHR(mode):
+        raise UsageError(
+            f'"{directory}" is a device: probing it would overwrite what is on it',
+            hint="Name a directory of a file system on it.",
+        )
+    if not stat.S_ISDIR(mode):
+        raise UsageError(f'"{directory}" is no directory')
+    found = filesystem(directory)
+    if found.get("type") in _IN_MEMORY:
+        raise UsageError(
+            f'"{directory}" is in memory ({found["type"]}): there is no storage to probe',
+            hint="Name a directory on the device that data would stand on.",
+        )
+    if not os.access(directory, os.W_OK | os.X_OK):
+        read_only = "ro" in found.get("options", "").split(",")
+        reason = "its file system is mounted read-only" if read_only else "it may not be written to"
+        raise UsageError(f'could not probe "{directory}": {reason}')
+
+
+def size_to_use(directory: Path, asked_bytes: int | None = None) -> int:
+    """Bytes of the data file; UsageError where there is no room for one that tells anything."""
+    free = space(directory).free_bytes
+    most = min(MOST_BYTES, free // SHARE_OF_FREE)
+    size = most if asked_bytes is None else min(asked_bytes, most)
+    if size < LEAST_BYTES and asked_bytes is None:
+        raise UsageError(
+            f'"{directory}" has {format_bytes(free)} free: a tenth of it is less than the '
+            f"{format_bytes(LEAST_BYTES)} that a probe needs",
+            hint="Free some, or name a smaller file with --size; caches then tell more of it.",
+        )
+    return size // (1 << 20) * (1 << 20)
+
+
+@contextmanager
+def private_place(directory: Path) -> Iterator[Path]:
+    """A directory of our own inside it, removed at the end whatever happens."""
+    _remove_left_behind(directory)
+    place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=directory))
+    lock = hold(place / MARKER)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        lock.close()
+
+
+def takes_direct(place: Path) -> bool:
+    """Whether the file system opens files past the page cache."""
+    trial = place / "direct"
+    try:
+        os.close(os.open(trial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_DIRECT, 0o600))
+    except OSError:
+        return False
+    finally:
+        trial.unlink(missing_ok=True)
+    return True
+
+
+def _remove_left_behind(directory: Path) -> None:
+    for found in directory.glob(f"{PREFIX}*"):
+        marker = found / MARKER
+        if found.is_dir() and not found.is_symlink() and marker.is_file() and not is_held(marker):
+            shutil.rmtree(found, ignore_errors=True)

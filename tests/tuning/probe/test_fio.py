@@ -1,0 +1,108 @@
+"""What fio says becomes figures; what it fails at becomes an error with its own words."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.tuning.probe.fio import Fio, figure_of, find_fio, run_job
+from steelyard.tuning.probe.jobs import (
+    DATA,
+    LOG_BYTES,
+    MIX,
+    Job,
+    job_file,
+    jobs,
+    layout_options,
+    options,
+)
+from tuning.probe.made import found, latency, side
+
+
+def job_named(name: str) -> Job:
+    return next(job for job in jobs(2) if job.name == name)
+
+
+def program(place: Path, script: str) -> Fio:
+    """A program in place of fio; `$told` is the file it is to write to."""
+    path = place / "fio"
+    path.write_text(f'#!/bin/sh\ntold="${{2#--output=}}"\n{script}\n')
+    path.chmod(0o755)
+    return Fio(str(path), "fio-0")
+
+
+def test_a_read_has_its_own_figures() -> None:
+    one = figure_of(
+        job_named("random read, depth 1"), "io_uring", found(side(900, 100_000), side(0, 0))
+    )
+    assert (one.iops, one.bytes_per_s) == (100, 8192 * 100)
+    assert (one.mean_ns, one.p50_ns, one.p99_ns, one.p999_ns) == (1e5, 1e5, 3e5, 9e5)
+    assert one.processor_share == pytest.approx(0.2)
+    assert one.engine == "io_uring"
+
+
+def test_a_mix_is_both_sides_together_by_their_requests() -> None:
+    one = figure_of(job_named(MIX), "libaio", found(side(700, 100_000), side(300, 200_000)))
+    assert one.iops == pytest.approx(1000 / 9)
+    assert one.mean_ns == pytest.approx(130_000)
+
+
+def test_the_logs_path_is_write_and_sync_and_says_it_was_psync() -> None:
+    given = found(side(0, 0), side(90, 20_000), sync={"total_ios": 90, "lat_ns": latency(500_000)})
+    one = figure_of(job_named("log write and sync"), "io_uring", given)
+    assert one.mean_ns == pytest.approx(520_000)
+    assert one.p99_ns == 1_500_000
+    assert one.engine == "psync"
+
+
+def test_every_job_uses_files_that_were_laid_out_and_extends_none() -> None:
+    for job in jobs(4):
+        given = options(job, "libaio", direct=True, size_bytes=1 << 30, seconds=9, ramp_s=2, seed=1)
+        assert given["allow_file_create"] == "0"
+        assert given["overwrite"] == "1"
+        size = LOG_BYTES if job.name == "log write and sync" else 1 << 30
+        assert int(given["size"]) == (size // 8 if job.apart else size)
+        last = (int(given["numjobs"]) - 1) * int(given.get("offset_increment", 0))
+        assert last + int(given["size"]) <= size, "a worker beyond the end would extend the file"
+        assert given["direct"] == ("0" if job.name == "log write and sync" else "1")
+    laid = layout_options(DATA, 1 << 30, 1)
+    assert (laid["rw"], laid["fallocate"], laid["end_fsync"]) == ("write", "none", "1")
+
+
+def test_with_psync_workers_take_the_place_of_depth() -> None:
+    deep = job_named("random read, depth 32")
+    given = options(deep, "psync", direct=True, size_bytes=1 << 30, seconds=9, ramp_s=2, seed=1)
+    assert (given["numjobs"], given["iodepth"]) == ("32", "1")
+    assert "directory=/a\\:b\n" in job_file("x", given, "/a:b")
+
+
+def test_what_fio_fails_at_is_said_in_its_words(tmp_path: Path) -> None:
+    gone = program(tmp_path, "echo 'fio: engine io_uring not loadable' >&2; exit 1")
+    with pytest.raises(EngineError) as failure:
+        run_job(gone, tmp_path, "[x]\n", 1)
+    assert "not loadable" in str(failure.value.detail)
+    told = json.dumps({"jobs": [found(side(1, 1.0), side(0, 0), error=28)]})
+    full = program(tmp_path, f"echo '{told}' > \"$told\"; echo 'No space left' >&2")
+    with pytest.raises(EngineError) as failure:
+        run_job(full, tmp_path, "[x]\n", 1)
+    assert "No space left" in str(failure.value.detail)
+
+
+def test_notes_on_standard_output_do_not_matter(tmp_path: Path) -> None:
+    told = json.dumps({"jobs": [found(side(9, 1.0), side(0, 0))]})
+    noisy = program(tmp_path, f"echo 'note: something'; echo '{told}' > \"$told\"")
+    assert run_job(noisy, tmp_path, "[x]\n", 1)["read"]["total_ios"] == 9
+
+
+def test_without_fio_it_is_said_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError) as refused:
+        find_fio()
+    assert "apt install fio" in str(refused.value.hint)
+    assert os.environ["PATH"] == str(tmp_path)

@@ -1,0 +1,102 @@
+"""A probe works in a directory of its own, refuses what is none, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.file_lock import hold
+from steelyard.model.errors import UsageError
+from steelyard.telemetry.capacity import Space
+from steelyard.tuning.probe import place
+from steelyard.tuning.probe.place import (
+    MARKER,
+    MOST_BYTES,
+    PREFIX,
+    private_place,
+    require_directory,
+    size_to_use,
+    takes_direct,
+)
+
+
+def test_a_device_a_file_and_nothing_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a device: probing it would overwrite"):
+        require_directory(Path("/dev/null"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="is no directory"):
+        require_directory(tmp_path / "file")
+    with pytest.raises(UsageError, match=r"could not probe .*No such file"):
+        require_directory(tmp_path / "nowhere")
+
+
+def test_memory_is_no_storage() -> None:
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("there is no /dev/shm")
+    with pytest.raises(UsageError, match="is in memory"):
+        require_directory(Path("/dev/shm"))
+
+
+def test_what_may_not_be_written_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place.os, "access", lambda path, mode: False)
+    mount = {"type": "ext4", "options": "ro,relatime"}
+    monkeypatch.setattr(place, "filesystem", lambda path: mount)
+    with pytest.raises(UsageError, match="mounted read-only"):
+        require_directory(tmp_path)
+    mount["options"] = "rw"
+    with pytest.raises(UsageError, match="may not be written to"):
+        require_directory(tmp_path)
+
+
+def test_a_tenth_of_what_is_free_and_at_most_4_gb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = 100 << 30
+    monkeypatch.setattr(place, "space", lambda path: Space(free, 2 * free))
+    assert size_to_use(tmp_path) == MOST_BYTES
+    assert size_to_use(tmp_path, 1 << 28) == 1 << 28
+    assert size_to_use(tmp_path, 1 << 40) == MOST_BYTES
+    free = 20 << 30
+    assert size_to_use(tmp_path) == 2 << 30
+    free = 5 << 30
+    with pytest.raises(UsageError, match="a tenth of it is less than"):
+        size_to_use(tmp_path)
+
+
+def test_nothing_is_left_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    mine = tmp_path / "data"
+    mine.write_text("mine")
+    with private_place(tmp_path) as own:
+        assert own.parent == tmp_path
+        (own / "data").write_bytes(b"x" * 1000)
+    assert [one.name for one in tmp_path.iterdir()] == ["data"]
+    assert mine.read_text() == "mine"
+    with pytest.raises(RuntimeError), private_place(tmp_path):
+        raise RuntimeError
+    assert [one.name for one in tmp_path.iterdir()] == ["data"]
+
+
+def test_what_a_killed_probe_left_is_removed_and_a_living_ones_stays(tmp_path: Path) -> None:
+    killed, living, other = (tmp_path / f"{PREFIX}{name}" for name in ("dead", "alive", "other"))
+    for one in (killed, living, other):
+        one.mkdir()
+        (one / "data").touch()
+    script = f"import fcntl, time; f = open({str(killed / MARKER)!r}, 'w'); fcntl.flock(f, 2)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    with hold(living / MARKER), private_place(tmp_path):
+        assert not killed.exists()
+        assert (living / "data").exists()
+        assert (other / "data").exists(), "it has no marker: it is not ours"
+    shutil.rmtree(living)
+
+
+def test_direct_is_tried_and_leaves_no_file(tmp_path: Path) -> None:
+    assert isinstance(takes_direct(tmp_path), bool)
+    assert not os.listdir(tmp_path)
