@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from steelyard.analysis.two_samples.change_points import Segment
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.level_steps import steps_of
-from steelyard.model.errors import RecordError
+from steelyard.report.charts.drawing import save
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.rows import HEIGHT, Level, draw_rows
 
@@ -44,11 +44,7 @@ text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
 
 def write_picture(judgement: Judgement, path: Path) -> None:
     """Write the picture; RecordError where the file cannot be written."""
-    try:
-        path.write_text(picture_of(judgement), encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
+    save(picture_of(judgement), path)
 
 
 def picture_of(judgement: Judgement) -> str:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from markupsafe import Markup, escape
+
+from steelyard.model.errors import RecordError
 
 WIDE = 920
 """Width of a drawing that fills the page on a desktop, in pixels."""
@@ -26,6 +29,15 @@ def both_widths(draw: Callable[[float], Markup], wide: float) -> Markup:
     return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
         draw(wide), draw(NARROW)
     )
+
+
+def save(picture: str, path: Path) -> None:
+    """Write a picture's text; RecordError where the file cannot be written."""
+    try:
+        path.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
 
 
 def number(value: float) -> str:

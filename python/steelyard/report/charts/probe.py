@@ -6,10 +6,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from steelyard.model.errors import RecordError
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.probe import Probe
-from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.drawing import Drawing, save
 from steelyard.report.charts.scale import Log
 
 WIDTH = 920
@@ -27,11 +26,7 @@ text.quiet { fill: #5b6470 } text.strong { font-weight: 650 }
 
 def write_picture(found: Probe, path: Path) -> None:
     """Write the picture; RecordError where the file cannot be written."""
-    try:
-        path.write_text(picture_of(found), encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RecordError(f'could not write the picture "{path}": {reason.lower()}') from None
+    save(picture_of(found), path)
 
 
 def picture_of(found: Probe) -> str:
