@@ -114,8 +114,7 @@ def main() -> int:
     waiting = [case for case in cases() if case.key not in done and case.kind in kinds]
     for number, case in enumerate(waiting[: asked.most]):
         result = weigh(case, asked.records)
-        RESULTS.keep(lambda one, key=case.key: one["key"] != key)  # type: ignore[misc]
-        RESULTS.add(case.key, result)
+        RESULTS.replace(case.key, result)
         say(case, result, len(waiting) - number - 1)
     return 0
 

@@ -44,3 +44,8 @@ class Results:
         draft = self.path.with_suffix(".draft")
         draft.write_text("".join(json.dumps(one) + "\n" for one in kept))
         draft.replace(self.path)
+
+    def replace(self, key: str, result: Mapping[str, Any]) -> None:
+        """Append the result of a case in place of the one it had."""
+        self.keep(lambda one: one["key"] != key)
+        self.add(key, result)

@@ -47,30 +47,28 @@ def cause_read(name: str) -> Read:
     return read
 
 
-def cause_names(epochs: Sequence[EpochTotals], control: str) -> list[str]:
-    """The readings that are shown as causes, in the order of their sources."""
-    return list(
-        dict.fromkeys(
-            reading.name
-            for epoch in epochs
-            for reading in epoch.readings.get(control, {}).values()
-            if reading.per_transaction
-        )
-    )
+def _cause_reads(epochs: Sequence[EpochTotals], control: str) -> dict[str, Read]:
+    """Name → read, of the readings that are shown as causes, in the order of their sources."""
+    return {
+        reading.name: cause_read(reading.name)
+        for epoch in epochs
+        for reading in epoch.readings.get(control, {}).values()
+        if reading.per_transaction
+    }
 
 
 def cause_contrasts(
     epochs: Sequence[EpochTotals], control: str, arm: str
 ) -> dict[str, SecondaryContrast]:
     """Reading → contrast, of the causes that every complete epoch tells; joint intervals."""
-    reads = {name: cause_read(name) for name in cause_names(epochs, control)}
+    reads = _cause_reads(epochs, control)
     return {one.name: one for one in epoch_contrasts(epochs, control, arm, reads)}
 
 
 def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Cause]:
     """The cause table of one contrast."""
     units = {name: one.unit for e in epochs for name, one in e.readings.get(control, {}).items()}
-    reads = {name: cause_read(name) for name in cause_names(epochs, control)}
+    reads = _cause_reads(epochs, control)
     names = {name: (metric_of(name), units[name]) for name in reads}
     rows = counted_rows(epochs, control, arm, reads, names)
     return [Cause(**row.model_dump(exclude_unset=True)) for row in rows.values()]

@@ -28,7 +28,7 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch
 from steelyard.record.plan import Plan
 from steelyard.record.recorded import Recorded
-from steelyard.record.verdict import Differences, Pages, StatementCost, TrustLine, Verdict
+from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
 from steelyard.study.study import Study
 
 MOST_LOST_IN_A_ROW = 3
@@ -46,6 +46,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     contrasts = judge(recorded, ended=end.interrupted or hopeless(recorded.epochs))
     told = complete([epoch.totals for epoch in recorded.epochs])
     times = times_told(told, control, arms)
+    costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     layout = {"layout": plan.layout} if plan.layout else {}
     return Verdict.model_validate(
         {
@@ -64,7 +65,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
             "queries": [row for arm in arms for row in query_rows(told, control, arm)],
             "statements": [row for arm in arms for row in statement_rows(told, control, arm)],
-            **_statement_costs(told, control, arms),
+            **({"statement_costs": costs} if costs else {}),
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),
@@ -81,14 +82,6 @@ def rejudge(recorded: Recorded) -> Verdict:
             "ledger": end.ledger,
         }
     )
-
-
-def _statement_costs(
-    told: Sequence[EpochTotals], control: str, arms: Sequence[str]
-) -> dict[str, list[StatementCost]]:
-    """What statements cost; nothing where they were not counted."""
-    rows = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
-    return {"statement_costs": rows} if rows else {}
 
 
 def _turns(plan: Plan, epochs: Sequence[EpochTotals], arms: Sequence[str]) -> dict[str, object]:

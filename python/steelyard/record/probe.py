@@ -1,4 +1,4 @@
-"""What a probe of storage found, as it is kept in the cache and in later records."""
+"""What a probe of storage found, as it is kept in the cache."""
 
 from __future__ import annotations
 

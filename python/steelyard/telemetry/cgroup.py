@@ -28,7 +28,7 @@ def throttling(root: Path = ROOT) -> Throttling:
     """Totals over the group and its ancestors; zeros where no quota is enforced."""
     periods = throttled_ns = 0
     for group in _groups("cpu", root):
-        told = throttling_of("\n".join(_lines(group / "cpu.stat"))) or Throttling()
+        told = throttling_of(_text(group / "cpu.stat")) or Throttling()
         periods += told.periods
         throttled_ns += told.throttled_ns
     return Throttling(periods=periods, throttled_ns=throttled_ns)
@@ -73,7 +73,7 @@ def memory_left(root: Path = ROOT) -> int | None:
         used = _words(group / "memory.current") or _words(group / "memory.usage_in_bytes")
         if not limit or not used or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
             continue
-        droppable = pairs_of("\n".join(_lines(group / "memory.stat")))
+        droppable = pairs_of(_text(group / "memory.stat"))
         cache = droppable.get("total_inactive_file", droppable.get("inactive_file", 0))
         left.append(int(limit[0]) - int(used[0]) + cache)
     return min(left, default=None)
@@ -82,7 +82,7 @@ def memory_left(root: Path = ROOT) -> int | None:
 def _groups(controller: str, root: Path) -> Iterator[Path]:
     """The directories of this process's group for a controller, then its ancestors', v1 and v2."""
     base = root / "sys/fs/cgroup"
-    for line in _lines(root / "proc/self/cgroup"):
+    for line in _text(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers == "":
@@ -105,15 +105,15 @@ def _ancestry(mount: Path, path: str) -> Iterator[Path]:
     yield mount
 
 
-def _lines(path: Path) -> list[str]:
+def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return []
+        return ""
 
 
 def _words(path: Path) -> list[str]:
-    return " ".join(_lines(path)).split()
+    return _text(path).split()
 
 
 def pairs_of(text: str) -> dict[str, int]:

@@ -57,10 +57,10 @@ def test_the_next_engine_is_tried_where_one_is_forbidden(
 
     monkeypatch.setattr(probing, "run_job", run)
     fio = probing.Fio("fio", "fio-3")
-    assert probing._engine(fio, tmp_path, 1 << 30, direct=True) == "psync"
+    assert probing._engine(probing._Bench(fio, tmp_path, 1 << 30, direct=True)) == "psync"
     assert tried == ["io_uring", "libaio", "psync"]
     tried.clear()
-    assert probing._engine(fio, tmp_path, 1 << 30, direct=False) == "psync"
+    assert probing._engine(probing._Bench(fio, tmp_path, 1 << 30, direct=False)) == "psync"
     assert tried == ["io_uring", "psync"], "libaio waits where nothing bypasses the cache"
 
 

@@ -45,7 +45,7 @@ def probe(
 ) -> None:
     """Measure what the storage beneath a directory does, by fio: reads, writes, the log's path.
 
-    It works on files of its own, and removes them. Later weighings on the device show its figures.
+    It works on files of its own, and removes them. What it found is kept for --last.
     """
     from steelyard.cli.views.probe_view import probe_lines
     from steelyard.cli.views.text_layout import terminal_width

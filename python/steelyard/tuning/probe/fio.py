@@ -65,15 +65,15 @@ def run_job(fio: Fio, directory: Path, text: str, seconds: float) -> Mapping[str
             f"fio did not end within {seconds + PATIENCE_S:.0f} s",
             hint="The device may be stuck: `dmesg` tells.",
         ) from late
+    found: Mapping[str, Any] | None
     try:
-        [job] = json.loads(told.read_text())["jobs"]
-    except (OSError, ValueError, KeyError) as reason:
-        said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
-        raise EngineError("fio did not do its job", detail=said[-2000:]) from reason
-    if job.get("error") or done.returncode:
-        said = (done.stderr or done.stdout).strip() or f"error {job.get('error')}"
+        [found] = json.loads(told.read_text())["jobs"]
+    except (OSError, ValueError, KeyError):
+        found = None
+    if found is None or found.get("error") or done.returncode:
+        error = done.returncode if found is None else found.get("error")
+        said = (done.stderr or done.stdout).strip() or f"error {error}"
         raise EngineError("fio did not do its job", detail=said[-2000:])
-    found: Mapping[str, Any] = job
     return found
 
 
@@ -92,13 +92,12 @@ def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any]) -> ProbeFigu
     )
     if job.side == "sync":
         mean += latency["mean"]
-    percentile = latency.get("percentile", {})
-    workers = int(found["job options"].get("numjobs", 1))
+    percentile, given = latency.get("percentile", {}), found["job options"]
     return ProbeFigure(
         name=job.name,
         block_bytes=job.block_bytes,
-        workers=workers,
-        depth=int(found["job options"].get("iodepth", 1)),
+        workers=int(given.get("numjobs", 1)),
+        depth=int(given.get("iodepth", 1)),
         iops=sum(one["iops"] for one in sides),
         bytes_per_s=sum(one["bw_bytes"] for one in sides),
         mean_ns=mean,

@@ -11,16 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from steelyard.record.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ, SEQUENTIAL_READ
+from steelyard.record.probe import (
+    LOG_PATH,
+    PAGE_BYTES,
+    PEAK_READ,
+    PEAK_WRITE,
+    RANDOM_READ,
+    SEQUENTIAL_READ,
+)
 
 DATA, LOG = "data", "log"
-BLOCK = 8192
 LOG_BYTES = 64 << 20
 """Four segments."""
 SCAN_BLOCK, SCAN_DEPTH = 128 << 10, 16
 """What a scan of PostgreSQL 18 asks for: io_combine_limit and effective_io_concurrency."""
 PEAK_DEPTH = 64
-
 MIX = "70 % random reads, 30 % writes"
 Side = Literal["read", "write", "both", "sync"]
 
@@ -31,7 +36,7 @@ class Job:
 
     name: str
     rw: str
-    block_bytes: int = BLOCK
+    block_bytes: int = PAGE_BYTES
     workers: int = 1
     depth: int = 1
     side: Side = "read"

@@ -1,4 +1,4 @@
-"""Keeps what probes found in the cache, one file a device, for the records of later weighings."""
+"""Keeps what probes found in the cache, one file a device."""
 
 from __future__ import annotations
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from steelyard.model.errors import EngineError
-from steelyard.record.probe import IoEngine, Probe, ProbeFigure
+from steelyard.record.probe import IoEngine, Probe
 from steelyard.telemetry.capacity import allowed_processors, filesystem
-from steelyard.telemetry.cgroup import ROOT
 from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.host import memory_bytes
 from steelyard.tuning.probe.fio import ENGINES, Fio, figure_of, find_fio, run_job
 from steelyard.tuning.probe.jobs import (
     DATA,
@@ -27,6 +28,8 @@ from steelyard.tuning.probe.jobs import (
 from steelyard.tuning.probe.place import private_place, require_directory, size_to_use, takes_direct
 
 SEED = 20260101
+SLOWEST_BYTES_PER_S = 10e6
+"""At which files are laid out at the slowest, before a device counts as stuck."""
 TRIAL = Job("trial", "randread")
 Say = Callable[[str], None]
 
@@ -40,6 +43,36 @@ class Wish:
     size_bytes: int | None = None
 
 
+@dataclass(frozen=True)
+class _Bench:
+    """fio in a place of our own, and the files that it is given there."""
+
+    fio: Fio
+    place: Path
+    size_bytes: int
+    direct: bool
+
+    def lay_out(self) -> None:
+        """Write the files that all jobs use."""
+        for file, amount in ((DATA, self.size_bytes), (LOG, LOG_BYTES)):
+            text = job_file("lay out", layout_options(file, amount, SEED), str(self.place))
+            run_job(self.fio, self.place, text, seconds=amount / SLOWEST_BYTES_PER_S)
+
+    def run(self, job: Job, engine: IoEngine, seconds: float, ramp_s: float) -> Mapping[str, Any]:
+        """What fio says of a job."""
+        given = options(
+            job,
+            engine,
+            direct=self.direct,
+            size_bytes=self.size_bytes,
+            seconds=seconds,
+            ramp_s=ramp_s,
+            seed=SEED,
+        )
+        text = job_file(job.name, given, str(self.place))
+        return run_job(self.fio, self.place, text, seconds + ramp_s)
+
+
 def probe(directory: Path, wish: Wish, say: Say) -> Probe:
     """What the storage beneath a directory does; `say` is told each job before it runs.
 
@@ -51,74 +84,42 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
     fio, began = find_fio(), time.monotonic()
     taken = datetime.now(UTC).isoformat(timespec="seconds")
     with private_place(directory) as place:
-        direct = takes_direct(place)
+        bench = _Bench(fio, place, size_bytes, takes_direct(place))
         say("lay out the files")
-        for file, amount in ((DATA, size_bytes), (LOG, LOG_BYTES)):
-            text = job_file("lay out", layout_options(file, amount, SEED), str(place))
-            run_job(fio, place, text, seconds=amount / 10e6)
-        engine = _engine(fio, place, size_bytes, direct=direct)
+        bench.lay_out()
+        engine = _engine(bench)
         figures = []
         every = jobs(len(allowed_processors()))
         for number, job in enumerate(every, start=1):
             say(f"{number} of {len(every)}: {job.name}")
-            figures.append(_figure(fio, place, job, engine, size_bytes, wish, direct=direct))
+            found = bench.run(job, engine, wish.seconds, wish.ramp_s)
+            figures.append(figure_of(job, engine, found))
     return Probe(
         directory=str(directory),
         device=devices_beneath(directory).top,
         file_system=filesystem(directory).get("type", ""),
         fio=fio.version,
         engine=engine,
-        direct=direct,
+        direct=bench.direct,
         size_bytes=size_bytes,
-        memory_bytes=_memory_bytes(),
+        memory_bytes=memory_bytes().get("MemTotal", 0),
         taken=taken,
         seconds=round(time.monotonic() - began, 1),
         figures=tuple(figures),
     )
 
 
-def _engine(fio: Fio, place: Path, size_bytes: int, *, direct: bool) -> IoEngine:
+def _engine(bench: _Bench) -> IoEngine:
     """The first of fio's engines that works here. libaio waits where the cache is not bypassed."""
     last: EngineError | None = None
     for engine in ENGINES:
-        if engine == "libaio" and not direct:
+        if engine == "libaio" and not bench.direct:
             continue
-        given = options(
-            TRIAL, engine, direct=direct, size_bytes=size_bytes, seconds=1, ramp_s=0, seed=SEED
-        )
         try:
-            run_job(fio, place, job_file(TRIAL.name, given, str(place)), seconds=1)
+            bench.run(TRIAL, engine, seconds=1, ramp_s=0)
         except EngineError as failure:
             last = failure
         else:
             return engine
     assert last is not None  # ENGINES is not empty
     raise last
-
-
-def _figure(
-    fio: Fio,
-    place: Path,
-    job: Job,
-    engine: IoEngine,
-    size_bytes: int,
-    wish: Wish,
-    *,
-    direct: bool,
-) -> ProbeFigure:
-    given = options(
-        job,
-        engine,
-        direct=direct,
-        size_bytes=size_bytes,
-        seconds=wish.seconds,
-        ramp_s=wish.ramp_s,
-        seed=SEED,
-    )
-    text = job_file(job.name, given, str(place))
-    return figure_of(job, engine, run_job(fio, place, text, wish.seconds + wish.ramp_s))
-
-
-def _memory_bytes(root: Path = ROOT) -> int:
-    text = (root / "proc/meminfo").read_text(encoding="ascii")
-    return int(text.split("MemTotal:", 1)[1].split(maxsplit=1)[0]) * 1024

@@ -136,7 +136,7 @@ def test_every_commit_that_must_reach_the_disk_syncs_the_log(server: Any, table:
     changes = [f"UPDATE wide SET id = id WHERE id = {n}" for n in range(20)]
     durable = _counted(server, *changes)
     assert durable.wal_syncs >= 15, "some changes may touch no row"
-    assert durable.wal_writes >= durable.wal_syncs
+    assert durable.wal_writes >= 15, "the log writer writes some ahead, and tells of them later"
     lazy = _counted(server, "SET synchronous_commit = off", *changes)
     assert lazy.wal_syncs < durable.wal_syncs / 2
 
