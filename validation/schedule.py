@@ -28,7 +28,7 @@ DOUBLE_WORK_IN_TURNS = 10
 TURNED_PERCENT = 10
 """Doubled work in turns, where an epoch of equal arms scatters by several percent."""
 TURNED_BUDGET = "30m"
-"""8 epochs of two turns of 40 s, most of it warm-up; but the pilot must allow for 90 s a turn where
+"""8 epochs of two turns of 36 s, most of it warm-up; but the pilot must allow for 90 s a turn where
 the log is written slowly, since it fills up to the checkpoint."""
 TURNED = (
     "layout=turns",
@@ -36,12 +36,13 @@ TURNED = (
     "workload.scripts={tpcb-like=1}",
     "workload.scale=10",
     "budget.epochs=8",
-    "turns.time_scale=2",
+    "turns.time_scale=5",
+    "turns.measured=10s",
     "settings.synchronous_commit=off",
 )
-"""Writes, with checkpoints seconds apart: a turn is over within the minute. Commits do not wait: on
-a disk that others use too, epochs of durable commits scatter by 20 % and more, and an interval of
-that width covers anything."""
+"""Writes, with checkpoints a second or two apart: a turn is over within the minute. Commits do not
+wait: on a disk that others use too, epochs of durable commits scatter by 20 % and more, and an
+interval of that width covers anything."""
 
 
 @dataclass(frozen=True)
