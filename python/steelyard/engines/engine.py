@@ -7,14 +7,16 @@ processes can be held still. `noop.py` implements all of them in memory and is t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
+from steelyard.model.allowed import Allowed
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import BuildDefaults, Identity
+from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
 from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
@@ -36,39 +38,6 @@ class Slot:
     socket_directory: Path
     port: int
     start_order: int = 0  # redrawn every epoch
-
-
-@dataclass(frozen=True)
-class Process:
-    """One process of a server, as /proc shows it."""
-
-    pid: int
-    kind: str  # "postmaster", "checkpointer", "background writer", "client backend", ...
-    cpu_ns: int  # user + system time so far
-    queue_ns: int = 0  # time so far in which it could run and had no processor
-    session: bool = False  # whether it serves a client's connection
-
-
-@dataclass(frozen=True)
-class TreeUse:
-    """What the whole process tree of a server used so far; differences of two are readings."""
-
-    cpu_ns: int  # user + system, live processes and those that have ended
-    read_bytes: int  # from the block layer, /proc/PID/io
-    written_bytes: int
-    requested_bytes: int = 0  # by read calls, from the page cache too: rchar of /proc/PID/io
-    mapped_pages: int = 0  # page faults without a read: memory that a process touched first
-    processes: tuple[Process, ...] = field(default=())
-
-    @property
-    def session_cpu_ns(self) -> int:
-        """Processor time of the processes that serve connections now."""
-        return sum(one.cpu_ns for one in self.processes if one.session)
-
-    @property
-    def session_queue_ns(self) -> int:
-        """Time in which they could run and had no processor."""
-        return sum(one.queue_ns for one in self.processes if one.session)
 
 
 @dataclass(frozen=True)
@@ -162,6 +131,14 @@ class SettingsCheck(Protocol):
 
     def validate(self, settings: Settings) -> None:
         """UsageError for an unknown name, ServerError with its message for a bad value."""
+
+
+@runtime_checkable
+class AllowedSettings(Protocol):
+    """An engine that can tell what its builds accept for each setting."""
+
+    def allowed_settings(self, slot: Slot) -> Mapping[str, Allowed]:
+        """By the setting's name, asked of a server that is made at a free slot and removed."""
 
 
 @runtime_checkable

@@ -10,17 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import (
-    UNPROTECTED,
-    Cycle,
-    Instance,
-    PoolFill,
-    Process,
-    Pulse,
-    Settings,
-    Slot,
-    TreeUse,
-)
+from steelyard.engines.engine import UNPROTECTED, Cycle, Instance, PoolFill, Pulse, Settings, Slot
 from steelyard.engines.noop_journal import Call, Journal
 from steelyard.engines.noop_sessions import (
     NoopCheckpoints,
@@ -28,9 +18,11 @@ from steelyard.engines.noop_sessions import (
     NoopProbe,
     NoopWatch,
 )
+from steelyard.model.allowed import Allowed
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
 from steelyard.model.identity import BuildDefaults, Identity
+from steelyard.model.process import Process, TreeUse
 from steelyard.model.readings import Kind, Sample
 from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
@@ -273,7 +265,7 @@ class NoopInstance:
 
 class NoopEngine:
     """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild,
-    CycleSettings, StatementCounting.
+    AllowedSettings, CycleSettings, StatementCounting.
 
     It has no setting rules: every undeclared difference of its settings counts.
     """
@@ -292,6 +284,8 @@ class NoopEngine:
         """Builds that meet in one weighing share it."""
         self.refused: set[str] = set()
         """Names of settings that this build refuses."""
+        self.allowed: dict[str, Allowed] = {}
+        """What this build accepts for its settings."""
         self._defaults = defaults
 
     @property
@@ -323,6 +317,10 @@ class NoopEngine:
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Those that it was made with."""
         return self._defaults
+
+    def allowed_settings(self, slot: Slot) -> Mapping[str, Allowed]:
+        """Those that it was given."""
+        return self.allowed
 
     @property
     def tell_checkpoints(self) -> Settings:

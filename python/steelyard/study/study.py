@@ -96,6 +96,16 @@ class Weight(_Model):
         return not (self.double_work or self.stalls or self.background)
 
 
+class ProfileChoice(_Model):
+    """Settings that `steelyard tune` proposes for the arm, worked out when the study is weighed."""
+
+    name: Literal["ours", "theirs", "theirs-literal"]
+    work: Literal["oltp", "olap", "mixed"] | None = None
+    """None: olap where clients go through streams of queries, else oltp."""
+    without: tuple[Literal["memory", "log", "planner", "storage", "workers"], ...] = ()
+    """Groups of settings that stay at the server's defaults."""
+
+
 class Arm(_Model):
     """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
 
@@ -104,6 +114,8 @@ class Arm(_Model):
     bindir: str | None = None
     checksums: bool = True
     settings: Settings = {}
+    profile: Annotated[ProfileChoice | None, BeforeValidator(_choice)] = None
+    """Beneath its own settings. A record holds what it came to, as settings."""
     telemetry: bool = True
     """Whether its sessions are looked at in its measured slices; off only to weigh what that
     costs."""

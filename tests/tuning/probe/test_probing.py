@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from steelyard.cli.views.probe_view import notes, probe_lines
+from steelyard.cli.views.machine.probe_view import notes, probe_lines
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.record.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
 from steelyard.report.charts.probe import picture_of, write_picture

@@ -20,6 +20,7 @@ COMMANDS = {
     "doctor": "Say what on this host would spoil which kind of weighing, and what to do about it.",
     "probe": "Measure what the storage beneath a directory does, by fio: reads, writes, the log's "
     "path.",
+    "tune": "Propose settings: each with its reason and source, and where sources disagree.",
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
     "engines": "List the engines found and the cache; add and remove engines.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sys
 from typing import Annotated
@@ -39,7 +38,12 @@ def calibrate(
     ] = False,
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
-    from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
+    from steelyard.cli.options.weigh_options import (
+        changes_of,
+        repeating_command,
+        resumed_study,
+        with_profiles_worked_out,
+    )
     from steelyard.study.calibration import lay_out, parse_weight
     from steelyard.study.read import read_study
     from steelyard.workloads.reading.resolved import completed
@@ -47,7 +51,7 @@ def calibrate(
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:
-        chosen = completed(read_study(STUDY, changes))
+        chosen = with_profiles_worked_out(completed(read_study(STUDY, changes)), account)
     else:
         chosen = resumed_study(resume, changed=bool(changes or shares))
         if new_ledger:
@@ -56,6 +60,7 @@ def calibrate(
     from steelyard.cli.views.calibration_view import render_calibration
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.record.ledger import LEDGER
     from steelyard.running.preparing.preparation import which_cost, which_layout
     from steelyard.running.preparing.recording import Question
@@ -75,7 +80,7 @@ def calibrate(
         question = Question(chosen, drawn, record, resume, command, LEDGER, new_ledger)
         verdict = weigh(question, world, view)
     if as_json:
-        typer.echo(json.dumps(verdict.to_json()))
+        typer.echo(verdict_json(verdict))
     else:
         typer.echo(render_calibration(verdict, chosen, terminal_width()))
     if verdict.interrupted:

@@ -36,7 +36,7 @@ def doctor(
 
     Nothing is changed: it prints. Exit status 1: there is a warning.
     """
-    from steelyard.cli.views.doctor_view import doctor_lines
+    from steelyard.cli.views.machine.doctor_view import doctor_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root
     from steelyard.telemetry.doctor.examine import examine, look_lately

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +46,8 @@ def probe(
 
     It works on files of its own, and removes them. What it found is kept for --last.
     """
-    from steelyard.cli.views.probe_view import probe_lines
+    from steelyard.cli.options.sizes import size_option
+    from steelyard.cli.views.machine.probe_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root, open_cache
     from steelyard.model.errors import UsageError
@@ -65,15 +65,14 @@ def probe(
             )
         found, kept = known, None
     else:
-        size_bytes = None if size is None else _bytes(size)
-        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_bytes), _say)
+        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option(size)), _say)
         kept = keep(found, cache_root())
     if picture is not None:
         from steelyard.report.charts.probe import write_picture
 
         write_picture(found, picture)
     if as_json:
-        typer.echo(json.dumps(found.to_json() | {"random_page_cost": found.random_page_cost}))
+        typer.echo(probe_json(found))
         return
     typer.echo("\n".join(probe_lines(found, terminal_width())))
     for name, path in (("kept", kept), ("picture", picture)):
@@ -83,13 +82,3 @@ def probe(
 
 def _say(words: str) -> None:
     typer.echo(words, err=True)
-
-
-def _bytes(text: str) -> int:
-    from steelyard.model.errors import UsageError
-    from steelyard.model.units import parse_bytes
-
-    try:
-        return parse_bytes(text)
-    except ValueError:
-        raise UsageError(f'invalid size: "{text}"', hint="Accepted: 512MB, 2GB.") from None

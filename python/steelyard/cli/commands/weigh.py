@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sys
 from pathlib import Path
@@ -48,15 +47,21 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
-    from steelyard.cli.options.weigh_options import build_changes, changes_of, repeating_command
+    from steelyard.cli.options.weigh_options import (
+        build_changes,
+        changes_of,
+        repeating_command,
+        with_profiles_worked_out,
+    )
 
     changes = changes_of(overrides, budget, workload, file)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += build_changes(study, control, arm, account)
-    chosen = _study(study, resume, changes)
+    chosen = with_profiles_worked_out(_study(study, resume, changes), account)
 
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.cli.views.verdict_view import render_verdict
     from steelyard.evaluation.rule import FailCondition
     from steelyard.record.ledger import LEDGER
@@ -70,7 +75,7 @@ def weigh(
     question = Question(chosen, drawn, record, resume, command, LEDGER)
     with World(account) as world, open_view(sys.stderr) as view:
         verdict = weigh_question(question, world, view)
-    shown = json.dumps(verdict.to_json()) if as_json else render_verdict(verdict, terminal_width())
+    shown = verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width())
     typer.echo(shown)
     if verdict.interrupted:
         raise KeyboardInterrupt

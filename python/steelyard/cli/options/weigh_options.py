@@ -6,6 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
+from steelyard.engines.cache import cache_root, open_cache
 from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import UsageError
@@ -44,6 +47,18 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
             detail="There is no plan.json in it.",
         )
     return read_recorded_study(resume / "study.toml")
+
+
+def with_profiles_worked_out(study: Study, account: str | None) -> Study:
+    """The study with settings in place of the profiles that its arms name."""
+    if all(arm.profile is None for arm in study.every_arm):
+        return study
+    from steelyard.tuning.profile.arms import with_profiles
+
+    def say(words: str) -> None:
+        typer.echo(words, err=True)
+
+    return with_profiles(study, open_cache().root, cache_root(), account, say)
 
 
 def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:

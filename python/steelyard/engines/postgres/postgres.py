@@ -13,9 +13,15 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
 from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
-from steelyard.engines.postgres.settings import SETTING_RULES, examine, validate_settings
+from steelyard.engines.postgres.settings import (
+    SETTING_RULES,
+    examine,
+    examine_allowed,
+    validate_settings,
+)
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
 from steelyard.engines.postgres.sql.statements import counting
+from steelyard.model.allowed import Allowed
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Identity
 
@@ -92,6 +98,10 @@ class Postgres:
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Its layout and defaults, read from a cluster that is made at a free slot and removed."""
         return examine(self, slot)
+
+    def allowed_settings(self, slot: Slot) -> dict[str, Allowed]:
+        """What it accepts for every setting, asked of a cluster that is made at a free slot."""
+        return examine_allowed(self, slot)
 
     @property
     def tell_checkpoints(self) -> Settings:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account
@@ -13,12 +15,14 @@ from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.life.server import quoted, reason
-from steelyard.engines.postgres.sql.session import read_defaults
+from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
 from steelyard.engines.programs import run
+from steelyard.model.allowed import Allowed
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.identity import BuildDefaults, Default
 
 if TYPE_CHECKING:
+    from steelyard.engines.postgres.life.cluster import Cluster
     from steelyard.engines.postgres.postgres import Postgres
 
 
@@ -128,18 +132,31 @@ def examine(engine: Postgres, slot: Slot) -> BuildDefaults:
 
     ServerError quotes a server that would not be made or started.
     """
+    with _examined(engine, slot) as cluster:
+        defaults = read_defaults(cluster.address)
+        cluster.stop()
+        return BuildDefaults({**read_layout(cluster.directory), **_compiled(defaults)}, defaults)
+
+
+def examine_allowed(engine: Postgres, slot: Slot) -> dict[str, Allowed]:
+    """What the build accepts for every setting, asked of a cluster as `examine` makes one."""
+    with _examined(engine, slot) as cluster:
+        return read_allowed(cluster.address)
+
+
+@contextmanager
+def _examined(engine: Postgres, slot: Slot) -> Iterator[Cluster]:
+    """A cluster of defaults that runs at the slot, and is removed."""
     directory = slot.path / "examined"
     cluster = engine.create(directory, protection=CHECKSUMS)
     try:
         cluster.start(slot, {})
         try:
-            defaults = read_defaults(cluster.address)
+            yield cluster
         finally:
             cluster.stop()
-        layout = {**read_layout(directory), **_compiled(defaults)}
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    return BuildDefaults(layout, defaults)
 
 
 def _compiled(defaults: dict[str, Default]) -> dict[str, int]:

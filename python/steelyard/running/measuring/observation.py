@@ -15,7 +15,6 @@ from steelyard.engines.engine import (
     Plans,
     PoolFill,
     SessionWaits,
-    TreeUse,
     Tunable,
     Waits,
     WaitWatch,
@@ -23,6 +22,7 @@ from steelyard.engines.engine import (
 )
 from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError
+from steelyard.model.process import TreeUse
 from steelyard.workloads.reading.scripts import Script
 
 

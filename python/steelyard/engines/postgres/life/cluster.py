@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import PoolFill, Settings, Slot, TreeUse
+from steelyard.engines.engine import PoolFill, Settings, Slot
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life import data_directory
@@ -33,6 +33,7 @@ from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
+from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
 from steelyard.model.statements import StatementCounts
 

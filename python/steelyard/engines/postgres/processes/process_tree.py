@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Process, TreeUse
+from steelyard.model.process import Process, TreeUse
 
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 POSTMASTER = "postmaster"

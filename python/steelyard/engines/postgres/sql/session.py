@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.model.allowed import Allowed
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Default
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10
 
 _DEFAULTS = "SELECT name, boot_val, unit, context FROM pg_catalog.pg_settings"
+_ALLOWED = """
+SELECT name, vartype, boot_val, unit, min_val::float8, max_val::float8, enumvals, context
+  FROM pg_catalog.pg_settings
+"""
 _SETTINGS = "SELECT name, setting, unit FROM pg_catalog.pg_settings ORDER BY name"
 
 
@@ -34,6 +39,14 @@ def read_defaults(address: Endpoint) -> dict[str, Default]:
     """What the server assumes for every setting, by name; ServerError when it cannot be reached."""
     rows = _ask(address, _DEFAULTS)
     return {name: Default(value, unit or "", context) for name, value, unit, context in rows}
+
+
+def read_allowed(address: Endpoint) -> dict[str, Allowed]:
+    """What the server accepts for every setting, by name; ServerError when it is not reached."""
+    return {
+        name: Allowed(kind, default, unit or "", low, high, tuple(values or ()), context)
+        for name, kind, default, unit, low, high, values, context in _ask(address, _ALLOWED)
+    }
 
 
 class Checkpoints:

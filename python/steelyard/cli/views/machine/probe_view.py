@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 from steelyard.cli.views.text_layout import wrapped
@@ -28,6 +29,31 @@ def probe_lines(found: Probe, width: int) -> list[str]:
     for note in notes(found):
         lines += wrapped(f"- {note}", width, "")
     return lines
+
+
+def probe_json(found: Probe) -> str:
+    """One object: what is known of the place and the device, then each job. Latencies in ns."""
+    known = {name: value for name, value in found.to_json().items() if name != "figures"}
+    jobs = [
+        {
+            "name": one.name,
+            "block_bytes": one.block_bytes,
+            "workers": one.workers,
+            "depth": one.depth,
+            "engine": one.engine,
+            "iops": one.iops,
+            "bytes_per_second": one.bytes_per_s,
+            "latency_ns": {
+                "mean": one.mean_ns,
+                "p50": one.p50_ns,
+                "p99": one.p99_ns,
+                "p999": one.p999_ns,
+            },
+            "processor_share": one.processor_share,
+        }
+        for one in found.figures
+    ]
+    return json.dumps({**known, "random_page_cost": found.random_page_cost, "jobs": jobs})
 
 
 def _row(one: ProbeFigure) -> str:

@@ -1,0 +1,65 @@
+"""Formats a profile for a terminal: each setting with its reason, its source, and who disagrees."""
+
+from __future__ import annotations
+
+from steelyard.cli.views.text_layout import wrapped
+from steelyard.model.units import format_bytes
+from steelyard.tuning.profile.advice import GROUPS, Advice, Profile
+
+_NAME, _VALUE = 34, 20
+_TEXT = "    "
+
+
+def profile_lines(profile: Profile, build: str, width: int) -> list[str]:
+    """What it is made from, the settings by groups, what is left alone, and the memory it takes."""
+    basis = profile.basis
+    lines = wrapped(
+        f"profile {profile.name} for {build}: {format_bytes(basis.memory_bytes)} "
+        f"({basis.memory_from}), {basis.processors} processors, {basis.clients} clients, "
+        f"{basis.kind}{_probed(profile)}",
+        width,
+        "",
+    )
+    for group, meaning in GROUPS.items():
+        own = [one for one in profile.advice if one.group == group]
+        if own:
+            lines += ["", f"{group}: {meaning}"]
+        for one in own:
+            lines += _setting(one, profile, width)
+    if profile.left_alone:
+        lines += ["", "left alone"]
+        for left in profile.left_alone:
+            lines += wrapped(f"- {left.name}: {left.why}", width, "  ")
+    need = profile.need
+    lines.append("")
+    lines += wrapped(
+        f"memory at most: {format_bytes(need.shared_bytes)} shared, "
+        f"{format_bytes(need.sessions_bytes)} for sessions, {format_bytes(need.upkeep_bytes)} for "
+        f"upkeep: {format_bytes(need.total_bytes)} of {format_bytes(basis.memory_bytes)}; the rest "
+        "is the page cache",
+        width,
+        "",
+    )
+    if profile.restart:
+        lines.append("* takes effect at the next start")
+    lines += wrapped(
+        "advice, not a measurement: `steelyard weigh tuning` weighs it against the defaults here",
+        width,
+        "",
+    )
+    return lines
+
+
+def _probed(profile: Profile) -> str:
+    storage = profile.basis.storage
+    return "" if storage is None else f", {storage.device} as probed {storage.taken[:10]}"
+
+
+def _setting(one: Advice, profile: Profile, width: int) -> list[str]:
+    mark = " *" if one.name in profile.restart else ""
+    was = profile.defaults.get(one.name, "")
+    head = f"  {one.name}".ljust(_NAME) + f"{was:>10} → {one.value}".ljust(_VALUE) + mark
+    lines = [head.rstrip(), *wrapped(f"{one.reason}. Source: {one.source}", width, _TEXT)]
+    if one.others:
+        lines += wrapped(f"others: {'; '.join(one.others)}", width, _TEXT)
+    return lines

@@ -1,0 +1,38 @@
+"""Holds what the processes of a server used, as /proc shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a server, as /proc shows it."""
+
+    pid: int
+    kind: str  # "postmaster", "checkpointer", "background writer", "client backend", ...
+    cpu_ns: int  # user + system time so far
+    queue_ns: int = 0  # time so far in which it could run and had no processor
+    session: bool = False  # whether it serves a client's connection
+
+
+@dataclass(frozen=True)
+class TreeUse:
+    """What the whole process tree of a server used so far; differences of two are readings."""
+
+    cpu_ns: int  # user + system, live processes and those that have ended
+    read_bytes: int  # from the block layer, /proc/PID/io
+    written_bytes: int
+    requested_bytes: int = 0  # by read calls, from the page cache too: rchar of /proc/PID/io
+    mapped_pages: int = 0  # page faults without a read: memory that a process touched first
+    processes: tuple[Process, ...] = field(default=())
+
+    @property
+    def session_cpu_ns(self) -> int:
+        """Processor time of the processes that serve connections now."""
+        return sum(one.cpu_ns for one in self.processes if one.session)
+
+    @property
+    def session_queue_ns(self) -> int:
+        """Time in which they could run and had no processor."""
+        return sum(one.queue_ns for one in self.processes if one.session)

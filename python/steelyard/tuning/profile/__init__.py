@@ -1,0 +1,1 @@
+"""Proposes settings of a database server from its memory, processors, storage and work."""

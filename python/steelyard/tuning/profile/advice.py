@@ -1,0 +1,94 @@
+"""Holds a profile: each setting with its value, its reason, its source, and who disagrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from steelyard.tuning.profile.basis import Basis
+
+Group = Literal["memory", "log", "planner", "storage", "workers"]
+GROUPS: Mapping[Group, str] = {
+    "memory": "how memory is shared out",
+    "log": "how far apart checkpoints are, and what the write-ahead log takes",
+    "planner": "what the planner believes of storage and memory",
+    "storage": "how many requests are under way",
+    "workers": "how many processes work side by side",
+}
+"""Settings that act together: an ablation sets a whole group back."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One setting."""
+
+    group: Group
+    name: str
+    value: str  # as a configuration file has it, without quotes
+    reason: str
+    source: str
+    others: tuple[str, ...] = ()  # what other sources say where they disagree
+
+
+@dataclass(frozen=True)
+class LeftAlone:
+    """A setting that is advised elsewhere and is not set here."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """What a server may take at most with a profile, by the documentation's own formulas."""
+
+    shared_bytes: int
+    sessions_bytes: int  # clients × (work_mem × hash_mem_multiplier × 1.5 + 10 MB)
+    upkeep_bytes: int  # autovacuum's workers, and one CREATE INDEX or VACUUM
+
+    @property
+    def total_bytes(self) -> int:
+        """All of it at once."""
+        return self.shared_bytes + self.sessions_bytes + self.upkeep_bytes
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Settings for one server."""
+
+    name: str
+    basis: Basis
+    advice: tuple[Advice, ...]
+    left_alone: tuple[LeftAlone, ...]
+    need: MemoryNeed
+    restart: frozenset[str]
+    """Names of those that are read only at a start."""
+    defaults: Mapping[str, str]
+    """Setting → what the build assumes, as it would be written."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Name → value."""
+        return {one.name: one.value for one in self.advice}
+
+    def without(self, group: Group) -> dict[str, str]:
+        """Its settings with one group left at the server's defaults."""
+        return {one.name: one.value for one in self.advice if one.group != group}
+
+    def to_json(self) -> dict[str, Any]:
+        """As `tune --json` gives it."""
+        return {
+            "profile": self.name,
+            "basis": asdict(self.basis),
+            "settings": [
+                {
+                    **asdict(one),
+                    "default": self.defaults.get(one.name),
+                    "needs_restart": one.name in self.restart,
+                }
+                for one in self.advice
+            ],
+            "left_alone": [asdict(one) for one in self.left_alone],
+            "memory": {**asdict(self.need), "total_bytes": self.need.total_bytes},
+        }

@@ -1,0 +1,85 @@
+"""Holds what a profile is made from: memory, processors, storage and the kind of work."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from steelyard.model.units import NS_PER_S
+from steelyard.record.probe import PEAK_READ, RANDOM_READ, Probe
+from steelyard.telemetry.capacity import allowed_processors, space
+from steelyard.telemetry.cgroup import ROOT, memory_left
+from steelyard.telemetry.host import memory_bytes
+
+WorkKind = Literal["oltp", "olap", "mixed"]
+"""Short transactions of many clients; long queries of few; both."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What a probe found of the device, as far as settings depend on it."""
+
+    device: str
+    taken: str  # when, UTC
+    random_page_cost: float | None  # time of a random page over that of a sequential one
+    useful_depth: float | None  # random reads under way with which the device gives all it has
+
+    @staticmethod
+    def of_probe(probe: Probe) -> Storage:
+        """Depth by Little's law: most reads a second times the time of a lone one."""
+        lone, peak = probe.figure(RANDOM_READ), probe.figure(PEAK_READ)
+        depth = None if lone is None or peak is None else peak.iops * lone.mean_ns / NS_PER_S
+        return Storage(probe.device, probe.taken, probe.random_page_cost, depth)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a profile is made from. Memory is the server's own: its cap, not the host's."""
+
+    kind: WorkKind
+    memory_bytes: int
+    memory_from: str  # where that figure comes from, in words
+    processors: int
+    clients: int
+    version_number: int  # 180004
+    free_disk_bytes: int | None = None
+    data_bytes: int | None = None  # None: not said
+    storage: Storage | None = None  # None: no probe of the device is kept
+
+    @property
+    def uncached(self) -> float:
+        """Share of random page reads that the server's memory does not answer.
+
+        From the size of the data where that is said; else a tenth, which is what the planner's own
+        default assumes (PostgreSQL documentation, 19.7.2: random_page_cost).
+        """
+        if self.data_bytes is None:
+            return 0.1
+        return max(0.0, 1 - 0.75 * self.memory_bytes / max(1, self.data_bytes))
+
+
+def memory_here(cap_bytes: int | None, arms: int = 1, root: Path = ROOT) -> tuple[int, str]:
+    """Bytes that one server may use, and where they come from: its cap, or its share of what this
+    machine or control group has where several stand at once."""
+    if cap_bytes is not None:
+        return cap_bytes, "as given"
+    host = memory_bytes(root).get("MemTotal", 0)
+    left = memory_left(root)
+    have, source = host, "of this machine"
+    if left is not None and left < host:
+        have, source = left, "that the control group leaves"
+    if arms > 1:
+        return have // arms, f"one of {arms} parts of the memory {source}"
+    return have, f"the memory {source}"
+
+
+def processors_here() -> int:
+    """Processors that this process may use."""
+    return len(allowed_processors())
+
+
+def free_disk(directory: Path) -> int:
+    """Bytes free where data would stand."""
+    return math.floor(space(directory).free_bytes)

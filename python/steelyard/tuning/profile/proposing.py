@@ -1,0 +1,50 @@
+"""Makes a profile for this machine: memory, processors, free room, and the probe of its device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.tuning.probe.kept import last_probe
+from steelyard.tuning.profile.advice import Profile
+from steelyard.tuning.profile.asking import Accepting
+from steelyard.tuning.profile.basis import (
+    Basis,
+    Storage,
+    WorkKind,
+    free_disk,
+    memory_here,
+    processors_here,
+)
+from steelyard.tuning.profile.profile import ProfileName, make_profile
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a profile is to be for; what is None is taken from the machine."""
+
+    name: ProfileName
+    kind: WorkKind
+    clients: int
+    cap_bytes: int | None = None  # the server's own memory
+    servers: int = 1  # that stand here at once, and share its memory
+    processors: int | None = None
+    data_bytes: int | None = None
+
+
+def propose(wish: Wish, accepting: Accepting, place: Path, cache: Path) -> Profile:
+    """The profile of a server whose data stand at `place`; UsageError: its memory does not do."""
+    have, source = memory_here(wish.cap_bytes, wish.servers)
+    probed = last_probe(place, cache)
+    basis = Basis(
+        kind=wish.kind,
+        memory_bytes=have,
+        memory_from=source,
+        processors=wish.processors or processors_here(),
+        clients=wish.clients,
+        version_number=accepting.identity.version_number,
+        free_disk_bytes=free_disk(place),
+        data_bytes=wish.data_bytes,
+        storage=None if probed is None else Storage.of_probe(probed),
+    )
+    return make_profile(wish.name, basis, accepting.allowed)

@@ -1,0 +1,68 @@
+"""Holds the tuning table of a published study, as printed and scaled to another machine.
+
+Kingston, March 2026: PostgreSQL 18.2 on 378 GB of memory and 96 hardware threads, TPROC-C and
+TPROC-H on NVMe, default against tuned, once each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.tuning.profile.advice import Advice, Group
+from steelyard.tuning.profile.basis import Basis
+from steelyard.tuning.profile.value import GB, MB, size_text
+
+SOURCE = "the NVMe study (Kingston 2026)"
+MEMORY_BYTES, PROCESSORS = 378 * GB, 96
+"""Of their machine."""
+_SIZES: tuple[tuple[Group, str, int, int], ...] = (
+    ("memory", "shared_buffers", 94 * GB, 128 * 1024),
+    ("planner", "effective_cache_size", 283 * GB, 8 * 1024),
+    ("memory", "work_mem", 256 * MB, 64 * 1024),
+    ("memory", "maintenance_work_mem", 2048 * MB, 1024 * 1024),
+    ("log", "wal_buffers", 64 * MB, 64 * 1024),
+    ("log", "max_wal_size", 8 * GB, 64 * MB),
+)
+"""Group, name, bytes as printed, least bytes when scaled."""
+_COUNTS: tuple[tuple[Group, str, int], ...] = (
+    ("workers", "max_worker_processes", 96),
+    ("workers", "max_parallel_workers", 96),
+    ("workers", "max_parallel_workers_per_gather", 48),
+    ("workers", "max_parallel_maintenance_workers", 24),
+)
+_OTHERS: tuple[tuple[Group, str, str], ...] = (
+    ("memory", "huge_pages", "try"),
+    ("log", "checkpoint_timeout", "15min"),
+    ("log", "checkpoint_completion_target", "0.9"),
+    ("storage", "effective_io_concurrency", "200"),
+    ("planner", "random_page_cost", "1.1"),
+)
+
+
+def as_printed() -> Iterator[Advice]:
+    """The table, word for word."""
+    for group, name, size, _ in _SIZES:
+        yield Advice(group, name, size_text(size), "as printed", SOURCE)
+    for group, name, count in _COUNTS:
+        yield Advice(group, name, str(count), "as printed", SOURCE)
+    yield from _others()
+
+
+def scaled(basis: Basis) -> Iterator[Advice]:
+    """The table with sizes by memory and numbers of processes by processors.
+
+    max_wal_size goes by memory too: what a checkpoint has to write is bounded by it.
+    """
+    memory, processors = basis.memory_bytes / MEMORY_BYTES, basis.processors / PROCESSORS
+    for group, name, size, least in _SIZES:
+        value = size_text(max(least, size * memory))
+        yield Advice(group, name, value, f"{size_text(size)} of 378 GB, by memory", SOURCE)
+    for group, name, count in _COUNTS:
+        value = str(max(1, round(count * processors)))
+        yield Advice(group, name, value, f"{count} of 96 threads, by processors", SOURCE)
+    yield from _others()
+
+
+def _others() -> Iterator[Advice]:
+    for group, name, value in _OTHERS:
+        yield Advice(group, name, value, "as printed", SOURCE)

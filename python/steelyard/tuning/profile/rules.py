@@ -1,0 +1,250 @@
+"""Works out each setting of a profile: its value, why, after whom, and where sources disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from steelyard.model.allowed import Allowed
+from steelyard.tuning.profile.advice import Advice, LeftAlone
+from steelyard.tuning.profile.basis import Basis, WorkKind
+from steelyard.tuning.profile.value import GB, MB, size_text
+
+DOCS = "PostgreSQL documentation"
+PGTUNE, TIMESCALE = "pgtune 7caef27", "timescaledb-tune c7a642b"
+SESSION_BYTES = 10 * MB
+"""Of a session beside its work_mem: caches of its catalogue, its stack, its page tables."""
+HASH_TIMES = 2.0 * 1.5
+"""hash_mem_multiplier's default, and half an operation more than one."""
+_SESSIONS_SHARE: Mapping[WorkKind, float] = {"oltp": 0.20, "mixed": 0.25, "olap": 0.40}
+_LOG_BYTES: Mapping[WorkKind, int] = {"oltp": 8 * GB, "mixed": 8 * GB, "olap": 16 * GB}
+_LEAST_LOG = 1 * GB
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How a server's memory is shared out, in bytes."""
+
+    shared: int
+    work: int  # work_mem: of one operation
+    maintenance: int
+    autovacuum: int  # of each worker
+
+    @staticmethod
+    def of(basis: Basis) -> Shares:
+        """A quarter is the buffer pool; sessions get a share by the kind of work; upkeep an eighth;
+        the rest is the page cache."""
+        memory = basis.memory_bytes
+        upkeep = min(2 * GB - MB, memory // 16)
+        sessions = _SESSIONS_SHARE[basis.kind] * memory - basis.clients * SESSION_BYTES
+        work = sessions / (basis.clients * HASH_TIMES)
+        return Shares(
+            shared=memory // 4,
+            work=int(min(2 * GB - MB, max(MB, work))),
+            maintenance=max(16 * MB, upkeep),
+            autovacuum=max(16 * MB, min(GB, upkeep // 3)),
+        )
+
+
+def advised(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
+    """Every setting, in the order in which a person reads them."""
+    yield from _memory(basis, Shares.of(basis))
+    yield from _log(basis, allowed)
+    yield from _planner(basis)
+    yield from _storage(basis, allowed)
+    yield from _workers(basis)
+
+
+def _memory(basis: Basis, shares: Shares) -> Iterator[Advice]:
+    yield Advice(
+        "memory",
+        "shared_buffers",
+        size_text(shares.shared),
+        f"a quarter of {size_text(basis.memory_bytes)}, {basis.memory_from}; the rest holds "
+        "sessions and the page cache, through which every read goes",
+        f"{DOCS}, 19.4.1",
+        (
+            "Aurora gives 50 to 75 %, and has no page cache to share with",
+            "no source has measured the quarter: weigh it (study shared-buffers)",
+        ),
+    )
+    yield Advice(
+        "memory",
+        "work_mem",
+        size_text(shares.work),
+        f"{_SESSIONS_SHARE[basis.kind] * 100:.0f} % of memory for {basis.clients} clients, each "
+        "with 10 MB of its own and one operation and a half of work_mem × hash_mem_multiplier",
+        f"{DOCS}, 19.4.1; formula ours",
+        (
+            f"{PGTUNE}: what shared_buffers leave ÷ (3 × connections)",
+            "pgconfig: 25 to 50 % of memory ÷ connections; published values differ 50 times",
+        ),
+    )
+    yield Advice(
+        "memory",
+        "maintenance_work_mem",
+        size_text(shares.maintenance),
+        "a sixteenth of memory, below 2 GB: one CREATE INDEX or VACUUM at a time",
+        PGTUNE,
+        ("pgconfig: a twentieth", f"{TIMESCALE}: an eighth"),
+    )
+    yield Advice(
+        "memory",
+        "autovacuum_work_mem",
+        size_text(shares.autovacuum),
+        "three workers share what one command by hand may take, or they would take it three times",
+        f"{DOCS}, 19.4.1",
+        (f"{PGTUNE}: up to 2 GB each",),
+    )
+
+
+def _log(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
+    most = basis.free_disk_bytes // 10 if basis.free_disk_bytes is not None else GB << 20
+    log = max(_LEAST_LOG, min(_LOG_BYTES[basis.kind], most // GB * GB))
+    yield Advice(
+        "log",
+        "max_wal_size",
+        size_text(log),
+        "checkpoints come by time then, not by log: after each the first change of every page logs "
+        "the whole page; at most a tenth of the free disk",
+        f"{DOCS}, 28.5; docs/by-distance.md",
+        (
+            f"{TIMESCALE}: 60 % of the log's disk",
+            "EDB: as large as disk and time for recovery allow",
+        ),
+    )
+    yield Advice(
+        "log",
+        "min_wal_size",
+        size_text(max(80 * MB, log // 4)),
+        "a quarter of it is kept for reuse, so that segments need not be made anew",
+        PGTUNE,
+    )
+    yield Advice(
+        "log",
+        "checkpoint_timeout",
+        "15min",
+        "a third of the full-page images of 5 min; a crash takes up to three times as long to "
+        "recover from",
+        "the NVMe study (Kingston 2026); docs/by-distance.md",
+        (f"{PGTUNE} and {TIMESCALE} leave 5 min",),
+    )
+    if "lz4" in _values(allowed, "wal_compression"):
+        yield Advice(
+            "log",
+            "wal_compression",
+            "lz4",
+            "images are most of the log right after a checkpoint, and lz4 is cheap",
+            f"{PGTUNE}, from 15 on",
+            ("weigh it: pglz cost 13 % of tproc-c in docs/by-distance.md",),
+        )
+
+
+def _planner(basis: Basis) -> Iterator[Advice]:
+    yield Advice(
+        "planner",
+        "effective_cache_size",
+        size_text(basis.memory_bytes * 3 // 4),
+        "buffer pool and page cache together: three quarters of memory. Takes none of it",
+        f"{DOCS}, 19.7.2",
+    )
+    ratio = basis.storage.random_page_cost if basis.storage is not None else None
+    if ratio is not None:
+        assert basis.storage is not None
+        cost = max(1.1, 1 + (ratio - 1) * basis.uncached)
+        yield Advice(
+            "planner",
+            "random_page_cost",
+            f"{cost:.2g}",
+            f"the probe of {basis.storage.taken[:10]} read a random page in {ratio:.1f} times a "
+            f"sequential one's time, and {basis.uncached * 100:.0f} % of them are not cached",
+            f"measured; {DOCS}, 19.7.2",
+            (
+                f"{PGTUNE} and others: 1.1 on any SSD (4 for warehouses)",
+                "Vondra (2026) measured about 30 on a local SSD",
+            ),
+        )
+    if basis.kind != "olap":
+        yield Advice(
+            "planner",
+            "jit",
+            "off",
+            "compiling costs more than short queries take, where estimates are too high",
+            PGTUNE,
+            ("its default is on, and warehouses keep it",),
+        )
+
+
+def _storage(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
+    depth = basis.storage.useful_depth if basis.storage is not None else None
+    for name in ("effective_io_concurrency", "maintenance_io_concurrency"):
+        known = allowed.get(name)
+        if depth is None or known is None or round(depth) <= int(known.default or 0):
+            continue
+        yield Advice(
+            "storage",
+            name,
+            str(min(1000, round(depth))),
+            f"by Little's law {depth:.0f} random reads under way give all that the device has",
+            "measured by the probe",
+            (f"{PGTUNE}: 200 for any SSD, 1000 for NVMe", f"{TIMESCALE}: 256"),
+        )
+    if basis.version_number >= 180000 and basis.processors > 12:
+        yield Advice(
+            "storage",
+            "io_workers",
+            str(min(32, basis.processors // 4)),
+            "a quarter of the processors read on behalf of all sessions",
+            "Vondra (2025); pgtune 7caef27",
+            ("its default is 3",),
+        )
+
+
+def _workers(basis: Basis) -> Iterator[Advice]:
+    if basis.processors > 8:
+        for name in ("max_worker_processes", "max_parallel_workers"):
+            yield Advice(
+                "workers",
+                name,
+                str(basis.processors),
+                "one a processor",
+                PGTUNE,
+                (f"{TIMESCALE}: processors + 19",),
+            )
+    if basis.kind == "olap" and basis.processors >= 6:
+        yield Advice(
+            "workers",
+            "max_parallel_workers_per_gather",
+            str(basis.processors // 2),
+            "long queries of few clients: half of the processors for one",
+            PGTUNE,
+            ("oltp: at most 4",),
+        )
+    if basis.processors >= 6:
+        yield Advice(
+            "workers",
+            "max_parallel_maintenance_workers",
+            str(min(4, basis.processors // 2)),
+            "half of the processors build an index, four at most",
+            PGTUNE,
+        )
+
+
+def left_alone(basis: Basis) -> Iterator[LeftAlone]:
+    """What is often advised, and why it is not set here."""
+    yield LeftAlone(
+        "fsync, full_page_writes, synchronous_commit", "durability is not traded for speed"
+    )
+    yield LeftAlone("checkpoint_completion_target", "0.9 is the default since 14")
+    yield LeftAlone("huge_pages", "try is the default; whether pages are free is the host's matter")
+    yield LeftAlone("wal_buffers", "a 32nd of shared_buffers up to 16 MB is the default")
+    yield LeftAlone("io_method", "worker is the default of 18; io_uring wants weighing")
+    if basis.storage is None:
+        yield LeftAlone(
+            "random_page_cost, effective_io_concurrency",
+            "no probe of the device is kept: `steelyard probe` measures what they stand for",
+        )
+
+
+def _values(allowed: Mapping[str, Allowed], name: str) -> tuple[str, ...]:
+    return allowed[name].values if name in allowed else ()

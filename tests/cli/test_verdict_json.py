@@ -1,0 +1,66 @@
+"""`--json` has where the time goes at each contrast, beside what the record holds."""
+
+from __future__ import annotations
+
+import json
+
+from record.made import line_of, verdict_of
+from steelyard.cli.views.verdict_json import verdict_json
+from steelyard.record.verdict import TimePart, TimeParts
+
+
+def _part(name: str, control: float, arm: float, high: float | None) -> TimePart:
+    return TimePart.model_validate(
+        {
+            "part": name,
+            "control_us": control,
+            "arm_us": arm,
+            "difference_us": arm - control,
+            "low_us": arm - control - 1,
+            "high_us": high,
+        }
+    )
+
+
+def test_parts_and_cause_stand_at_their_contrast() -> None:
+    queue = _part("queue", 10.0, 30.0, 21.0)
+    time = TimeParts(
+        control="on",
+        arm="off",
+        epochs=12,
+        control_us=110.0,
+        arm_us=130.0,
+        parts=(_part("processor", 100.0, 100.0, None), queue),
+        cause=queue,
+    )
+    verdict = verdict_of(contrasts=(line_of(arm="off", control="on"),), time=(time,))
+    told = json.loads(verdict_json(verdict))
+    [contrast] = told["contrasts"]
+    assert contrast["arm"] == "off"
+    assert contrast["cause"] == "processor wait"
+    assert contrast["parts"] == [
+        {
+            "name": "processor",
+            "control_us": 100.0,
+            "arm_us": 100.0,
+            "difference_us": 0.0,
+            "low_us": -1.0,
+            "high_us": None,
+        },
+        {
+            "name": "processor wait",
+            "control_us": 10.0,
+            "arm_us": 30.0,
+            "difference_us": 20.0,
+            "low_us": 19.0,
+            "high_us": 21.0,
+        },
+    ]
+    assert told["scope"] == "machine"
+
+
+def test_where_no_time_was_told_there_are_no_parts() -> None:
+    verdict = verdict_of(contrasts=(line_of(arm="off", control="on"),))
+    told = json.loads(verdict_json(verdict))
+    [contrast] = told["contrasts"]
+    assert (contrast["parts"], contrast["cause"]) == ([], None)

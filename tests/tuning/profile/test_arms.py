@@ -1,0 +1,87 @@
+"""The arms of a study get the settings that their profiles come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import UsageError
+from steelyard.model.identity import Identity
+from steelyard.study.read import read_study, write_study
+from steelyard.study.study import Study
+from steelyard.tuning.profile import arms, proposing
+from steelyard.tuning.profile.asking import Accepting
+from tuning.profile.accepting import ALLOWED
+
+Resolved = tuple[list[str], Callable[[Study], Study]]
+IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
+
+
+@pytest.fixture
+def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
+    """What is said, and a function that resolves a study on a machine of 2 processors."""
+    said: list[str] = []
+    monkeypatch.setattr(arms, "ask_build", lambda *_: Accepting(IDENTITY, ALLOWED))
+    monkeypatch.setattr(proposing, "processors_here", lambda: 2)
+    monkeypatch.setattr(
+        proposing, "memory_here", lambda cap, standing: ((8 << 30) // standing, "here")
+    )
+
+    def resolve(study: Study) -> Study:
+        return arms.with_profiles(study, tmp_path, tmp_path, None, said.append)
+
+    return said, resolve
+
+
+def test_a_profile_becomes_settings_and_the_record_can_be_read_back(
+    resolved: Resolved, tmp_path: Path
+) -> None:
+    said, resolve = resolved
+    study = resolve(read_study("tuning", ["arm.ours.settings.work_mem=7MB"]))
+    ours, theirs = study.arms
+    assert study.control.settings == {}
+    assert ours.settings["shared_buffers"] == "2GB", "in turns one server stands at a time"
+    assert ours.settings["work_mem"] == "7MB", "an arm's own settings lie above its profile"
+    assert theirs.settings["random_page_cost"] == "1.1"
+    assert all(arm.profile is None for arm in study.every_arm)
+    assert [words.split(" (")[0] for words in said] == ["profile of ours", "profile of theirs"]
+    file = tmp_path / "study.toml"
+    file.write_text(write_study(study))
+    assert read_study(str(file)) == study
+
+
+def test_servers_that_stand_at_once_share_the_memory(
+    resolved: Resolved,
+) -> None:
+    _, resolve = resolved
+    study = resolve(read_study("tuning", ["layout=slices"]))
+    assert study.arms[0].settings["shared_buffers"] == "682MB", "a quarter of a third of 8 GB"
+
+
+def test_a_group_is_set_back_and_one_that_sets_nothing_is_no_arm(
+    resolved: Resolved,
+) -> None:
+    said, resolve = resolved
+    study = resolve(read_study("tuning-ablation"))
+    assert [arm.name for arm in study.arms] == ["no-memory", "no-log", "no-planner"]
+    assert "arm no-storage is left out" in " ".join(said)
+    whole, [memory, log, _] = study.control.settings, study.arms
+    assert set(whole) - set(memory.settings) >= {"shared_buffers", "work_mem"}
+    assert set(whole) - set(log.settings) >= {"max_wal_size", "checkpoint_timeout"}
+
+
+def test_an_ablation_of_nothing_is_refused(resolved: Resolved) -> None:
+    _, resolve = resolved
+    study = read_study("tuning-ablation")
+    only = study.model_copy(update={"arms": study.arms[-1:]})
+    with pytest.raises(UsageError, match="nothing is left to weigh"):
+        resolve(only)
+
+
+def test_a_study_without_profiles_is_left_as_it_is(resolved: Resolved) -> None:
+    said, resolve = resolved
+    study = read_study("checksums")
+    assert resolve(study) is study
+    assert said == []

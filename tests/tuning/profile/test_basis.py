@@ -1,0 +1,31 @@
+"""What a profile is made from is read from the machine, the cap and the probe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.record.probe import PEAK_READ, RANDOM_READ, SEQUENTIAL_READ
+from steelyard.tuning.profile.basis import Storage, memory_here
+from tuning.probe.made import figure, probe_of
+
+
+def test_a_cap_is_all_there_is_and_servers_share_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal:       8388608 kB\nMemFree: 1 kB\n")
+    assert memory_here(1 << 30, 3, tmp_path) == (1 << 30, "as given")
+    assert memory_here(None, 1, tmp_path) == (8 << 30, "the memory of this machine")
+    have, source = memory_here(None, 4, tmp_path)
+    assert have == 2 << 30
+    assert "one of 4 parts" in source
+
+
+def test_useful_depth_follows_from_littles_law() -> None:
+    found = probe_of(figure(RANDOM_READ, 10_000), figure(PEAK_READ, 500_000))
+    storage = Storage.of_probe(found)
+    assert storage.useful_depth == pytest.approx(50)
+    assert storage.random_page_cost is None
+    scanned = probe_of(figure(RANDOM_READ, 10_000), figure(SEQUENTIAL_READ, 8_000, 128 << 10))
+    assert Storage.of_probe(scanned).useful_depth is None
+    assert Storage.of_probe(scanned).random_page_cost == pytest.approx(12.8)
