@@ -227,6 +227,7 @@ def test_the_order_of_files_is_read_from_their_times() -> None:
     turns = [("a", log(t)), ("b", log(t + 100)), ("b", log(t + 200)), ("a", log(t + 300))]
     assert compared(*turns).order is Order.ALTERNATING
     assert compared(("a", log(t)), ("b", log(t + 20))).order is Order.UNKNOWN
+    assert compared(("a", log(t)), ("b", log(t + 100))).order is Order.SEQUENTIAL
     assert compared(*apart, order=Order.RANDOM).order is Order.RANDOM
 
 

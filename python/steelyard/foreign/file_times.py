@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.foreign.series import Floats, Order, Series
+from steelyard.foreign.series import Floats, Grain, Order, Series
 from steelyard.foreign.tables.long_table import order_of
 
 _SAME_RUN = 0.5
@@ -27,7 +27,7 @@ def dated(files: Sequence[Series]) -> bool:
 
 def runs_of(files: Sequence[Series]) -> tuple[Series, ...]:
     """One series a run, of the files of one arm: in the order of their times where all have
-    them; files measured at the same time are taken together (threads of pgbench)."""
+    them; slices measured at the same time are taken together (threads of pgbench)."""
     if len(files) < 2 or not dated(files):
         return tuple(files)
     together: list[list[Series]] = []
@@ -46,6 +46,8 @@ def order_of_runs(runs: Sequence[Series]) -> Order:
     ends = sorted(_span(run) for run in runs)
     if any(one[1] > other[0] for one, other in itertools.pairwise(ends)):
         return Order.UNKNOWN
+    if len({run.arm for run in runs}) == len(runs):
+        return Order.SEQUENTIAL
     return order_of([run.arm for run in sorted(runs, key=began)])
 
 
@@ -57,6 +59,8 @@ def _span(file: Series) -> tuple[float, float]:
 
 
 def _same_run(one: Series, other: Series) -> bool:
+    if Grain.REPETITION in (one.grain, other.grain):
+        return False
     (first, end), (second, last) = _span(one), _span(other)
     shorter = min(end - first, last - second)
     overlap = min(end, last) - max(first, second)
