@@ -71,6 +71,7 @@ PIECES = st.sampled_from(
         ),
         *("number of transactions actually processed: 9", "number of failed transactions: 7 (1%)"),
         *("number of transactions retried: 99 (1%)", "pgbench: error: Run was aborted;"),
+        *('"fio version"', '"jobs"', '"jobname"', '"read"', '"total_ios"', '"iops"', '"lat_ns"'),
         *('"study"', '"contrasts"', "tps = 5.5", "latency average = 1 ms", "number of clients: 8"),
         *("progress: 1.0 s, 5 tps, lat 1.0 ms stddev 0", "System achieved 5 NOPM from 9 X TPM"),
         *(

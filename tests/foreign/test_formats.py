@@ -31,6 +31,7 @@ FORMATS = {
     "hammerdb_before_4.txt": "hammerdb",
     "hammerdb_counter.txt": "hammerdb",
     "hyperfine.json": "json",
+    "fio.json": "json",
 }
 
 

@@ -37,6 +37,8 @@ class Comparison:
     """Throughput, latency and clients of arms of which all three are known."""
     machine: tuple[tuple[ThreatKind, str], ...] = ()
     """What files say of the machine that makes their numbers doubtful."""
+    conditions: Mapping[str, Conditions] = field(default_factory=dict)
+    """Of each arm what its files say was asked for."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -57,6 +59,8 @@ class Options:
     clients: float | None = None
 
 
+Conditions = Mapping[str, tuple[str, ...]]
+"""Name → every value that it had."""
 _ROWS_NAMED = "rows are named, and nothing says in which order they were measured"
 _FILES_UNDATED = "nothing says in which order the files of an arm were measured"
 _ROWS_IN_ORDER = (Order.ALTERNATING, Order.SEQUENTIAL)
@@ -100,6 +104,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
         no_order="" if options.order in _ROWS_IN_ORDER else _why_no_order(named, runs.values()),
         operating_points=points,
         outcomes=_outcomes(named, [arm.arm for arm in arms]),
+        conditions={arm: _conditions(own) for arm, own in files.items()},
         machine=tuple(seen for sheet in named for seen in sheet.machine),
         notes=tuple(dict.fromkeys([*notes, *done])),
     )
@@ -151,6 +156,15 @@ def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
         for one in some:
             files.setdefault(one.arm, []).append(one)
     return files
+
+
+def _conditions(files: Sequence[Series]) -> dict[str, tuple[str, ...]]:
+    """What all files of an arm say was asked for; a name that one does not give is left out."""
+    common = [name for name in files[0].conditions if all(name in f.conditions for f in files)]
+    return {
+        name: tuple(dict.fromkeys(value for file in files for value in file.conditions[name]))
+        for name in common
+    }
 
 
 def _stem(source: str) -> str:

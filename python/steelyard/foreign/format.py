@@ -39,6 +39,8 @@ class JsonFormat:
     """Of a document that `check` has accepted."""
     repeats: Callable[[Any], bool] = lambda value: False
     """Whether a file may hold several values like this one, one after the other."""
+    bare: Callable[[Source], Source] = lambda source: source
+    """A source without what the tool prints around its JSON; of another format as it is."""
 
     def fits(self, document: Document) -> bool:
         """Whether a document is in this format: its first value, or all that may be several."""

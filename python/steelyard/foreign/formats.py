@@ -14,6 +14,7 @@ from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import Source
 from steelyard.foreign.tables.shapes import read_csv
 from steelyard.foreign.tools import (
+    fio,
     hammerdb,
     hyperfine,
     pgbench_aggregate,
@@ -24,7 +25,7 @@ from steelyard.foreign.tools import (
 from steelyard.foreign.tools.steelyard_verdict import SavedVerdict, is_verdict, read_verdict
 from steelyard.model.errors import UsageError
 
-JSON_FORMATS: tuple[JsonFormat, ...] = (hyperfine.FORMAT, steelyard_drive.FORMAT)
+JSON_FORMATS: tuple[JsonFormat, ...] = (hyperfine.FORMAT, fio.FORMAT, steelyard_drive.FORMAT)
 TEXT_FORMATS: tuple[TextFormat, ...] = (
     pgbench_output.FORMAT,
     pgbench_log.FORMAT,
@@ -66,7 +67,7 @@ def saved_verdict_of(source: Source, form: str | None = None) -> SavedVerdict | 
 
 def format_of(source: Source) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
-    if source.looks_like_json:
+    if _bare(source).looks_like_json:
         return "json"
     fitting = (one for one in TEXT_FORMATS if one.fits(source))
     found = min(fitting, key=lambda one: one.precedence, default=None)
@@ -75,9 +76,16 @@ def format_of(source: Source) -> str:
 
 def _read_json(source: Source, form: str, columns: Columns) -> Sheet:
     """JSON in the named format; by "json" in the one that it is in."""
-    document = read_document(source)
+    document = read_document(_bare(source))
     for one in JSON_FORMATS:
         if form == one.name or (form == "json" and one.fits(document)):
             one.check(document)
             return one.read(document)
     return read_json(document, columns)
+
+
+def _bare(source: Source) -> Source:
+    """The source without what tools print around their JSON."""
+    for one in JSON_FORMATS:
+        source = one.bare(source)
+    return source

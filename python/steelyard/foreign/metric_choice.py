@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.foreign.metric import SECONDS, THROUGHPUT, Metric, metric_of
+from steelyard.foreign.metric import SECONDS, THROUGHPUT, Metric, metric_of, unit_of
 from steelyard.foreign.series import Floats, Grain, Series, Sheet
 from steelyard.foreign.source import quoted
 from steelyard.model.errors import NumbersError, UsageError
 from steelyard.model.units import MOST_RATIO
 
 Choice = tuple[Metric, tuple[Series, ...]]
+_MOST_NAMED = 16
 
 
 def one_metric(
@@ -69,14 +70,19 @@ def _requested(sheet: Sheet, name: str | None) -> Sequence[Choice]:
     meant = metric_of(name)
     for metric, series in sheet.metrics:
         named = (metric.name.lower(), metric.unit.lower())
-        if name.lower() in named or (meant and meant.name == metric.name):
+        alike = (meant and meant.name == metric.name) or unit_of(name) == metric.unit
+        if name.lower() in named or alike:
             return [(metric, series)]
     if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
         unnamed, series = sheet.metrics[0]
         metric = meant or Metric(name)
         return [(metric.overridden(unnamed.unit or None, unnamed.higher_is_better), series)]
-    held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics)
-    raise UsageError(f'"{sheet.source}" has no metric {quoted(name)}', hint=f"It has {held}.")
+    held = ", ".join(quoted(metric.name) for metric, _ in sheet.metrics[:_MOST_NAMED])
+    more = len(sheet.metrics) - _MOST_NAMED
+    raise UsageError(
+        f'"{sheet.source}" has no metric {quoted(name)}',
+        hint=f"It has {held}{f' and {more} more' if more > 0 else ''}.",
+    )
 
 
 def _in_one_unit(

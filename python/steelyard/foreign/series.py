@@ -63,6 +63,8 @@ class Series:
     """When the last of it was measured, where that is known better than by the last moment."""
     spot: Callable[[int], Place] | None = None
     """The place of each in the file."""
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What was asked for, where the file says so: name → every value that it had ("bs": "4k")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class ThreatKind(StrEnum):
     # Of numbers from elsewhere:
     OBSERVATIONAL = "observational"
     ONE_AFTER_OTHER = "one arm after the other"
+    CONDITIONS_DIFFER = "conditions differ"
     DRIFT_OR_ARM = "drift looks like an arm"
     LEVEL_MOVED = "level moved"
     ROWS_DEPEND = "rows depend on each other"
@@ -268,6 +269,12 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "like the arm; no interval holds it",
         "measure the arms by turns, in random order: in simulated drift one arm after the other "
         "calls equal things different in 78 % of cases",
+    ),
+    ThreatKind.CONDITIONS_DIFFER: _Template(
+        "the runs were not asked for the same work, or not asked in the same way: what differs "
+        "besides the arm is part of the effect",
+        "run both arms by the same job file and the same version; where one of these is what is "
+        "compared, see that it is the only one",
     ),
     ThreatKind.DRIFT_OR_ARM: _Template(
         "arms were measured one after the other, and the level moved inside an arm by half of what "

@@ -65,7 +65,7 @@ Form = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="csv, json, hyperfine, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
+        help="csv, json, hyperfine, fio, steelyard, pgbench, pgbench-log, pgbench-aggregate or "
         "hammerdb; default: found by content.",
     ),
 ]
@@ -98,7 +98,8 @@ def judge(
     """Judge numbers from elsewhere: what they support, by the rules of a weighing.
 
     CSV (a column an arm, or a column that names it), JSON, output and logs of pgbench, results of
-    HammerDB, exports of hyperfine. A record of Steelyard's own is shown as its plan judged it.
+    HammerDB, exports of hyperfine, JSON of fio. A record of Steelyard's own is shown as its plan
+    judged it.
     """
     from steelyard.foreign.comparison import Options, compare
     from steelyard.foreign.formats import saved_verdict_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from steelyard.foreign.judgement.level_steps import rows_lie, step_words, steps_
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
 from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Order, Series
+from steelyard.foreign.source import quoted
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
@@ -39,6 +40,7 @@ def number_threats(
     return (
         *_errors(overview.comparison, arm),
         *_load(overview.comparison, arm),
+        *_conditions(overview.comparison, arm),
         *_machine(overview.comparison),
         *_order(overview, arm, sets),
         *_amount(overview.comparison, arm, sets),
@@ -68,6 +70,23 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Threat]:
             f"{here.troubled} of {here.tried} transactions of {names[0]} failed, were retried or "
             f"skipped, and {there.troubled} of {there.tried} of {names[1]}",
         )
+
+
+def _conditions(comparison: Comparison, arm: Series) -> Iterator[Threat]:
+    """What the runs were asked to do, where it is not one and the same for both arms."""
+    names = comparison.control.arm, arm.arm
+    there, here = (comparison.conditions.get(name, {}) for name in names)
+    differing = [
+        f"{name} is {_any_of(there[name])} in {names[0]} and {_any_of(here[name])} in {names[1]}"
+        for name in there
+        if name in here and len({*there[name], *here[name]}) > 1
+    ]
+    if differing:
+        yield raise_threat(ThreatKind.CONDITIONS_DIFFER, "; ".join(differing))
+
+
+def _any_of(values: Sequence[str]) -> str:
+    return " or ".join(quoted(value)[1:-1] if value else "not given" for value in values)
 
 
 def _machine(comparison: Comparison) -> Iterator[Threat]:

@@ -1,0 +1,220 @@
+"""Reads fio's JSON (`--output-format=json`, `json+`): an output is one repetition of its jobs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.foreign.format import JsonFormat
+from steelyard.foreign.json.document import Document
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.series import Outcome, Series, Sheet
+from steelyard.foreign.source import Place, quoted
+from steelyard.foreign.tools.fio_conditions import conditions_of, has_rate
+from steelyard.foreign.tools.fio_figures import (
+    Entry,
+    did,
+    figure_at,
+    figures_of,
+    is_percentile,
+    seconds_of,
+)
+from steelyard.foreign.tools.fio_text import without_notes
+
+_SLACK = 0.1
+"""Of a run: its length and its end are read off different clocks."""
+_MOST_NAMED = 6
+_MOST_COUNTED = 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One output of fio."""
+
+    number: int
+    jobs: Mapping[str, tuple[Entry, ...]]
+    """By name, "" where there is one; several entries are workers that ran at once."""
+    began: float
+    ended: float
+    """Both in seconds since 1970; 0 where the output does not say."""
+
+
+def is_fio(value: Any) -> bool:
+    """Whether a JSON value is an output of fio."""
+    return isinstance(value, dict) and "fio version" in value
+
+
+def read_fio(document: Document) -> Sheet:
+    """One arm; a metric for each side and figure of each job.
+
+    NumbersError where a job failed, or where outputs are states of one run.
+    """
+    runs = [_run(document, number) for number in range(len(document.values))]
+    dated = all(run.ended > 0 for run in runs)
+    if dated:
+        runs.sort(key=lambda run: run.began)
+        _refuse_overlap(document, runs)
+    if all(len(run.jobs) == 1 for run in runs):
+        runs = [replace(run, jobs={"": next(iter(run.jobs.values()))}) for run in runs]
+    figures = [
+        {
+            (job, one): value
+            for job, own in run.jobs.items()
+            for one, value in figures_of(own).items()
+        }
+        for run in runs
+    ]
+    common = [one for one in figures[0] if all(one in found for found in figures)]
+    if not common:
+        what = "the outputs have no figure in common" if any(figures) else "no job did anything"
+        raise document.source.error(what, document.place(runs[0].number, ()))
+    common.sort(key=lambda one: _rank(runs, *one))
+    series = [
+        Series(
+            "",
+            np.array([found[one] for found in figures]),
+            timestamps=np.array([run.began for run in runs]) if dated else None,
+            until=runs[-1].ended if dated else None,
+            spot=_spot_of(runs, one[0]),
+            conditions=_conditions(runs, one[0]),
+        )
+        for one in common
+    ]
+    return Sheet(
+        source=document.source.name,
+        form="fio JSON",
+        metrics=tuple((_named(*one), (own,)) for one, own in zip(common, series, strict=True)),
+        outcomes={"": _outcome(runs)},
+        notes=(*_notes(runs), *_left_out(common, figures)),
+    )
+
+
+def _run(document: Document, number: int) -> _Run:
+    value = document.values[number]
+    listed = value.get("jobs")
+    if not isinstance(listed, list) or not listed:
+        raise document.source.error("this output of fio has no jobs", document.place(number, ()))
+    jobs: dict[str, tuple[Entry, ...]] = {}
+    for index in range(len(listed)):
+        entry = Entry(document, number, index)
+        name = _name_of(entry)
+        jobs[name] = (*jobs.get(name, ()), entry)
+        if any(jobs[name][0].at(key) != entry.at(key) for key in ("groupid", "job options")):
+            raise document.source.error(
+                f"two jobs are called {quoted(name)} and are not workers of one",
+                entry.place(),
+                hint="Give every job a name of its own.",
+            )
+    ended = figure_at(document, number, ("timestamp_ms",), value.get("timestamp_ms")) / 1e3
+    seconds = seconds_of([entry for own in jobs.values() for entry in own])
+    return _Run(number, jobs, ended - seconds, ended)
+
+
+def _name_of(entry: Entry) -> str:
+    """The name of a job that ended as it should."""
+    name = entry.at("jobname")
+    if not isinstance(name, str):
+        raise entry.document.source.error("a job of fio without a name", entry.place())
+    error = entry.at("error")
+    if error not in (None, "0"):
+        raise entry.document.source.error(
+            f"job {quoted(name)} ended with error {str(error)[:20]}: its figures are incomplete",
+            entry.place("error"),
+            hint="Leave this run out, and ask why it failed: the arm may be the cause.",
+        )
+    return name
+
+
+def _refuse_overlap(document: Document, runs: Sequence[_Run]) -> None:
+    for one, other in itertools.pairwise(runs):
+        shorter = min(one.ended - one.began, other.ended - other.began)
+        if one.ended - other.began > _SLACK * shorter:
+            raise document.source.error(
+                "two outputs overlap in time: they are states of one run, or of two at once",
+                document.place(other.number, ()),
+                hint="Keep the last of a run (no --status-interval), and run one at a time.",
+            )
+
+
+def _named(job: str, metric: Metric) -> Metric:
+    return replace(metric, name=f"{job}:{metric.name}") if job else metric
+
+
+def _rank(runs: Sequence[_Run], job: str, metric: Metric) -> tuple[bool, bool]:
+    """Percentiles last; of a job that was held to a rate the latencies first."""
+    held = any(has_rate(*_asked(run, job)) for run in runs)
+    return is_percentile(metric), held and metric.higher_is_better is True
+
+
+def _asked(run: _Run, job: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The output that holds a job, and the job's own object."""
+    first = run.jobs[job][0]
+    return first.document.values[run.number], first.value
+
+
+def _spot_of(runs: Sequence[_Run], job: str) -> Callable[[int], Place]:
+    return lambda row: runs[row].jobs[job][0].place()
+
+
+def _conditions(runs: Sequence[_Run], job: str) -> dict[str, tuple[str, ...]]:
+    """Name → every value that it had in the runs of a job."""
+    found: dict[str, tuple[str, ...]] = {}
+    for run in runs:
+        for name, value in conditions_of(*_asked(run, job)).items():
+            found[name] = tuple(dict.fromkeys((*found.get(name, ()), value)))
+    return found
+
+
+def _outcome(runs: Sequence[_Run]) -> Outcome:
+    """Requests, and those that failed where the job went on (continue_on_error)."""
+    entries = [entry for run in runs for own in run.jobs.values() for entry in own]
+    done = sum(entry.figure(side, "total_ios") for entry in entries for side in did([entry]))
+    failed = sum(entry.figure("total_err") for entry in entries)
+    return Outcome(int(min(done + failed, _MOST_COUNTED)), int(min(failed, _MOST_COUNTED)))
+
+
+def _notes(runs: Sequence[_Run]) -> Iterator[str]:
+    sides = [
+        f"{job}:{side}" if job else side
+        for job, workers in runs[0].jobs.items()
+        for side in did(workers)
+    ]
+    if len(sides) > 1:
+        yield f"one of {_list(sides)} is judged at a time: see --metric"
+    for job, workers in runs[0].jobs.items():
+        called = quoted(job) if job else "the job"
+        if len(workers) > 1:
+            yield (
+                f"workers of {called} are taken together: all requests over the longest time, the "
+                "mean latency by requests; percentiles of workers cannot be joined"
+            )
+        if has_rate(*_asked(runs[0], job)):
+            yield f"{called} was held to a rate: its latency is what can differ"
+
+
+def _left_out(
+    common: Sequence[tuple[str, Metric]], figures: Sequence[Mapping[tuple[str, Metric], float]]
+) -> Iterator[str]:
+    every = dict.fromkeys(one for found in figures for one in found)
+    missing = [_named(*one).name for one in every if one not in common]
+    if missing:
+        yield f"not every output has {_list(missing)}"
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(quoted(name)[1:-1] for name in names[:_MOST_NAMED]) + more
+
+
+FORMAT = JsonFormat(
+    "fio",
+    "an output of fio",
+    holds=is_fio,
+    read=read_fio,
+    repeats=is_fio,
+    bare=without_notes,
+)

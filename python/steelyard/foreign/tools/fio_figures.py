@@ -1,0 +1,125 @@
+"""Reads what a job of fio did: rates, mean latencies and percentiles of each side.
+
+`iops_stddev` and `bw_dev` are not read: with group_reporting fio adds up means and squares of all
+workers (stat.c, sum_stat), and the result is the spread of nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.foreign.json.document import Document, Number, Path
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.number import floats_of
+from steelyard.foreign.source import Place
+
+SIDES = ("read", "write", "trim", "mixed")
+"""The last with unified_rw_reporting."""
+_PERCENTILE = re.compile(r"[0-9]{1,3}\.[0-9]{1,9}")
+_OF_A_PERCENTILE = re.compile(r"_p[0-9.]+$")
+Figures = dict[Metric, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object of `jobs`: a job, or one of its workers."""
+
+    document: Document
+    run: int
+    index: int
+
+    @property
+    def value(self) -> Any:
+        """As it stands in the file."""
+        return self.document.values[self.run]["jobs"][self.index]
+
+    def place(self, *path: str) -> Place:
+        """The place of the entry, or of what lies at a path in it."""
+        return self.document.place(self.run, ("jobs", self.index, *path))
+
+    def at(self, *path: str) -> Any:
+        """What lies at a path; None where there is nothing."""
+        found = self.value
+        for key in path:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
+    def figure(self, *path: str) -> float:
+        """The number at a path; 0 where there is none."""
+        return figure_at(self.document, self.run, ("jobs", self.index, *path), self.at(*path))
+
+
+def figure_at(document: Document, run: int, path: Path, found: Any) -> float:
+    """The number that was found at a path, 0 where nothing was; NumbersError for anything else."""
+    if found is None:
+        return 0.0
+    if not isinstance(found, Number):
+        raise document.source.error("a number is expected here", document.place(run, path))
+    if float(found) == 0:
+        return 0.0
+    values, _ = floats_of([found], document.source, lambda _: document.place(run, path))
+    return float(values[0])
+
+
+def figures_of(workers: Sequence[Entry]) -> Figures:
+    """Those of the sides on which a job did anything."""
+    found: Figures = {}
+    for side in SIDES:
+        busy = [one for one in workers if one.figure(side, "total_ios")]
+        if busy:
+            iops = _rate(busy, side, "iops", "total_ios")
+            bandwidth = _rate(busy, side, "bw_bytes", "io_bytes") / 1e6
+            found[Metric(f"{side}_iops", "operations/s", True)] = iops
+            found[Metric(f"{side}_bandwidth", "MB/s", True)] = bandwidth
+            found |= _latencies(busy, side, "latency", "lat_ns")
+            found |= _latencies(busy, side, "clat", "clat_ns")
+    # fio 3.33 counts no syncs in `total_ios` and has their latencies all the same.
+    found |= _latencies(workers, "sync", "latency", "lat_ns")
+    return {metric: value for metric, value in found.items() if value}
+
+
+def is_percentile(metric: Metric) -> bool:
+    """Whether a figure is a percentile."""
+    return _OF_A_PERCENTILE.search(metric.name) is not None
+
+
+def did(workers: Sequence[Entry]) -> tuple[str, ...]:
+    """The sides on which a job did anything."""
+    return tuple(s for s in SIDES if any(one.figure(s, "total_ios") for one in workers))
+
+
+def seconds_of(entries: Sequence[Entry]) -> float:
+    """How long the longest of them read or wrote."""
+    return max(one.figure(side, "runtime") for one in entries for side in SIDES) / 1e3
+
+
+def _rate(busy: Sequence[Entry], side: str, rate: str, total: str) -> float:
+    """A job's rate; of several workers all that they did over the time of the longest, as fio's
+    own group_reporting has it (stat.c, sum_thread_stats)."""
+    if len(busy) == 1:
+        return busy[0].figure(side, rate)
+    longest = max(one.figure(side, "runtime") for one in busy)
+    return 1e3 * sum(one.figure(side, total) for one in busy) / longest if longest else 0.0
+
+
+def _latencies(workers: Sequence[Entry], side: str, word: str, key: str) -> Figures:
+    """Mean and percentiles in µs; of several workers the mean by requests alone."""
+    timed = [(one, n) for one in workers if (n := one.figure(side, key, "N"))]
+    if not timed:
+        return {}
+    first = timed[0][0]
+    mean = first.figure(side, key, "mean")
+    if len(timed) > 1:
+        requests = sum(n for _, n in timed)
+        mean = sum(one.figure(side, key, "mean") * n for one, n in timed) / requests
+    found = {Metric(f"{side}_{word}_mean", "µs", False): mean / 1e3}
+    percentiles: Mapping[str, Any] | None = first.at(side, key, "percentile")
+    if len(timed) > 1 or not isinstance(percentiles, dict):
+        return found
+    for name in filter(_PERCENTILE.fullmatch, percentiles):
+        metric = Metric(f"{side}_{word}_p{name.rstrip('0').rstrip('.')}", "µs", False)
+        found[metric] = first.figure(side, key, "percentile", name) / 1e3
+    return found
