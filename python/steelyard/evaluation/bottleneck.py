@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from steelyard.evaluation.ceiling import ceiling
 from steelyard.model.readings import EpochTotals
 from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.record.probe import Probe
 from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts
 
 LEAST_SHARE = 0.4
@@ -15,6 +17,8 @@ LEAST_SHARE = 0.4
 WITHHELD_SHARE = 0.02
 """Of the time, that processors were withheld by a quota or another guest: then waiting for one is
 no want of processors."""
+DEVICE_SHARE = 0.5
+"""Of its probed ceiling, from which on a device that sessions read from is what holds them up."""
 _GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
     "processor": ("processor", "queue"),
     "reading": ("read",),
@@ -24,12 +28,35 @@ _GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
 }
 
 
-def bottlenecks(epochs: Sequence[EpochTotals], told: TimeParts) -> tuple[Bottleneck, Bottleneck]:
-    """Of the control, and of the arm, whose times these are."""
+def bottlenecks(
+    epochs: Sequence[EpochTotals], told: TimeParts, probe: Probe | None = None
+) -> tuple[Bottleneck, Bottleneck]:
+    """Of the control, and of the arm, whose times these are; `probe`: of their device."""
     withheld = withheld_share(epochs)
     control: dict[str, float] = {part.part: part.control_us for part in told.parts}
     arm: dict[str, float] = {part.part: part.arm_us for part in told.parts}
-    return _bottleneck(told.control, control, withheld), _bottleneck(told.arm, arm, withheld)
+    return (
+        _on_device(_bottleneck(told.control, control, withheld), epochs, probe),
+        _on_device(_bottleneck(told.arm, arm, withheld), epochs, probe),
+    )
+
+
+def _on_device(found: Bottleneck, epochs: Sequence[EpochTotals], probe: Probe | None) -> Bottleneck:
+    """With what the device did, where it may be what holds the arm up."""
+    if found.kind not in ("reading", "WAL flush"):
+        return found
+    read = [epoch.readings.get(found.arm, {}) for epoch in epochs]
+    known = [{n: r.value for n, r in one.items() if r.value is not None} for one in read]
+    used = ceiling(known, probe)
+    if used is None:
+        return found
+    evidence = (
+        f"{found.evidence}; {used.device} did {used.reads:.0f} reads/s and {used.writes:.0f} "
+        f"writes/s, {used.share * 100:.0f} % of what a probe got from it"
+    )
+    reading = found.kind == "reading" and used.share >= DEVICE_SHARE
+    kind: BottleneckKind = "device" if reading else found.kind
+    return found.model_copy(update={"kind": kind, "evidence": evidence})
 
 
 def withheld_share(epochs: Sequence[EpochTotals]) -> float:

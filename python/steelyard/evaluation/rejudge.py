@@ -45,7 +45,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     control, arms = study.control.name, [arm.name for arm in study.arms]
     contrasts = judge(recorded, ended=end.interrupted or hopeless(recorded.epochs))
     told = complete([epoch.totals for epoch in recorded.epochs])
-    times = times_told(told, control, arms)
+    times = times_told(told, control, arms, recorded.environment.probe)
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     layout = {"layout": plan.layout} if plan.layout else {}
     return Verdict.model_validate(

@@ -21,6 +21,7 @@ from steelyard.evaluation.bottleneck import bottlenecks
 from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.model.waits import WaitPart
+from steelyard.record.probe import Probe
 from steelyard.record.verdict import TimePart, TimeParts
 
 PROCESSOR, QUEUE, CLIENT, DEBT, REST = "processor", "queue", "client", "debt", "rest"
@@ -54,11 +55,13 @@ def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
     return {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
 
 
-def times_told(epochs: Sequence[EpochTotals], control: str, arms: Sequence[str]) -> list[TimeParts]:
+def times_told(
+    epochs: Sequence[EpochTotals], control: str, arms: Sequence[str], probe: Probe | None = None
+) -> list[TimeParts]:
     """Where the time of a transaction goes in every arm that tells it, and what holds it up."""
     found = [time_parts(epochs, control, arm) for arm in arms]
     return [
-        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one)})
+        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one, probe)})
         for one in found
         if one is not None
     ]

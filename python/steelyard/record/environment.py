@@ -7,6 +7,7 @@ from typing import Literal
 
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
+from steelyard.record.probe import Probe
 
 
 class SteelyardFacts(Frozen):
@@ -80,6 +81,10 @@ class Environment(Frozen):
     """The study's choice of workload, as it was resolved."""
     findings: tuple[FindingLine, ...] = ()
     """Of the host, before the weighing."""
+    probe: Probe | None = None
+    """The last of the device that the slots stand on; None: none was kept."""
+    probe_age_seconds: float | None = None
+    """How long before the weighing it was taken."""
 
     def settings(self, arm: str) -> Mapping[str, str]:
         """Settings as an arm's server reported them."""

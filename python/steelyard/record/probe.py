@@ -1,4 +1,4 @@
-"""What a probe of storage found, as it is kept in the cache."""
+"""What a probe of storage found, as it is kept in the cache and in later records."""
 
 from __future__ import annotations
 

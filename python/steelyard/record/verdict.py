@@ -130,7 +130,14 @@ class TimePart(Frozen):
 
 
 BottleneckKind = Literal[
-    "processor", "waiting for a processor", "reading", "WAL flush", "lock", "client", "none"
+    "processor",
+    "waiting for a processor",
+    "device",
+    "reading",
+    "WAL flush",
+    "lock",
+    "client",
+    "none",
 ]
 
 

@@ -28,6 +28,7 @@ from steelyard.record.totals import epochs_of, measured_slices
 from steelyard.record.turn import TurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.devices import device_rows
+from steelyard.report.probed import probed_rows
 from steelyard.study.read import renamed_keys
 
 CountLatencies = Callable[[list[str], list[int]], list[int]]
@@ -107,7 +108,7 @@ class Source:
     turns: dict[int, dict[str, Turn]] = field(default_factory=dict)
     """Epoch (from 1) → arm → its turn; empty where it was weighed in slices."""
     devices: tuple[tuple[str, str], ...] = ()
-    """What the block devices did, as rows."""
+    """What the block devices did, and what a probe found of them, as rows."""
 
     @property
     def contrasts(self) -> tuple[ContrastLine, ...]:
@@ -137,20 +138,21 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
     measured = _kept(measured_slices(read_slices(record), lines, turns), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
+    environment, verdict = read_environment(record) or Environment(), read_verdict(record)
     return Source(
         directory=directory,
         title=title,
         question=question,
         plan=plan,
-        environment=read_environment(record) or Environment(),
-        verdict=read_verdict(record),
+        environment=environment,
+        verdict=verdict,
         epochs=tuple(Epoch.of(line, plan.processors) for line in telemetry.epochs),
         events=tuple(Event(line.epoch + 1, line.event) for line in telemetry.events),
         dots=dots,
         latency_counts=counts,
         borders=borders,
         turns=_turns(record, lines, turns),
-        devices=tuple(device_rows(lines)),
+        devices=(*device_rows(lines), *probed_rows(environment, lines, verdict)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan
 from steelyard.engines.account import choose_account
 from steelyard.engines.adapters import Wanted, adapter
-from steelyard.engines.cache import free_bytes, open_cache
+from steelyard.engines.cache import cache_root, free_bytes, open_cache
 from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
@@ -31,6 +32,7 @@ from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns, waiting_bytes
 from steelyard.telemetry.sources import built_in_sources
+from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.template import template
@@ -216,6 +218,7 @@ class LocalHost:
         """Machine, builds, settings as the servers report them, hashes of files."""
         texts, directory = {one.name: one.text for one in scripts}, self._run().directory
         seen = environment(arms, scripts=texts, directory=directory, template=template)
+        seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
         return Environment.of_json(seen, "the environment")
 
 

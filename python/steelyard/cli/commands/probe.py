@@ -44,7 +44,7 @@ def probe(
 ) -> None:
     """Measure what the storage beneath a directory does, by fio: reads, writes, the log's path.
 
-    It works on files of its own, and removes them. What it found is kept for --last.
+    It works on files of its own, and removes them. Later weighings on the device show its figures.
     """
     from steelyard.cli.options.sizes import size_option
     from steelyard.cli.views.machine.probe_view import probe_json, probe_lines

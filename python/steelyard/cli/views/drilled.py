@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
-from steelyard.report.drill_grids import text_of
-from steelyard.report.drill_page import COLUMNS, grids, table, ways
+from steelyard.report.drill.grids import text_of
+from steelyard.report.drill.page import COLUMNS, grids, table, ways
 
 Facts = Mapping[str, Any]
 WHY = {

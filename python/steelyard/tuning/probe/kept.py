@@ -1,9 +1,10 @@
-"""Keeps what probes found in the cache, one file a device."""
+"""Keeps what probes found in the cache, one file a device, for the records of later weighings."""
 
 from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 from steelyard.model.errors import RecordError
@@ -33,6 +34,16 @@ def last_probe(directory: Path, cache: Path) -> Probe | None:
         return Probe.of_json(json.loads(file.read_text()), str(file))
     except (OSError, ValueError, RecordError):
         return None
+
+
+def probe_facts(directory: Path, cache: Path, now: datetime) -> dict[str, object]:
+    """The last probe of a directory's device and its age, as a record's environment has them; empty
+    where none is kept."""
+    probe = last_probe(directory, cache)
+    if probe is None:
+        return {}
+    age = now - datetime.fromisoformat(probe.taken)
+    return {"probe": probe.to_json(), "probe_age_seconds": round(age.total_seconds())}
 
 
 def _file(device: str, cache: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import RecordError
-from steelyard.report.drill_grids import Grid, consequence_grids, recovery_grid
+from steelyard.report.drill.grids import Grid, consequence_grids, recovery_grid
 
 Facts = Mapping[str, Any]
 Counts = dict[tuple[str, str], tuple[int, int]]

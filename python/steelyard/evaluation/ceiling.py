@@ -1,0 +1,53 @@
+"""Compares what a device did while an arm was driven with what a probe of it found before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from steelyard.model.units import NS_PER_S
+from steelyard.record.probe import PEAK_READ, PEAK_WRITE, Probe
+
+_ELAPSED = "slices_ns"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Requests a second of a device while an arm was driven, and of its probe at the most."""
+
+    device: str
+    reads: float
+    most_reads: float
+    writes: float
+    most_writes: float
+
+    @property
+    def share(self) -> float:
+        """Of what the device can do: reads and writes take their turns."""
+        return self.reads / self.most_reads + self.writes / self.most_writes
+
+
+Known = Mapping[str, float]
+"""Name of a reading of an arm → its value, in one epoch."""
+
+
+def ceiling(epochs: Iterable[Known], probe: Probe | None) -> Ceiling | None:
+    """None where there is no probe, or the device was not read at the borders of slices."""
+    reads, writes = (probe and probe.figure(name) for name in (PEAK_READ, PEAK_WRITE))
+    if probe is None or not reads or not writes or not (reads.iops and writes.iops):
+        return None
+    names = [f"device_{probe.device}_{side}" for side in ("reads", "writes")]
+    elapsed, counts = 0.0, [0.0, 0.0]
+    for known in epochs:
+        if all(name in known for name in (*names, _ELAPSED)):
+            counts = [count + known[name] for count, name in zip(counts, names, strict=True)]
+            elapsed += known[_ELAPSED] / NS_PER_S
+    if not elapsed:
+        return None
+    return Ceiling(
+        device=probe.device,
+        reads=counts[0] / elapsed,
+        most_reads=reads.iops,
+        writes=counts[1] / elapsed,
+        most_writes=writes.iops,
+    )

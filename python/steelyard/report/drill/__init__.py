@@ -1,0 +1,1 @@
+"""Shows a drill on a page of its own."""

@@ -1,0 +1,72 @@
+"""Sets what a probe found of the storage beside what the weighing asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.evaluation.ceiling import ceiling
+from steelyard.model.units import NS_PER_S, NS_PER_US, format_duration
+from steelyard.record.environment import Environment
+from steelyard.record.epoch import EpochLine
+from steelyard.record.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ, Probe
+from steelyard.record.verdict import Verdict
+
+_FIGURES = (RANDOM_READ, PEAK_READ, PEAK_WRITE)
+
+
+def probed_rows(
+    environment: Environment, epochs: Sequence[EpochLine], verdict: Verdict | None
+) -> list[tuple[str, str]]:
+    """What the probe found and when, then what each arm used of it; empty without a probe."""
+    probe = environment.probe
+    if probe is None:
+        return []
+    age = environment.probe_age_seconds or 0.0
+    rows = [
+        (f"probe of {probe.device}", f"{format_duration(age * NS_PER_S)} before: {_all(probe)}")
+    ]
+    for arm in environment.arms:
+        lines = [epoch.arms[arm].readings for epoch in epochs if arm in epoch.arms]
+        known = [{r.name: r.value for r in line if r.value is not None} for line in lines]
+        used = ceiling(known, probe)
+        if used is not None:
+            rows.append(
+                (
+                    f"while {arm} was driven",
+                    f"{used.reads:.0f} of {used.most_reads:.0f} reads/s and {used.writes:.0f} of "
+                    f"{used.most_writes:.0f} writes/s: {used.share * 100:.0f} % of what the probe "
+                    "got from it",
+                )
+            )
+    return [*rows, *_log_row(probe, verdict)]
+
+
+def _all(probe: Probe) -> str:
+    known = [one for name in _FIGURES if (one := probe.figure(name)) is not None]
+    return "; ".join(
+        f"{one.name} {one.iops:.0f}/s in {format_duration(round(one.mean_ns))}" for one in known
+    )
+
+
+def _log_row(probe: Probe, verdict: Verdict | None) -> list[tuple[str, str]]:
+    """The sync path beside what a transaction waits for the log."""
+    log = probe.figure(LOG_PATH)
+    if log is None or verdict is None:
+        return []
+    waited: dict[str, float] = {}
+    for told in verdict.time:
+        for part in told.parts:
+            if part.part == "wal":
+                waited |= {told.control: part.control_us, told.arm: part.arm_us}
+    if not waited:
+        return []
+    shown = ", ".join(
+        f"{format_duration(round(us * NS_PER_US))} in {arm}" for arm, us in waited.items()
+    )
+    return [
+        (
+            "write and sync of the log",
+            f"{format_duration(round(log.mean_ns))} for a lone client in the probe; a transaction "
+            f"waited {shown}",
+        )
+    ]

@@ -1,0 +1,50 @@
+"""What a device did is a share of what its probe got from it, or is not told."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.test_bottleneck import told
+from steelyard.evaluation.bottleneck import bottlenecks
+from steelyard.evaluation.ceiling import ceiling
+from steelyard.model.readings import EpochTotals, Reading
+from steelyard.record.probe import PEAK_READ, PEAK_WRITE
+from tuning.probe.made import figure, probe_of
+
+PROBE = probe_of(figure(PEAK_READ, 50_000), figure(PEAK_WRITE, 10_000))
+
+
+def known(reads: float, writes: float, seconds: float = 2.0) -> dict[str, float]:
+    return {
+        "device_nvme0n1_reads": reads,
+        "device_nvme0n1_writes": writes,
+        "slices_ns": seconds * 1e9,
+    }
+
+
+def test_reads_and_writes_each_take_their_share_of_the_device() -> None:
+    used = ceiling([known(40_000, 4_000), known(20_000, 0, 1.0)], PROBE)
+    assert used is not None
+    assert used.reads == pytest.approx(20_000)
+    assert used.share == pytest.approx(20_000 / 50_000 + 4_000 / 3 / 10_000)
+
+
+def test_without_probe_or_counts_of_its_device_there_is_no_ceiling() -> None:
+    assert ceiling([known(1, 1)], None) is None
+    assert ceiling([known(1, 1)], probe_of(figure(PEAK_READ, 1))) is None
+    assert ceiling([known(1, 1)], probe_of(*PROBE.figures, device="sdb")) is None
+    assert ceiling([{"device_nvme0n1_reads": 5.0}], PROBE) is None
+
+
+@pytest.mark.parametrize(("reads", "kind"), [(60_000.0, "device"), (10_000.0, "reading")])
+def test_sessions_that_read_from_a_device_near_its_ceiling_are_held_up_by_it(
+    reads: float, kind: str
+) -> None:
+    readings = {name: Reading(name, "", value) for name, value in known(reads, 0).items()}
+    epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
+    _, arm = bottlenecks([epoch], told(processor=10.0, read=50.0), PROBE)
+    assert arm.kind == kind
+    assert f"nvme0n1 did {reads / 2:.0f} reads/s" in arm.evidence
+    _, busy = bottlenecks([epoch], told(processor=90.0, read=5.0), PROBE)
+    assert busy.kind == "processor"
+    assert "nvme0n1" not in busy.evidence

@@ -1,0 +1,36 @@
+"""What a probe found is kept by its device, and enters later records with its age."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from steelyard.record.environment import Environment
+from steelyard.telemetry.devices import Devices
+from steelyard.tuning.probe import kept
+from tuning.probe.made import probe_of
+
+
+@pytest.fixture
+def on_nvme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "devices_beneath", lambda _: Devices(top="nvme0n1"))
+
+
+@pytest.mark.usefixtures("on_nvme")
+def test_the_last_probe_enters_a_record_with_its_age(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 23, 7, 30, tzinfo=UTC)
+    assert kept.probe_facts(tmp_path, tmp_path, now) == {}
+    kept.keep(probe_of(), tmp_path)
+    place = Environment.of_json(kept.probe_facts(tmp_path, tmp_path, now), "it")
+    assert place.probe == probe_of()
+    assert place.probe_age_seconds == 2.5 * 3600
+
+
+@pytest.mark.usefixtures("on_nvme")
+def test_a_file_that_cannot_be_read_is_no_probe(tmp_path: Path) -> None:
+    file = kept.keep(probe_of(), tmp_path)
+    assert file is not None
+    file.write_text("{")
+    assert kept.last_probe(tmp_path, tmp_path) is None
