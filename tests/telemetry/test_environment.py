@@ -70,6 +70,13 @@ def test_it_holds_hashes_of_scripts_template_and_driver(kept: dict[str, Any]) ->
     assert kept["disk"]["total_bytes"] > 0
 
 
+def test_it_holds_what_the_drives_say_or_why_they_do_not(kept: dict[str, Any]) -> None:
+    assert kept["drives"]
+    for drive in kept["drives"]:
+        assert drive.get("source") or drive["why_not"].startswith("not available on this device: ")
+    assert [one["name"] for one in kept["findings"]].count("drive health") == 1
+
+
 def test_a_file_is_hashed_by_its_bytes(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\x00" * 100_000)

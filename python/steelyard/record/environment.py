@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
 from steelyard.record.probe import Probe
@@ -85,6 +86,8 @@ class Environment(Frozen):
     """The last of the device that the slots stand on; None: none was kept."""
     probe_age_seconds: float | None = None
     """How long before the weighing it was taken."""
+    drives: tuple[DriveHealth, ...] = ()
+    """The drives beneath the slots, before the pilot of the first sitting."""
 
     def settings(self, arm: str) -> Mapping[str, str]:
         """Settings as an arm's server reported them."""

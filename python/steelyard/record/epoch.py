@@ -8,6 +8,7 @@ from typing import Literal
 
 from steelyard.model.readings import EpochTotals
 from steelyard.model.waits import WaitPart
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.frozen import Frozen
 
 
@@ -144,6 +145,8 @@ class EndLine(Frozen):
     """Too many epochs in a row were lost."""
     ledger: LedgerStanding | None = None
     """Of the A/A ledger, after this weighing."""
+    drives: tuple[DriveHealth, ...] = ()
+    """The drives beneath the slots, after the last epoch; before: in environment.json."""
 
 
 @dataclass(frozen=True)

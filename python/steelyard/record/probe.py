@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.frozen import Frozen
 
 PAGE_BYTES = 8192
@@ -54,6 +55,9 @@ class Probe(Frozen):
     """When, UTC."""
     seconds: float
     figures: tuple[ProbeFigure, ...]
+    drives_before: tuple[DriveHealth, ...] = ()
+    """The drives beneath the directory, before anything was written."""
+    drives_after: tuple[DriveHealth, ...] = ()
 
     def figure(self, name: str) -> ProbeFigure | None:
         """A figure by its name."""

@@ -1,7 +1,8 @@
 """Writes down where a weighing took place: machine, kernel, builds, settings, files' hashes.
 
 Enough to say years later what was compared, and to notice at a resume that the machine is not
-the same any more. Nothing personal is kept: no user, no environment variables, no passwords.
+the same any more. Nothing personal is kept: no user, no environment variables, no passwords,
+no serial numbers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import Host, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES
 from steelyard.telemetry.doctor.processors import CLOCK_SOURCE, CPU
+from steelyard.telemetry.drives.reading import read_drives
 
 _SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
 
@@ -40,13 +42,15 @@ def environment(
     `scripts`: name -> text. `directory`: where data directories stand. `template`: the data
     directory that the arms were cloned from.
     """
+    drives = read_drives(directory)
     return {
         "steelyard": steelyard(),
         "machine": machine(),
         "disk": {**filesystem(directory), **asdict(space(directory))},
         "arms": {name: _arm(instance) for name, instance in instances.items()},
         "files": _hashes(scripts, template),
-        "findings": [one.to_json() for one in examine(directory, Lately())],
+        "findings": [one.to_json() for one in examine(directory, Lately(), drives)],
+        "drives": [one.to_json() for one in drives],
     }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.record.drive_health import DriveHealth
 from steelyard.telemetry.capacity import Space
 from steelyard.telemetry.doctor import memory, processors, storage
 from steelyard.telemetry.doctor.examine import CHECKS
@@ -181,6 +182,48 @@ def test_a_check_finds_what_is_there(
     found = check(host(tmp_path, files, lately))
     assert found.level == level, found.seen
     assert all((found.name, found.seen, found.matters_for, found.advice, found.source))
+
+
+SOUND = DriveHealth(
+    device="nvme0n1", source="smartctl 7.3", model="Maker DC", temperature_celsius=35,
+    used_percent=12, spare_percent=100, media_errors=0, warnings=(),
+)  # fmt: skip
+UNREAD = DriveHealth(device="nvme0n1", source="sysfs", why_not="not available: no right")
+
+
+@pytest.mark.parametrize(
+    ("drives", "level", "seen"),
+    [
+        ((), "unseen", "it was not read"),
+        ((UNREAD,), "unseen", "no right"),
+        (
+            (DriveHealth(why_not="not available: tmpfs"),),
+            "unseen",
+            "no drive, not available: tmpfs",
+        ),
+        ((SOUND,), "good", "nvme0n1: Maker DC, 35 °C, 12 % of its endurance used, spare 100 %"),
+        ((SOUND, UNREAD), "good", "no right"),
+        ((SOUND.model_copy(update={"media_errors": 2}),), "note", "2 media errors"),
+        ((SOUND.model_copy(update={"used_percent": 104}),), "note", "104 % of its endurance"),
+        (
+            (SOUND.model_copy(update={"light_throttling_count": 3}),),
+            "note",
+            "3 times throttled lightly",
+        ),
+        (
+            (SOUND.model_copy(update={"warning_temperature_min": 4}),),
+            "note",
+            "4 min above its warning temperature",
+        ),
+        ((SOUND, SOUND.model_copy(update={"warnings": ("it fails",)})), "warning", "it fails"),
+    ],
+)
+def test_the_health_of_the_drives_beneath_is_told(
+    tmp_path: Path, drives: tuple[DriveHealth, ...], level: Level, seen: str
+) -> None:
+    found = storage.drive_health(Host(tmp_path, tmp_path, drives=drives))
+    assert found.level == level
+    assert seen in found.seen
 
 
 DEVICE = "sys/class/block/{}/queue/{}"

@@ -40,9 +40,10 @@ def doctor(
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root
     from steelyard.telemetry.doctor.examine import examine, look_lately
+    from steelyard.telemetry.drives.reading import read_drives
 
     place = directory or cache_root()
-    findings = examine(place, look_lately(place, seconds, write=write))
+    findings = examine(place, look_lately(place, seconds, write=write), read_drives(place))
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in findings]}))
     else:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from steelyard.model.units import NS_PER_S, NS_PER_US
+from steelyard.record.drive_health import DriveHealth
 from steelyard.telemetry.cgroup import ROOT
 from steelyard.telemetry.doctor import memory, processors, storage
 from steelyard.telemetry.doctor.finding import Finding, Host, Lately
@@ -22,9 +23,12 @@ _LONGEST_SYNCING_S = 2.0
 _BLOCK = bytes(8192)
 
 
-def examine(directory: Path, lately: Lately, root: Path = ROOT) -> list[Finding]:
-    """Every check of a host whose data directories would stand in `directory`."""
-    host = Host(directory, root, lately)
+def examine(
+    directory: Path, lately: Lately, drives: tuple[DriveHealth, ...] = (), root: Path = ROOT
+) -> list[Finding]:
+    """Every check of a host whose data directories would stand in `directory`; `drives`: what the
+    drives beneath it say of themselves."""
+    host = Host(directory, root, lately, drives)
     return [check(host) for check in CHECKS]
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from steelyard.record.drive_health import DriveHealth
 from steelyard.telemetry.cgroup import ROOT
 
 Level = Literal["good", "note", "warning", "unseen"]
@@ -56,6 +57,8 @@ class Host:
     """Where data directories stand."""
     root: Path = ROOT
     lately: Lately = Lately()
+    drives: tuple[DriveHealth, ...] = ()
+    """What the drives beneath the directory say of themselves; empty: they were not read."""
 
     def text(self, path: str) -> str | None:
         """A small file below the root, stripped; None where it cannot be read."""

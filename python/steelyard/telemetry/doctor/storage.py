@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
+from steelyard.record.drive_health import DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
 from steelyard.telemetry.devices import device_counts, devices_beneath
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen
@@ -12,6 +14,8 @@ from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chos
 FASTEST_SYNC_US = 20.0
 SLOWEST_SYNC_US = 5000.0
 LEAST_ROOM_BYTES = 5 << 30
+WORN_PERCENT = 100
+"""Of its endurance: a drive that has used all of it may go on working, or not."""
 _COPIES = frozenset({"btrfs", "zfs", "bcachefs"})
 _NO_DISK = frozenset({"tmpfs", "ramfs"})
 _ELSEWHERE = frozenset({"nfs", "nfs4", "cifs", "fuse.sshfs", "9p", "virtiofs", "overlay"})
@@ -92,6 +96,59 @@ def write_cache(host: Host) -> Finding:
         "mount with barriers; a device with power-loss protection may say write through",
         "Documentation/block/writeback_cache_control.rst",
     )
+
+
+def drive_health(host: Host) -> Finding:
+    """What the drives say of their own health."""
+    known = [one for one in host.drives if one.source]
+    level: Level = "unseen"
+    if any(one.warnings for one in known):
+        level = "warning"
+    elif any(_has_suffered(one) for one in known):
+        level = "note"
+    elif any("warnings" in one.model_fields_set for one in known):
+        level = "good"
+    seen = "; ".join(", ".join(_health_words(one)) for one in host.drives)
+    return Finding(
+        "drive health",
+        level,
+        seen or "it was not read",
+        "work that waits for the disk: a hot drive slows itself down, a worn or failing one "
+        "repeats and repairs, both at times of their own",
+        "cool it, or save what is on it and take another; `smartctl -x` tells more",
+        "NVMe base specification, SMART / health information; smartctl(8)",
+    )
+
+
+def _has_suffered(one: DriveHealth) -> bool:
+    """Whether there is something in its life that a weighing should know of."""
+    worn = (one.used_percent or 0) >= WORN_PERCENT
+    hot = one.warning_temperature_min or one.critical_temperature_min
+    throttled = one.light_throttling_count or one.heavy_throttling_count
+    return bool(worn or hot or throttled or one.media_errors)
+
+
+def _health_words(one: DriveHealth) -> Iterator[str]:
+    """A drive in a few words; what is zero is left out."""
+    yield ": ".join(part for part in (one.device or "no drive", one.model) if part)
+    if one.temperature_celsius is not None:
+        yield f"{one.temperature_celsius} °C"
+    if one.used_percent is not None:
+        yield f"{one.used_percent} % of its endurance used"
+    if one.spare_percent is not None:
+        yield f"spare {one.spare_percent} %"
+    for count, words in (
+        (one.media_errors, "media errors"),
+        (one.light_throttling_count, "times throttled lightly"),
+        (one.heavy_throttling_count, "times throttled heavily"),
+        (one.warning_temperature_min, "min above its warning temperature"),
+        (one.critical_temperature_min, "min above its critical temperature"),
+    ):
+        if count:
+            yield f"{count} {words}"
+    yield from one.warnings
+    if one.why_not:
+        yield one.why_not
 
 
 def durable_write(host: Host) -> Finding:
@@ -184,6 +241,6 @@ def pressure(host: Host) -> Finding:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(scheduler, file_system, write_cache, durable_write, room),
+    *(scheduler, file_system, write_cache, drive_health, durable_write, room),
     *(open_files, rights, pressure),
 )

@@ -1,0 +1,151 @@
+"""Reads the health of every drive beneath a directory, in a few seconds at most.
+
+smartctl is asked first, nvme-cli for what smartctl does not say of an NVMe drive, and where neither
+may or can, /sys has its model and temperature. Both send the drive commands that read; they need
+root, or CAP_SYS_ADMIN (NVMe) and CAP_SYS_RAWIO (SATA), and the device's node.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard.record.drive_health import DriveHealth
+from steelyard.telemetry.cgroup import ROOT
+from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.drives import nvme_cli, smartctl
+from steelyard.telemetry.drives.facts import NVME, Facts, object_of
+from steelyard.telemetry.drives.program import Answer, ask, find_program
+
+LONGEST_S = 5.0
+"""For all drives together: one that hangs costs a weighing no more than this."""
+NOT_AVAILABLE = "not available on this device"
+SYSFS = "sysfs"
+_MILLI = 1000
+_DENIED = ("permission denied", "operation not permitted")
+_TEMPERATURES = (
+    "hwmon*/temp1_input",
+    "hwmon/hwmon*/temp1_input",
+    "nvme*/hwmon*/temp1_input",
+)
+"""Below a block device's `device`: of an NVMe controller, of a SATA drive by drivetemp, of an NVMe
+drive with several paths."""
+
+
+def read_drives(
+    directory: Path, root: Path = ROOT, longest_s: float = LONGEST_S
+) -> tuple[DriveHealth, ...]:
+    """The health of each drive that a directory rests on in the end; what cannot be read has a
+    reason instead."""
+    found = devices_beneath(directory, root)
+    if not found.leaves:
+        return (DriveHealth(why_not=f"{NOT_AVAILABLE}: {found.unmapped}"),)
+    ends = time.monotonic() + longest_s
+    return tuple(_read(name, root, ends) for name in found.leaves)
+
+
+def _read(name: str, root: Path, ends: float) -> DriveHealth:
+    if _is_virtual(name, root):
+        return _unread(name, {}, "a virtual device keeps no health")
+    node, seen = root / "dev" / name.replace("!", "/"), _of_sysfs(name, root)  # cciss!c0d0
+    if not node.exists():
+        return _unread(name, seen, f'"{node}" is missing: a container has it where it is given')
+    facts, why_not = _by_smartctl(str(node), ends)
+    sources = [facts.pop("source")] if facts else []
+    if name.startswith(NVME) and facts.get("light_throttling_count") is None:
+        more, no_more = _by_nvme_cli(str(node), ends)
+        why_not = f"its throttling is not known: {no_more}" if facts else f"{why_not}; {no_more}"
+        facts = {**more, **_known(facts)}
+        sources += [nvme_cli.SOURCE] if more else []
+        why_not = "" if more else why_not
+    if not facts:
+        return _unread(name, seen, why_not)
+    told = {"source": ", ".join(sources), "why_not": why_not}
+    return _health(name, {**seen, **_known(facts), **told})
+
+
+def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
+    """What smartctl says, or why it says nothing."""
+    program = find_program(smartctl.SMARTCTL)
+    if program is None:
+        return {}, "smartctl is not installed (Debian: apt install smartmontools)"
+    answer = ask(smartctl.command(program, node), ends - time.monotonic())
+    if answer is None:
+        return {}, "smartctl did not end in time"
+    told = object_of(answer.output)
+    if told is None:
+        return {}, _said(answer, smartctl.SMARTCTL)
+    why_not = smartctl.why_not(told, answer.status)
+    if why_not:
+        return {}, _explained(why_not)
+    return {**smartctl.facts_of(told, answer.status), "source": smartctl.source_of(told)}, ""
+
+
+def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
+    """What nvme-cli says, or why it says nothing."""
+    program = find_program("nvme")
+    if program is None:
+        return {}, "nvme is not installed (Debian: apt install nvme-cli)"
+    answer = ask(nvme_cli.command(program, node), ends - time.monotonic())
+    if answer is None:
+        return {}, "nvme did not end in time"
+    told = object_of(answer.output)
+    if told is None or answer.status:
+        return {}, _said(answer, "nvme")
+    facts = _known(nvme_cli.facts_of(told))
+    return facts, "" if facts else "nvme's JSON has no smart log"
+
+
+def _said(answer: Answer, program: str) -> str:
+    """The first line of what a program said in place of JSON."""
+    words = (answer.errors or answer.output).strip().partition("\n")[0][:200]
+    return _explained(f"{program} ended with status {answer.status}: {words or 'it said nothing'}")
+
+
+def _explained(words: str) -> str:
+    denied = any(one in words.lower() for one in _DENIED)
+    return f"no right to ask it, which needs root ({words})" if denied else words
+
+
+def _unread(name: str, seen: Facts, why_not: str) -> DriveHealth:
+    """A drive of which there is only what /sys says, and why."""
+    known = {**seen, "source": SYSFS} if seen else {}
+    return _health(name, {**known, "why_not": f"{NOT_AVAILABLE}: {why_not}"})
+
+
+def _health(name: str, facts: Facts) -> DriveHealth:
+    return DriveHealth.model_validate({"device": name, **_known(facts)})
+
+
+def _known(facts: Mapping[str, object]) -> Facts:
+    return {name: value for name, value in facts.items() if value not in (None, "")}
+
+
+def _is_virtual(name: str, root: Path) -> bool:
+    """Whether the kernel's driver has nothing behind it that could be asked: virtio-blk, Xen, loop,
+    zram, nbd, Ceph. An NVMe drive with several paths is below `virtual` too, but not in `block`."""
+    bus, room, _ = (root / "sys/class/block" / name).resolve().parts[-3:]
+    block = room == "block" and bus.startswith(("virtio", "virtual", "vbd-"))
+    return block or name.startswith("rbd")
+
+
+def _of_sysfs(name: str, root: Path) -> Facts:
+    """Model, firmware and temperature, which everybody may read."""
+    device = root / "sys/class/block" / name / "device"
+    hot = [file for pattern in _TEMPERATURES for file in sorted(device.glob(pattern))]
+    milli = _text(hot[0]) if hot else ""
+    return _known(
+        {
+            "model": _text(device / "model"),
+            "firmware": _text(device / "firmware_rev") or _text(device / "rev"),
+            "temperature_celsius": round(int(milli) / _MILLI) if milli.isdigit() else None,
+        }
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

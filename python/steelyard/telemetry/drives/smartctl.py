@@ -1,0 +1,106 @@
+"""Reads `smartctl --json=c -a DEVICE` of smartmontools: NVMe and SATA, whatever version.
+
+Its exit status is a bit mask (smartctl.h): 1 command line, 2 the device was not opened or did not
+identify itself, 4 a command failed, 8 failing, 16 and 32 thresholds, 64 and 128 logs with errors.
+Only the first two mean that there is nothing to read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.telemetry.drives import ata
+from steelyard.telemetry.drives.facts import (
+    NVME,
+    NVME_UNIT_BYTES,
+    Facts,
+    Told,
+    count,
+    part,
+    parts,
+    text,
+    times,
+    whole,
+    words_of,
+)
+
+SMARTCTL = "smartctl"
+_NOTHING = 1 | 2
+_A_COMMAND_FAILED = 4
+TELLS_THROTTLING = (8, 0)
+"""From this version on smartctl's JSON has the thermal counters, and only where one is not 0."""
+_THROTTLING = {
+    "light_throttling_count": "thermal_mgmt_temperature_1_transition_count",
+    "light_throttling_s": "thermal_mgmt_temperature_1_total_time",
+    "heavy_throttling_count": "thermal_mgmt_temperature_2_transition_count",
+    "heavy_throttling_s": "thermal_mgmt_temperature_2_total_time",
+}
+
+
+def command(program: str, device: str) -> list[str]:
+    """What is called; it reads only. Of SATA drives the device statistics are asked for too."""
+    further = () if Path(device).name.startswith(NVME) else ("-l", "devstat")
+    return [program, "--json=c", "-a", *further, device]
+
+
+def source_of(told: Told) -> str:
+    """smartctl with its version."""
+    return " ".join((SMARTCTL, ".".join(map(str, _version(told))))).strip()
+
+
+def facts_of(told: Told, status: int) -> Facts:
+    """What the drive says; nothing of its health where `why_not` has a reason."""
+    own: Facts = {"model": text(told, "model_name"), "firmware": text(told, "firmware_version")}
+    health = part(told, "nvme_smart_health_information_log")
+    if health:
+        return {**own, **_nvme(told, health)}
+    return {**own, **ata.facts_of(told, _status(told, status))}
+
+
+def why_not(told: Told, status: int) -> str:
+    """Why there is nothing to read, in smartctl's own words; empty: there is."""
+    mask = _status(told, status)
+    said = "; ".join(text(each, "string") for each in parts(part(told, SMARTCTL), "messages"))
+    if mask & _NOTHING:
+        return said or f"{SMARTCTL} ended with status {mask}"
+    known = facts_of(told, status)
+    if any(value is not None for key, value in known.items() if key not in ("model", "firmware")):
+        return ""
+    failed = "a command to the drive failed" if mask & _A_COMMAND_FAILED else "it keeps no health"
+    return said or failed
+
+
+def _nvme(told: Told, health: Told) -> Facts:
+    written = count(health, "data_units_written")
+    celsius = whole(health.get("temperature"))
+    silent = 0 if _version(told) >= TELLS_THROTTLING else None
+    throttling = {field: count(health, key) for field, key in _THROTTLING.items()}
+    return {
+        "temperature_celsius": whole(part(told, "temperature").get("current"))
+        if celsius is None
+        else celsius,
+        "read_bytes": times(count(health, "data_units_read"), NVME_UNIT_BYTES),
+        "written_bytes": times(written, NVME_UNIT_BYTES),
+        "step_bytes": None if written is None else NVME_UNIT_BYTES,
+        "spare_percent": count(health, "available_spare"),
+        "spare_threshold_percent": count(health, "available_spare_threshold"),
+        "used_percent": count(health, "percentage_used"),
+        "media_errors": count(health, "media_errors"),
+        "error_log_entries": count(health, "num_err_log_entries"),
+        "warnings": words_of(whole(health.get("critical_warning"))),
+        "warning_temperature_min": count(health, "warning_temp_time"),
+        "critical_temperature_min": count(health, "critical_comp_time"),
+        **{field: silent if found is None else found for field, found in throttling.items()},
+        "power_on_h": count(health, "power_on_hours"),
+    }
+
+
+def _version(told: Told) -> tuple[int, ...]:
+    given = part(told, SMARTCTL).get("version")
+    numbers = [whole(each) for each in given] if isinstance(given, list) else []
+    return tuple(each for each in numbers if each is not None)
+
+
+def _status(told: Told, status: int) -> int:
+    said = whole(part(told, SMARTCTL).get("exit_status"))
+    return status if said is None else said
