@@ -74,6 +74,21 @@ def test_a_page_says_the_verdict_first_and_then_everything_in_order(
     assert page.index("With checksums off, reads are faster") < page.index("<svg")
 
 
+def test_a_page_tells_the_health_of_drives_before_and_after(
+    record: MakeRecord, counts: Counts
+) -> None:
+    made = record()
+    drive = {"device": "sda", "source": "smartctl 7.3", "model": "<Maker>", "media_errors": 1}
+    change(made, "environment.json", lambda facts: facts.update(drives=[drive]))
+    end = {"type": "end", "epoch": 12, "began": 0, "seconds": 1.0, "whole_seconds": 2.0}
+    with (made / "telemetry.jsonl").open("a") as stream:
+        stream.write(json.dumps({**end, "drives": [{**drive, "media_errors": 4}]}) + "\n")
+    page = page_of(made, counts)
+    assert "&lt;Maker&gt;" in page
+    assert "3 new media errors" in page
+    assert "not computed: it does not say how much of it is used" in page
+
+
 def test_a_page_is_well_formed(record: MakeRecord, counts: Counts) -> None:
     page = page_of(record(arms=("on", "off", "half")), counts)
     parser = Balanced()

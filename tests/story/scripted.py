@@ -19,6 +19,7 @@ from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Answers
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.turn import Checkpoint
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
@@ -144,6 +145,7 @@ class ScriptedWorld:
     """Of 1 GB, after eviction."""
     waiting: Callable[[], int] = lambda: 0
     """Bytes that wait for the device."""
+    drives: tuple[DriveHealth, ...] = ()
     paused_ns: int = 0
     evicted: list[tuple[Path, ...]] = field(default_factory=list)
     slept_ns: int = 0
@@ -237,13 +239,7 @@ class ScriptedWorld:
         return (Script("scripted", "SELECT 1;", 1, 1, self.writes),)
 
     def template(
-        self,
-        engine: Engine,
-        study: Study,
-        say: Callable[[str], None],
-        *,
-        number: int,
-        copies: int,
+        self, engine: Engine, study: Study, say: Callable[[str], None], *, number: int, copies: int
     ) -> Path:
         say("load nothing")
         made = self.template_directory.with_name(f"template{number or ''}")
@@ -380,6 +376,9 @@ class ScriptedHost:
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Environment:
         return Environment.of_json(self.world.environment(), "the environment")
+
+    def drives(self) -> tuple[DriveHealth, ...]:
+        return self.world.drives
 
 
 @dataclass(frozen=True)

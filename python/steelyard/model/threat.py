@@ -42,6 +42,8 @@ class ThreatKind(StrEnum):
     ATTEMPT = "attempt k"
     LOOKED_AT = "looked at before its end"
     MACHINE_CHANGED = "machine changed"
+    DRIVE_HOT = "drive too hot"
+    DRIVE_FAILING = "drive failing"
     # Of turns:
     NOT_EVICTED = "files not evicted"
     DEVICE_BUSY = "device busy"
@@ -221,6 +223,17 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.MACHINE_CHANGED: _Template(
         "the weighing was resumed on another machine, kernel or build",
         "the comparison inside every epoch stands; the effect may differ between the machines",
+    ),
+    ThreatKind.DRIVE_HOT: _Template(
+        "a drive that reaches its temperature limit slows itself down: an arm that works in that "
+        "minute waits longer for it",
+        "cool it, or pause between weighings; the random order turns this into noise, which the "
+        "interval holds",
+    ),
+    ThreatKind.DRIVE_FAILING: _Template(
+        "the drive warns, or could not read what it had kept: it repeats and repairs what it is "
+        "asked for, at times of its own",
+        "save what is on it and weigh on another drive; until then the interval holds this noise",
     ),
     ThreatKind.NOT_EVICTED: _Template(
         "the kernel kept files of the arms in its page cache when it was to drop them: another "

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import jinja2
 from markupsafe import Markup
 
+from steelyard.evaluation.drives_told import weighing_rows
 from steelyard.model.errors import StudyError
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
@@ -112,6 +113,7 @@ def _context(source: Source) -> dict[str, Any]:
         "machine_rows": [
             *environment_rows.machine_rows(source.environment),
             *source.devices,
+            *weighing_rows(source.environment.drives, source.drives_after, verdict),
         ],
         "builds": environment_rows.builds(source.environment),
         "hash_rows": environment_rows.hash_rows(source.environment),

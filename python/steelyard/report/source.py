@@ -12,6 +12,7 @@ from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
 from steelyard.model.turn import Turn
 from steelyard.record.contrast import ContrastLine
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
 from steelyard.record.plan import Plan
@@ -109,6 +110,8 @@ class Source:
     """Epoch (from 1) → arm → its turn; empty where it was weighed in slices."""
     devices: tuple[tuple[str, str], ...] = ()
     """What the block devices did, and what a probe found of them, as rows."""
+    drives_after: tuple[DriveHealth, ...] = ()
+    """What the drives said of themselves at the end."""
 
     @property
     def contrasts(self) -> tuple[ContrastLine, ...]:
@@ -153,6 +156,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         borders=borders,
         turns=_turns(record, lines, turns),
         devices=(*device_rows(lines), *probed_rows(environment, lines, verdict)),
+        drives_after=telemetry.end.drives if telemetry.end else (),
     )
 
 

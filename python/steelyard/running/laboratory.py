@@ -14,6 +14,7 @@ from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.page_cache import Evicted
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
@@ -129,6 +130,9 @@ class Host(Protocol):
         self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
     ) -> Environment:
         """Where this weighing takes place: machine, builds, settings, hashes of files."""
+
+    def drives(self) -> tuple[DriveHealth, ...]:
+        """What the drives beneath the slots say of their health; it takes seconds at most."""
 
 
 class Clock(Protocol):

@@ -24,11 +24,13 @@ from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors
+from steelyard.telemetry.drives.reading import read_drives
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import HostSample, sample_host, suspended_ns, waiting_bytes
 from steelyard.telemetry.sources import built_in_sources
@@ -220,6 +222,10 @@ class LocalHost:
         seen = environment(arms, scripts=texts, directory=directory, template=template)
         seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
         return Environment.of_json(seen, "the environment")
+
+    def drives(self) -> tuple[DriveHealth, ...]:
+        """By smartctl and nvme-cli, as far as there are rights."""
+        return read_drives(self._run().directory)
 
 
 class SystemClock:

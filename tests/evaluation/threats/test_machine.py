@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.evaluation.threats.machine import seen_on
+from steelyard.evaluation.threats.machine import drive_threats, seen_on
+from steelyard.record.drive_health import TOO_HOT, DriveHealth
 from steelyard.telemetry.host import HostSample, host_readings
 
 SECOND = 1_000_000_000
@@ -69,3 +70,73 @@ def test_one_processor_is_a_doubt_of_its_own() -> None:
     assert seen_of(QUIET, later(), processors=[3]) == [
         ("one processor", "driver and servers share processor 3")
     ]
+
+
+COOL = DriveHealth(
+    device="nvme0n1",
+    source="nvme-cli",
+    model="Maker DC",
+    warnings=(),
+    media_errors=7,
+    warning_temperature_min=2,
+    critical_temperature_min=0,
+    light_throttling_count=1,
+    light_throttling_s=5,
+    heavy_throttling_count=0,
+    heavy_throttling_s=0,
+)
+
+
+def drive_doubts(**changes: object) -> list[tuple[str, str, bool]]:
+    after = COOL.model_copy(update=changes)
+    return [(one.name, one.seen, one.invalidates) for one in drive_threats([COOL], [after])]
+
+
+def test_a_drive_that_stayed_as_it_was_leaves_no_doubt_whatever_it_had_before() -> None:
+    assert drive_doubts() == []
+    assert list(drive_threats([], [COOL])) == []
+    assert list(drive_threats([COOL], [])) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "seen"),
+    [
+        (
+            {"light_throttling_count": 4, "light_throttling_s": 17},
+            "drive too hot",
+            "nvme0n1 slowed itself down lightly 3 times, for 12 s in all",
+        ),
+        (
+            {"heavy_throttling_s": 2},
+            "drive too hot",
+            "nvme0n1 slowed itself down heavily 0 times, for 2 s in all",
+        ),
+        (
+            {"warning_temperature_min": 3},
+            "drive too hot",
+            "nvme0n1 was above its warning temperature for 1 min",
+        ),
+        ({"warnings": (TOO_HOT,)}, "drive too hot", f"nvme0n1 warns: {TOO_HOT}"),
+        ({"media_errors": 9}, "drive failing", "nvme0n1 found 2 media errors"),
+        (
+            {"warnings": ("its media are read-only",)},
+            "drive failing",
+            "nvme0n1 warns: its media are read-only",
+        ),
+    ],
+)
+def test_heat_and_failures_of_a_drive_are_doubts_that_take_no_verdict_away(
+    changes: dict[str, object], kind: str, seen: str
+) -> None:
+    assert drive_doubts(**changes) == [(kind, seen, False)]
+
+
+def test_a_warning_from_before_is_a_doubt_and_says_that_it_is_old() -> None:
+    failing = COOL.model_copy(update={"warnings": ("its media are read-only",)})
+    [doubt] = drive_threats([failing], [failing])
+    assert doubt.seen.endswith("read-only, as it did before the weighing")
+
+
+def test_a_counter_that_was_not_read_before_raises_nothing() -> None:
+    unknown = COOL.model_copy(update={"light_throttling_count": None, "light_throttling_s": None})
+    assert list(drive_threats([unknown], [COOL])) == []

@@ -1,11 +1,14 @@
-"""Raises the threats that the machine's own readings show: one a kind, over all epochs."""
+"""Raises the threats that the machine's own readings show: one a kind, over all epochs; and those
+that its drives tell of themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_bytes, format_duration
+from steelyard.record.drive_health import TOO_HOT, DriveHealth
 from steelyard.record.epoch import Epoch, EpochLine
 
 STEAL_SHARE = 0.02
@@ -42,6 +45,47 @@ def machine_threats(epochs: Sequence[Epoch], processors: Sequence[int]) -> Itera
     for kind, (number, seen) in first.items():
         where = "every epoch" if times[kind] == len(epochs) else f"{times[kind]} epochs"
         yield raise_threat(kind, f"{seen} (epoch {number}; seen in {where})")
+
+
+def drive_threats(before: Sequence[DriveHealth], after: Sequence[DriveHealth]) -> Iterator[Threat]:
+    """What drives said of themselves between the beginning and the end of a weighing."""
+    hot: list[str] = []
+    failing: list[str] = []
+    for change in drive_changes(before, after):
+        if change.after is not None:
+            hot += [f"{change.after.device} {words}" for words in _heat(change, change.after)]
+            failing += [
+                f"{change.after.device} {words}" for words in _failures(change, change.after)
+            ]
+    for kind, seen in ((ThreatKind.DRIVE_HOT, hot), (ThreatKind.DRIVE_FAILING, failing)):
+        if seen:
+            yield raise_threat(kind, ", ".join(seen))
+
+
+def _heat(change: DriveChange, after: DriveHealth) -> Iterator[str]:
+    for kind, how in (("light", "lightly"), ("heavy", "heavily")):
+        times, seconds = (change.grew(f"{kind}_throttling_{unit}") for unit in ("count", "s"))
+        if times or seconds:
+            yield f"slowed itself down {how} {times or 0} times, for {seconds or 0} s in all"
+    for limit in ("warning", "critical"):
+        minutes = change.grew(f"{limit}_temperature_min")
+        if minutes:
+            yield f"was above its {limit} temperature for {minutes} min"
+    if TOO_HOT in after.warnings:
+        yield f"warns: {TOO_HOT}{_since(change, TOO_HOT)}"
+
+
+def _failures(change: DriveChange, after: DriveHealth) -> Iterator[str]:
+    errors = change.grew("media_errors")
+    if errors:
+        yield f"found {errors} media error{'' if errors == 1 else 's'}"
+    for words in after.warnings:
+        if words != TOO_HOT:
+            yield f"warns: {words}{_since(change, words)}"
+
+
+def _since(change: DriveChange, words: str) -> str:
+    return "" if words in change.new_warnings else ", as it did before the weighing"
 
 
 def seen_in(epoch: EpochLine, processors: Sequence[int]) -> list[Seen]:

@@ -90,6 +90,9 @@ def settle(
         interrupted=interrupted,
         lost=failure is not None,
     )
+    drives = setup.laboratory.host.drives()
+    if drives:
+        end = end.model_copy(update={"drives": drives})
     return Outcome(weighing.recorded, end, tuple(weighing.contrasts), failure)
 
 

@@ -42,7 +42,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     where the study does not declare it. What was found is kept in the record."""
     progress.stage("compare the arms")
     arms = _look(setup)
-    changes = _machine_changes(setup, arms.environment)
+    environment, changes = _kept_environment(setup, arms.environment)
     found = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
         statements=len(arms.plans[setup.study.control.name]),
@@ -51,7 +51,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         plans=arms.plans,
         build_profile=setup.laboratory.drivers.build_profile(),
         machine_changes=changes,
-        ledger=_consult(question, arms.environment, progress),
+        ledger=_consult(question, environment, progress),
     )
     control = setup.study.control.name
     for threat in common_threats(found):
@@ -60,7 +60,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         for threat in own_threats(found, control, arm.name):
             progress.threat(threat)
     setup.record.write(INSPECTION, found.to_json())
-    return Inspected(arms.environment, found)
+    return Inspected(environment, found)
 
 
 def _look(setup: Setup) -> _Arms:
@@ -95,13 +95,15 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     )
 
 
-def _machine_changes(setup: Setup, seen: Environment) -> tuple[str, ...]:
-    """Write environment.json, or compare with the one that an interrupted weighing wrote."""
+def _kept_environment(setup: Setup, seen: Environment) -> tuple[Environment, tuple[str, ...]]:
+    """Write environment.json, or compare with the one that an interrupted weighing wrote: its
+    drives are those before the weighing."""
     earlier = read_environment(setup.record)
     if earlier is None:
         setup.record.write(ENVIRONMENT, seen.to_json())
-        return ()
-    return tuple(machines_differ(earlier.machine.model_dump(), seen.machine.model_dump()))
+        return seen, ()
+    changes = machines_differ(earlier.machine.model_dump(), seen.machine.model_dump())
+    return seen.model_copy(update={"drives": earlier.drives}), tuple(changes)
 
 
 def _consult(
