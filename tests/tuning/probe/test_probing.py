@@ -10,6 +10,7 @@ import pytest
 
 from steelyard.cli.views.machine.probe_view import notes, probe_lines
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.record.drive_health import DriveHealth
 from steelyard.record.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
 from steelyard.report.charts.probe import picture_of, write_picture
 from steelyard.tuning.probe import kept, probing
@@ -42,6 +43,9 @@ def test_every_job_has_a_figure_and_nothing_is_left(tmp_path: Path) -> None:
     assert random.iops * random.mean_ns / 1e9 == pytest.approx(1, abs=0.3)
     assert found.random_page_cost is not None
     assert Probe.of_json(found.to_json(), "here") == found
+    for drives in (found.drives_before, found.drives_after):
+        assert drives
+        assert all(one.source or one.why_not for one in drives)
 
 
 def test_the_next_engine_is_tried_where_one_is_forbidden(
@@ -97,6 +101,20 @@ def test_the_table_and_the_drawing_fit_and_the_notes_say_what_they_mean(width: i
     assert "the processor was measured" in text.replace("\n", " ")
     assert "less than this machine's memory" in text.replace("\n  ", " ")
     assert ("●" in "\n".join(lines[4:])) == (width >= 60)
+
+
+def test_the_health_of_the_drive_is_told_before_and_after() -> None:
+    before = DriveHealth(
+        device="nvme0n1", source="nvme-cli", temperature_celsius=35, written_bytes=10**13,
+        used_percent=12, step_bytes=512_000,
+    )  # fmt: skip
+    after = before.model_copy(update={"temperature_celsius": 61, "written_bytes": 10**13 + 10**11})
+    found = probe_of(*SHOWN, drives_before=(before,), drives_after=(after,))
+    said = notes(found)
+    assert any(one.startswith("drive nvme0n1, this probe: 93 GB written; 35") for one in said)
+    assert any("at this probe's rate (636 MB/s under load)" in one for one in said)
+    assert Probe.of_json(found.to_json(), "here") == found
+    assert not any("drive" in one for one in notes(probe_of(figure(RANDOM_READ, 10_000))))
 
 
 def test_what_cannot_be_told_is_said() -> None:

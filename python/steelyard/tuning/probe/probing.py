@@ -13,6 +13,7 @@ from steelyard.model.errors import EngineError
 from steelyard.record.probe import IoEngine, Probe
 from steelyard.telemetry.capacity import allowed_processors, filesystem
 from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.drives.reading import read_drives
 from steelyard.telemetry.host import memory_bytes
 from steelyard.tuning.probe.fio import ENGINES, Fio, figure_of, find_fio, run_job
 from steelyard.tuning.probe.jobs import (
@@ -81,7 +82,7 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
     require_directory(directory)
     directory = directory.resolve()  # fio runs in a directory of its own
     size_bytes = size_to_use(directory, wish.size_bytes)
-    fio, began = find_fio(), time.monotonic()
+    fio, drives, began = find_fio(), read_drives(directory), time.monotonic()
     taken = datetime.now(UTC).isoformat(timespec="seconds")
     with private_place(directory) as place:
         bench = _Bench(fio, place, size_bytes, takes_direct(place))
@@ -106,6 +107,8 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
         taken=taken,
         seconds=round(time.monotonic() - began, 1),
         figures=tuple(figures),
+        drives_before=drives,
+        drives_after=read_drives(directory),
     )
 
 

@@ -6,6 +6,7 @@ import json
 import math
 
 from steelyard.cli.views.text_layout import wrapped
+from steelyard.evaluation.drives_told import drive_rows
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.probe import LOG_PATH, Probe, ProbeFigure
 
@@ -118,4 +119,5 @@ def notes(found: Probe) -> list[str]:
         )
     if found.engine == "psync":
         told.append("psync has one request under way a worker: depth is the number of workers")
-    return told
+    rows = drive_rows(found.drives_before, found.drives_after, "probe", found.seconds)
+    return told + [f"{name}: {words}" for name, words in rows]
