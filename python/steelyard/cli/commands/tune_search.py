@@ -1,0 +1,129 @@
+"""Runs `steelyard tune --search`: weighs candidates in rounds, and confirms the winner."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import typer
+
+from steelyard.cli.options.weigh_options import changes_of
+from steelyard.cli.views.live_view import open_view
+from steelyard.cli.views.machine.search_view import search_lines
+from steelyard.cli.views.text_layout import terminal_width
+from steelyard.engines.adapters import Wanted
+from steelyard.engines.cache import cache_root, open_cache
+from steelyard.record.record import Record
+from steelyard.record.recorded import read_verdict
+from steelyard.record.verdict import Verdict
+from steelyard.running.preparing.recording import Question
+from steelyard.running.world import World
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.tuning.profile.asking import ask_build
+from steelyard.tuning.profile.proposing import Wish, propose
+from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
+from steelyard.tuning.search.race import BATCH, Field, search
+from steelyard.tuning.search.sampling import require_optuna
+from steelyard.tuning.search.space import ranges
+from steelyard.weigh import weigh
+from steelyard.workloads.reading.resolved import completed
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What was asked for on the command line."""
+
+    study: str
+    overrides: Sequence[str]
+    budget: str | None
+    trials: int
+    durability: Sequence[str]
+    wish: Wish
+    seed: int | None
+    record: Path | None
+    resume: Path | None
+    account: str | None
+    as_json: bool
+
+
+def search_settings(request: SearchRequest) -> None:
+    """Begin a search or go on with one, and print what came of it."""
+    require_optuna()
+    folder = request.resume or request.record or _folder()
+    plan, study = _begun(request, folder) if request.resume is None else read_plan(folder)
+    control = study.control
+    accepting = ask_build(study.engine, Wanted(control.version, control.bindir), request.account)
+    field = Field(
+        study=study,
+        space=ranges(plan.basis, accepting.allowed, plan.durability),
+        basis=plan.basis,
+        allowed=accepting.allowed,
+        first=plan.first,
+    )
+
+    def weigh_into(question: Study, seed: int, place: Path) -> Verdict:
+        return _weigh_into(question, seed, place, request.account)
+
+    found = search(field, plan.trials, plan.seed, folder, weigh_into, _say)
+    (folder / "found.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
+    if request.as_json:
+        typer.echo(json.dumps(found.to_json()))
+    else:
+        typer.echo("\n".join(search_lines(found, terminal_width())))
+
+
+def _begun(request: SearchRequest, folder: Path) -> tuple[SearchPlan, Study]:
+    changes = changes_of(request.overrides, request.budget, None, None)
+    study = completed(read_study(request.study, changes))
+    study = study.model_copy(update={"arms": study.arms[:1]})
+    control = study.control
+    accepting = ask_build(study.engine, Wanted(control.version, control.bindir), request.account)
+    standing = 1 if study.layout == "turns" else BATCH + 1
+    wish = replace(request.wish, clients=study.workload.clients, servers=standing)
+    first = propose(wish, accepting, open_cache().root, cache_root())
+    ranges(first.basis, accepting.allowed, request.durability)  # refuses names before any work
+    plan = SearchPlan(
+        seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
+        trials=request.trials,
+        durability=tuple(request.durability),
+        basis=first.basis,
+        first=first.settings,
+    )
+    bare = study.arms[0].model_copy(update={"profile": None})
+    study = study.model_copy(update={"arms": (bare,)})
+    keep_plan(folder, plan, study)
+    return plan, study
+
+
+def _weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Verdict:
+    """Weigh, or go on, or read what is there already."""
+    known = read_verdict(Record.open(place)) if (place / "verdict.json").is_file() else None
+    if known is not None and not known.interrupted:
+        return known
+    planned = (place / "plan.json").is_file()
+    if place.exists() and not planned:
+        shutil.rmtree(place)  # nothing was measured in it
+    question = Question(
+        study,
+        seed,
+        record=None if planned else place,
+        resume=place if planned else None,
+        command=("steelyard", "weigh", str(place / "study.toml"), "--seed", str(seed)),
+    )
+    with World(account) as world, open_view(sys.stderr) as view:
+        return weigh(question, world, view)
+
+
+def _folder() -> Path:
+    return Path("records") / "search" / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
+
+
+def _say(words: str) -> None:
+    typer.echo(words, err=True)

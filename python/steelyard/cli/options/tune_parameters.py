@@ -1,0 +1,58 @@
+"""Declares the parameters of `steelyard tune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+Place = Annotated[
+    Path | None,
+    typer.Argument(metavar="DIR", help="Where the data stand or would stand; the cache without."),
+]
+Form = Literal["text", "conf", "sql", "arm"]
+Forms = Annotated[
+    Form, typer.Option("--format", help="A table, postgresql.conf, ALTER SYSTEM, a study's arm.")
+]
+Name = Annotated[
+    Literal["ours", "theirs", "theirs-literal"],
+    typer.Option("--profile", help="Ours; the NVMe study's table, scaled or as printed."),
+]
+Kind = Annotated[
+    Literal["oltp", "olap", "mixed"],
+    typer.Option("--work", help="Short transactions, long queries, or both."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="The server's own; the machine's without."),
+]
+Processors = Annotated[int | None, typer.Option(min=1, help="The server's; this machine's.")]
+Clients = Annotated[
+    int | None, typer.Option("-c", "--clients", min=1, help="Sessions at work at once; 100.")
+]
+Data = Annotated[str | None, typer.Option("--data", metavar="SIZE", help="Of the database.")]
+Servers = Annotated[int, typer.Option(min=1, help="Servers that stand here at once, and share.")]
+Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
+Bindir = Annotated[Path | None, typer.Option("--bindir", help="A build's programs instead.")]
+AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it.")]
+Ablate = Annotated[
+    bool,
+    typer.Option("--ablate", help="Weigh it: each group of settings goes back to the defaults."),
+]
+Search = Annotated[
+    bool,
+    typer.Option("--search", help="Weigh candidates against a study's control; confirm the best."),
+]
+Trials = Annotated[int, typer.Option(min=1, max=1000, help="Candidates of a search.")]
+Durability = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SETTING", help="Let a search trade it: synchronous_commit, ..."),
+]
+StudyName = Annotated[
+    str | None, typer.Option(help="Whose control and workload it is: tuning, tuning-ablation.")
+]
+Resume = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Go on with an interrupted search.")
+]

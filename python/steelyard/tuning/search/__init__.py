@@ -1,0 +1,1 @@
+"""Searches for settings: weighs candidates against the control, and confirms the winner."""

@@ -1,0 +1,98 @@
+"""Defines what a search may set: the range of each setting, and what memory leaves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.model.allowed import Allowed
+from steelyard.model.errors import UsageError
+from steelyard.tuning.profile.basis import Basis
+from steelyard.tuning.profile.profile import memory_need
+from steelyard.tuning.profile.value import GB, MB, size_text
+
+Point = Mapping[str, float | str]
+"""Setting → where in its range: a number in the unit of its range, or a word."""
+DURABILITY: Mapping[str, tuple[str, ...]] = {
+    "synchronous_commit": ("on", "off"),
+    "full_page_writes": ("on", "off"),
+    "fsync": ("on", "off"),
+}
+"""What can lose committed rows or the database in a crash: searched only where it is named."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Values of one setting that a search tries."""
+
+    name: str
+    kind: Literal["bytes", "seconds", "number", "count", "word"]
+    low: float = 0.0
+    high: float = 0.0
+    words: tuple[str, ...] = ()
+    log: bool = True  # spaced by ratio
+
+    def text(self, value: float | str) -> str:
+        """As a configuration file has it."""
+        if isinstance(value, str):
+            return value
+        if self.kind == "bytes":
+            return size_text(value)
+        if self.kind == "seconds":
+            return f"{round(value)}s"
+        return f"{round(value)}" if self.kind == "count" else f"{value:.3g}"
+
+
+def ranges(
+    basis: Basis, allowed: Mapping[str, Allowed], durability: Collection[str] = ()
+) -> tuple[Range, ...]:
+    """What is searched on this machine, of settings that the build has.
+
+    UsageError: a name in `durability` is none of those that trade it.
+    """
+    for name in durability:
+        if name not in DURABILITY:
+            raise UsageError(
+                f'setting "{name}" trades no durability', hint=f"Those are {', '.join(DURABILITY)}."
+            )
+    return tuple(one for one in _every(basis, allowed, durability) if one.name in allowed)
+
+
+def settings_of(
+    point: Point, space: Collection[Range], basis: Basis, allowed: Mapping[str, Allowed]
+) -> dict[str, str]:
+    """The settings of a point; work_mem is what the rest of the memory allows at most."""
+    chosen = {one.name: one.text(point[one.name]) for one in space if one.name in point}
+    need = memory_need(chosen, basis, allowed)
+    while need.total_bytes > basis.memory_bytes and "work_mem" in chosen:
+        less = float(point["work_mem"]) / 2
+        if less < MB:
+            del chosen["work_mem"]
+        else:
+            point = {**point, "work_mem": less}
+            chosen["work_mem"] = size_text(less)
+        need = memory_need(chosen, basis, allowed)
+    return chosen
+
+
+def _every(
+    basis: Basis, allowed: Mapping[str, Allowed], durability: Collection[str]
+) -> Iterator[Range]:
+    memory, processors = basis.memory_bytes, basis.processors
+    disk = basis.free_disk_bytes or 100 * GB
+    yield Range("shared_buffers", "bytes", memory * 0.05, memory * 0.6)
+    yield Range("work_mem", "bytes", MB, max(2 * MB, memory / basis.clients))
+    yield Range("wal_buffers", "bytes", MB, min(256 * MB, memory * 0.05))
+    yield Range("max_wal_size", "bytes", GB / 2, max(GB, min(32 * GB, disk / 10)))
+    yield Range("checkpoint_timeout", "seconds", 60, 3600)
+    yield Range("random_page_cost", "number", 1.0, 40.0)
+    yield Range("effective_io_concurrency", "count", 1, 512)
+    yield Range("bgwriter_lru_maxpages", "count", 10, 1000)
+    yield Range("max_parallel_workers_per_gather", "count", 0, max(1, processors), log=False)
+    yield Range("jit", "word", words=("on", "off"))
+    compression = allowed["wal_compression"].values if "wal_compression" in allowed else ()
+    if compression:
+        yield Range("wal_compression", "word", words=tuple(w for w in compression if w != "on"))
+    for name in durability:
+        yield Range(name, "word", words=DURABILITY[name])

@@ -1,0 +1,75 @@
+"""Holds the candidates of a search, and what came of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.model.units import percent_of_log
+from steelyard.record.verdict import Verdict
+from steelyard.study.study import Arm
+from steelyard.tuning.search.space import Point
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate: its settings, and how it did against the control in the same epochs."""
+
+    number: int  # from 1
+    point: Point
+    settings: Mapping[str, str]
+    log_ratios: tuple[float, ...] = ()  # one an epoch
+    outcome: str = "under way"
+
+    @property
+    def name(self) -> str:
+        """As an arm."""
+        return f"trial-{self.number}"
+
+    @property
+    def log_ratio(self) -> float | None:
+        """The mean over its epochs; None: it was never measured."""
+        return sum(self.log_ratios) / len(self.log_ratios) if self.log_ratios else None
+
+    def as_arm(self, control: Arm) -> Arm:
+        """The control with its settings above the control's own."""
+        settings = {**control.settings, **self.settings}
+        return control.model_copy(update={"name": self.name, "settings": settings})
+
+    def to_json(self) -> dict[str, Any]:
+        """As `tune --search --json` gives it. No interval: a search claims nothing of it."""
+        ratio = self.log_ratio
+        return {
+            "number": self.number,
+            "settings": dict(self.settings),
+            "epochs": len(self.log_ratios),
+            "search_percent": None if ratio is None else percent_of_log(ratio),
+            "outcome": self.outcome,
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a search."""
+
+    seed: int
+    record: str
+    trials: tuple[Trial, ...]
+    winner: Trial | None
+    """None: no candidate was better than the control in the search."""
+    confirmed: Verdict | None
+    """Of a fresh weighing of the winner: the only figure that is a claim."""
+    weighings: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As `tune --search --json` gives it."""
+        return {
+            "seed": self.seed,
+            "record": self.record,
+            "attempts": len(self.trials),
+            "weighings": self.weighings,
+            "trials": [one.to_json() for one in self.trials],
+            "winner": None if self.winner is None else self.winner.to_json(),
+            "confirmed": None if self.confirmed is None else self.confirmed.to_json(),
+        }
