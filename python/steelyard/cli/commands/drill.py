@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from steelyard.model.errors import UsageError
+from steelyard.cli.options.writable import require_writable
 
 Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
 AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
@@ -79,8 +78,7 @@ def drill(
     from steelyard.report.drill.page import write_page
     from steelyard.telemetry.environment import machine
 
-    if page is not None:
-        _require_writable(page)
+    require_writable(page)
     request = drilling.DrillRequest(
         version=version,
         account=account,
@@ -108,14 +106,6 @@ def drill(
         write_page(words, facts, page, interval)
     if ended_by is not None:
         raise ended_by
-
-
-def _require_writable(page: Path) -> None:
-    """Checked before half an hour of work. UsageError: the page could not be written."""
-    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
-        raise UsageError(
-            f'could not write "{page}"', hint="Name a file in a directory that can be written to."
-        )
 
 
 def _print_progress(text: str) -> None:

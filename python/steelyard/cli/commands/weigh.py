@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
+from steelyard.cli.options.writable import require_writable
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ def weigh(
         list[str] | None,
         typer.Option(metavar="WORD:MARGIN", help="Exit 1 if the verdict is, say, slower:2%."),
     ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Also write the verdict as Markdown.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE.xml", help="Also write it as JUnit XML.")
+    ] = None,
     first_verdict: Annotated[
         bool, typer.Option("--first-verdict", help="Stop at the first look that decides.")
     ] = False,
@@ -54,11 +61,14 @@ def weigh(
         with_profiles_worked_out,
     )
 
+    require_writable(summary)
+    require_writable(junit)
     changes = changes_of(overrides, budget, workload, file)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += build_changes(study, control, arm, account)
     chosen = with_profiles_worked_out(_study(study, resume, changes), account)
 
+    from steelyard.cli.views.ci.files import write_for_ci
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
@@ -77,6 +87,7 @@ def weigh(
         verdict = weigh_question(question, world, view)
     shown = verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width())
     typer.echo(shown)
+    write_for_ci(verdict, conditions, summary, junit)
     if verdict.interrupted:
         raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):

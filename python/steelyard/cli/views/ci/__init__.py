@@ -1,0 +1,1 @@
+"""Writes a verdict for continuous integration: Markdown for people, JUnit for machines."""

@@ -1,0 +1,63 @@
+"""Writes a verdict as JUnit XML: a test a contrast, which fails where a --fail-if condition holds.
+
+An invalid contrast is skipped: it says nothing of the arms. The form is that of Jenkins' JUnit
+plugin (junit-10.xsd), which GitLab and GitHub's reporters read.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from steelyard.evaluation.rule import FailCondition, VerdictKind
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import reading_text
+
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
+    """One test suite; seconds are those of the whole weighing, at its first contrast."""
+    failing = [_failing(one, conditions) for one in verdict.contrasts]
+    skipped = [one.verdict == VerdictKind.INVALID for one in verdict.contrasts]
+    seconds = f"{verdict.whole_seconds or verdict.seconds:.1f}"
+    suite = ET.Element(
+        "testsuite",
+        name=_clean(f"steelyard.{verdict.study}"),
+        tests=str(len(verdict.contrasts)),
+        failures=str(sum(one is not None for one in failing)),
+        errors="0",
+        skipped=str(sum(skipped)),
+        time=seconds,
+    )
+    for number, (line, failed) in enumerate(zip(verdict.contrasts, failing, strict=True)):
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=_clean(f"steelyard.{verdict.study}"),
+            name=_clean(f"{line.arm} against {line.control}: {line.metric}"),
+            time=seconds if number == 0 else "0.0",
+        )
+        said = line.sentence or f"{line.verdict}: {reading_text(line)}"
+        doubts = [f"doubt: {threat.name}: {threat.seen}" for threat in line.threats]
+        if failed is not None:
+            words = f"{line.verdict}: {reading_text(line)}, beyond {failed.margin:.3%}"
+            ET.SubElement(case, "failure", message=_clean(words), type=line.verdict).text = _clean(
+                said
+            )
+        elif line.verdict == VerdictKind.INVALID:
+            ET.SubElement(case, "skipped", message=_clean(said))
+        ET.SubElement(case, "system-out").text = _clean("\n".join([said, *doubts]))
+    ET.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, "unicode") + "\n"
+
+
+def _failing(line: ContrastLine, conditions: Sequence[FailCondition]) -> FailCondition | None:
+    return next((one for one in conditions if one.holds([line])), None)
+
+
+def _clean(text: str) -> str:
+    """Text without the letters that XML 1.0 cannot hold."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,60 @@
+"""Writes a verdict as Markdown, for the summary of a build or a comment on a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import MARKS, ends_of, estimate_text, interval_text
+from steelyard.report.time_parts import cause_lines
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def markdown(verdict: Verdict) -> str:
+    """The sentence, a row an arm, the cause, the doubts, and the command that repeats it."""
+    first = verdict.contrasts[0]
+    lines = [f"### {MARKS[first.verdict]} {escaped(verdict.study)}: {first.verdict}", ""]
+    lines += [escaped(verdict.sentence), "", *_table(verdict.contrasts), ""]
+    if verdict.time:
+        lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time)] + [""]
+    lines += [*_doubts(verdict.contrasts), ""]
+    took = format_duration(round(verdict.whole_seconds or verdict.seconds) * NS_PER_S)
+    lines += [f"Took {took}, seed {verdict.seed}. Repeat:", "", "```"]
+    lines += [verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}", "```"]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text on one line in which no letter is markup."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _table(contrasts: Sequence[ContrastLine]) -> list[str]:
+    head = "| arm against control | metric | change | interval | verdict |"
+    rows = [
+        f"| {escaped(one.arm)} against {escaped(one.control)} | {escaped(one.metric)} "
+        f"| {estimate_text(one)} | {escaped(interval_text(ends_of(one)))} "
+        f"| {MARKS[one.verdict]} {one.verdict} |"
+        for one in contrasts
+    ]
+    return [head, "|---|---|---:|---:|---|", *rows]
+
+
+def _doubts(contrasts: Sequence[ContrastLine]) -> list[str]:
+    """Every doubt once."""
+    seen = {(threat.name, threat.seen): threat for one in contrasts for threat in one.threats}
+    if not seen:
+        return ["Doubts: none of the known threats was seen."]
+    fatal = " (makes the verdict invalid)"
+    return [
+        f"Doubts: {len(seen)}",
+        "",
+        *(
+            f"- **{escaped(one.name)}**{fatal if one.invalidates else ''}: {escaped(one.seen)}"
+            for one in seen.values()
+        ),
+    ]

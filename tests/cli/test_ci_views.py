@@ -1,0 +1,81 @@
+"""A build's summary says the verdict in Markdown; JUnit fails where a condition holds."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from record.made import line_of, verdict_of
+from steelyard.cli.views.ci.junit import junit
+from steelyard.cli.views.ci.markdown import escaped, markdown
+from steelyard.evaluation.rule import FailCondition
+from steelyard.record.verdict import Verdict
+
+THREAT = {
+    "name": "steal or throttling",
+    "seen": "the hypervisor took 2.3 % | of <processor> time",
+    "cause": "others",
+    "advice": "wait",
+    "invalidates": False,
+}
+SLOWER = {
+    "verdict": "slower",
+    "estimate_percent": -4.0,
+    "low_percent": -5.0,
+    "high_percent": -3.0,
+    "sentence": "patched is slower",
+}
+CONDITIONS = [FailCondition.parse("slower:2%")]
+
+
+def told(*lines: dict[str, Any]) -> Verdict:
+    contrasts = tuple(line_of(**{"arm": f"arm{n}", **line}) for n, line in enumerate(lines))
+    return verdict_of(contrasts=contrasts, sentence="arm0 is *slower*", command="steelyard weigh x")
+
+
+def test_a_condition_that_holds_is_a_failure_and_what_is_invalid_is_skipped() -> None:
+    verdict = told(SLOWER, {"verdict": "inconclusive"}, {"verdict": "invalid"})
+    suite = ET.fromstring(junit(verdict, CONDITIONS))
+    assert suite.attrib["tests"] == "3"
+    assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "1")
+    first, second, third = suite
+    failure = first.find("failure")
+    assert failure is not None
+    assert "−4.00 % [−5.00, −3.00], beyond 2.000%" in failure.attrib["message"]
+    assert second.find("failure") is None
+    assert second.find("skipped") is None
+    assert third.find("skipped") is not None
+    assert first.attrib["name"] == "arm0 against on: throughput"
+
+
+def test_without_conditions_nothing_fails() -> None:
+    assert ET.fromstring(junit(told(SLOWER), [])).attrib["failures"] == "0"
+
+
+@given(st.text())
+def test_any_name_gives_xml_and_a_table_of_five_columns(name: str) -> None:
+    verdict = told({**SLOWER, "arm": name or "x", "threats": ({**THREAT, "seen": name},)})
+    assert ET.fromstring(junit(verdict, CONDITIONS)) is not None
+    [row] = [line for line in markdown(verdict).splitlines() if line.startswith("| ")][1:]
+    assert row.replace("\\\\", "").replace("\\|", "").count("|") == 6
+
+
+def test_the_summary_has_sentence_table_doubts_and_command() -> None:
+    text = markdown(told({**SLOWER, "threats": (THREAT,)}))
+    assert text.startswith("### ▼ checksums: slower\n")
+    assert "arm0 is \\*slower\\*" in text
+    assert "| arm0 against on | throughput | −4.00 % | \\[−5.00, −3.00\\] % | ▼ slower |" in text
+    assert (
+        "- **steal or throttling**: the hypervisor took 2.3 % \\| of \\<processor\\> time" in text
+    )
+    assert text.endswith("```\nsteelyard weigh x\n```\n")
+    assert "none of the known threats" in markdown(told(SLOWER))
+
+
+@pytest.mark.parametrize("letter", "\\`*_{}[]<>#|~")
+def test_markup_is_escaped(letter: str) -> None:
+    assert escaped(f"a{letter}b") == f"a\\{letter}b"
