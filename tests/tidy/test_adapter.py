@@ -16,6 +16,7 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/commands/drill.py": "names the places of a drill",
     PACKAGE + "cli/commands/engines.py": "lists, adds and removes builds",
     PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",
+    PACKAGE + "cli/driving/workload.py": "drives the database that was loaded into a server",
     PACKAGE + "cli/options/drive_options.py": "reads a libpq connection string",
     PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",
     PACKAGE + "cli/views/engine_view.py": "lists builds",

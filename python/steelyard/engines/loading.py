@@ -52,6 +52,9 @@ class Checker(Protocol):
     def rows(self, query: str, source: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""
 
+    def loaded(self) -> LoadedData | None:
+        """What the database was loaded with; None: Steelyard did not make it, or not to the end."""
+
 
 class Loader(Checker, Protocol):
     """A connection that fills the database."""

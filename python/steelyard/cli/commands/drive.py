@@ -22,13 +22,16 @@ def drive(
     username: parameter.User = None,
     file: parameter.Files = None,
     builtin: parameter.Builtins = None,
+    workload: parameter.WorkloadName = None,
+    overrides: parameter.Overrides = None,
+    check: parameter.Check = False,
     select_only: parameter.SelectOnly = False,
     skip_some_updates: parameter.SkipUpdates = False,
     clients: parameter.Clients = 1,
     threads: parameter.Threads = 1,
     seconds: parameter.Seconds = None,
     transactions: parameter.Transactions = None,
-    mode: parameter.Mode = "simple",
+    mode: parameter.Mode = None,
     define: parameter.Definitions = None,
     scale: parameter.Scale = None,
     rate: parameter.Rate = None,
@@ -52,12 +55,13 @@ def drive(
 ) -> None:
     """Put one server under load, as pgbench does, and show throughput and percentiles.
 
-    It runs what the scripts say: the built-in ones but select-only change the pgbench tables.
+    It runs what the scripts say: the built-in ones but select-only change the pgbench tables, and a
+    workload (-w) the database "steelyard" that `workloads load` made.
     Options of pgbench's name mean what they mean there. What a TARGET may be is in
     docs/reference/connections.md, what a script may hold in docs/reference/scripts.md.
     """
     given = locals()  # every option by its name
-    from steelyard.cli.commands.drive_run import run_drive
+    from steelyard.cli.driving.run import run_drive
     from steelyard.cli.options.drive_options import DriveOptions
 
     run_drive(DriveOptions(**given))

@@ -91,9 +91,10 @@ def load_workload(
 ) -> None:
     """Load a workload: once into the cache, or into database "steelyard" of a server."""
     from steelyard.cli.views.workload_view import load_line
+    from steelyard.workloads.reading.chosen import scale_and_options
     from steelyard.workloads.reading.folder import find_workload
 
-    scale, chosen = _choices(name, overrides or ())
+    scale, chosen = scale_and_options(name, overrides or ())
     workload = find_workload(name, chosen)
     scale = scale or workload.default_scale
     workload.check_scale(scale)
@@ -103,27 +104,6 @@ def load_workload(
         facts = _into_target(workload, scale, _address(target, yes), replacing)
     facts = {"workload": workload.name, "scale": scale, "options": workload.chosen, **facts}
     typer.echo(json.dumps(facts) if as_json else load_line(facts))
-
-
-def _choices(name: str, overrides: tuple[str, ...] | list[str]) -> tuple[int, dict[str, str]]:
-    """The scale (0: none was given) and the options of `--set`."""
-    from steelyard.workloads.reading.folder import find_workload
-
-    names = {"scale", "workload.scale", find_workload(name).scale_name}
-    scale, chosen = 0, {}
-    for override in overrides:
-        key, equals, text = override.partition("=")
-        if not equals or not key:
-            raise UsageError(
-                f'invalid override: "{override}"', hint="Write it as KEY=VALUE: --set scale=10"
-            )
-        if key in names:
-            if not text.isdigit() or not int(text):
-                raise UsageError(f'invalid {key}: "{text}"', hint="It is a number from 1 on.")
-            scale = int(text)
-        else:
-            chosen[key.removeprefix("workload.").removeprefix("options.")] = text
-    return scale, chosen
 
 
 def _into_cache(

@@ -38,13 +38,16 @@ class DriveOptions:
     username: str | None
     file: list[str] | None
     builtin: list[str] | None
+    workload: str | None
+    overrides: list[str] | None
+    check: bool
     select_only: bool
     skip_some_updates: bool
     clients: int
     threads: int
     seconds: float | None
     transactions: int | None
-    mode: str
+    mode: str | None
     define: list[str] | None
     scale: int | None
     rate: float | None
@@ -76,6 +79,11 @@ class DriveOptions:
         ]
 
     @property
+    def query_mode(self) -> QueryMode | None:
+        """As given; None: as the workload is meant to be driven, of scripts simple."""
+        return cast(QueryMode | None, self.mode)
+
+    @property
     def latency_limit_ns(self) -> int | None:
         """The latency limit in the driver's unit."""
         return None if self.latency_limit is None else round(self.latency_limit * NS_PER_MS)
@@ -85,9 +93,13 @@ class DriveOptions:
         """The rates of a ramp; none without."""
         return () if self.ramp is None else read_ramp(self.ramp)
 
-    def check(self) -> None:
+    def refuse(self) -> None:
         """UsageError: options that contradict each other, or values that no driver takes."""
-        if self.mode not in MODES:
+        if self.workload is not None and (self.builtins or self.file):
+            raise UsageError("cannot drive a workload (-w) and scripts (-b, -f) at once")
+        if self.workload is None and (self.overrides or self.check):
+            raise UsageError("options --set and --check belong to a workload (-w)")
+        if self.mode not in (None, *MODES):
             hint = f"Accepted: {', '.join(MODES)}."
             raise UsageError(f'unrecognized protocol: "{self.mode}"', hint=hint)
         if self.placement not in PLACEMENTS:
@@ -115,7 +127,12 @@ class DriveOptions:
         )
 
     def plan(
-        self, arm: DriveArm, scripts: tuple[DriveScript, ...], variables: dict[str, Variable]
+        self,
+        arm: DriveArm,
+        scripts: tuple[DriveScript, ...],
+        variables: dict[str, Variable],
+        mode: QueryMode,
+        orders: tuple[tuple[int, ...], ...] = (),
     ) -> DrivePlan:
         """The plan for the driver. UsageError: options of the log contradict each other."""
         return DrivePlan(
@@ -123,7 +140,8 @@ class DriveOptions:
             scripts=scripts,
             threads=min(self.threads, self.clients),
             seed=int.from_bytes(os.urandom(4), "big") if self.seed is None else self.seed,
-            mode=cast(QueryMode, self.mode),
+            orders=orders,
+            mode=mode,
             variables=variables,
             max_tries=self.max_tries,
             latency_limit_ns=self.latency_limit_ns,

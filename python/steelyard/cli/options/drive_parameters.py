@@ -44,7 +44,21 @@ Seconds = Annotated[
 Transactions = Annotated[
     int | None, typer.Option("-t", "--transactions", min=1, help="Of each client, instead of -T.")
 ]
-Mode = Annotated[str, typer.Option("-M", "--protocol", help="simple, extended or prepared.")]
+Mode = Annotated[
+    str | None,
+    typer.Option("-M", "--protocol", help="simple, extended or prepared; of -w: as it is meant."),
+]
+WorkloadName = Annotated[
+    str | None,
+    typer.Option("-w", "--workload", help="What `workloads load` put into the server."),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of the workload: profile=hammerdb."),
+]
+Check = Annotated[
+    bool, typer.Option("--check", help="Of -w: whether its data are consistent afterwards.")
+]
 Definitions = Annotated[
     list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from steelyard.driver.answer import Progress
@@ -32,14 +33,20 @@ class Driven:
     ramp: Ramp | None
     machine: tuple[Reading, ...] = ()
     """What the driver's machine did meanwhile."""
+    work: Mapping[str, float] = field(default_factory=dict)
+    """What a workload counts of its work, a minute."""
+    violations: tuple[str, ...] | None = None
+    """Of a workload's consistency; None: not asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """DESIGN's object for `drive --json`."""
-        apart = ("load", "ramp", "machine")
+        apart = ("load", "ramp", "machine", "work", "violations")
         names = [one.name for one in fields(self) if one.name not in apart]
         shown = self.load.to_json() | {name: getattr(self, name) for name in names}
         machine = {one.name: one.value for one in self.machine}
         shown |= {"machine": machine}
+        shown |= {"work_per_minute": dict(self.work)} if self.work else {}
+        shown |= {} if self.violations is None else {"violations": list(self.violations)}
         return shown if self.ramp is None else shown | {"ramp": self.ramp.to_json()}
 
 
@@ -59,6 +66,11 @@ def readable(driven: Driven) -> list[str]:
         )
         lines.append(f"latency (ms)   {shown}")
         lines.append(f"driver CPU     {load.driver_cpu_us_per_transaction:.2f} µs per transaction")
+    for name, amount in driven.work.items():
+        lines.append(f"work           {amount:.1f} {name.replace('_', ' ')} a minute")
+    if driven.violations is not None:
+        lines.append(f"consistency    {len(driven.violations)} violations")
+        lines += [f"  {one}" for one in driven.violations]
     if driven.encryption:
         lines.append(f"encryption     {driven.encryption}")
     lines += _open_loop(driven)

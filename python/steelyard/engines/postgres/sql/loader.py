@@ -50,6 +50,16 @@ class PostgresChecker:
         with _attributed(source, query):
             return self._connection.execute(query.encode()).fetchall()
 
+    def loaded(self) -> LoadedData | None:
+        """What the marker says; None: there is none, or it is still empty."""
+        there = "SELECT to_regclass(%s) IS NOT NULL"
+        marked = self._connection.execute(there.encode(), (f"public.{MARKER}",)).fetchone()
+        if marked != (True,):
+            return None
+        query = f"SELECT workload, scale, rows, digest FROM public.{MARKER}"
+        row = self._connection.execute(query.encode()).fetchone()
+        return None if row is None else LoadedData(*row)
+
 
 class PostgresLoader(PostgresChecker):
     """A connection that fills the database; implements Loader."""

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from steelyard import _core
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.cli.options.drive_parameters import BUILTIN_NAMES
@@ -21,6 +23,8 @@ from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
 
+BROKEN = 1
+"""Exit status where --check finds the data inconsistent."""
 _LOST_STATEMENTS = {"26000", "42P05"}
 """SQLSTATEs of a statement that does not exist, and of one that exists already."""
 
@@ -30,23 +34,50 @@ def run_drive(options: DriveOptions) -> None:
     if options.show_script is not None or "list" in options.builtins:
         sys.stdout.write(shown_script(options.show_script))
         return
-    options.check()
+    options.refuse()
     target = options.read_target()
+    if options.workload is None:
+        _drive_scripts(options, target)
+        return
+    from steelyard.cli.driving.workload import open_workload
+
+    held = open_workload(options, target)
+    arm = DriveArm("target", held.target, options.clients)
+    mode = options.query_mode or held.mode
+    orders = held.orders(options.clients)
+    plan = options.plan(arm, held.drive_scripts, held.variables, mode, orders)
+    before = held.counts()
+    driven = _drive(plan, held.target, options)
+    minutes = driven.load.seconds / 60
+    work = {n: (count - before[n]) / minutes for n, count in held.counts().items() if minutes}
+    violations = tuple(held.violations()) if options.check else None
+    _show(replace(driven, work=work, violations=violations), as_json=options.as_json)
+    if violations:
+        raise typer.Exit(BROKEN)
+
+
+def _drive_scripts(options: DriveOptions, target: Endpoint) -> None:
+    """Drive scripts on the tables that the target has."""
     arm = DriveArm("target", target, options.clients)
     variables = read_definitions(options.define or [])
-    files = options.file or []
-    scripts = read_scripts(files, options.builtins, {"scale": "1", **variables}, options.mode)
+    files, mode = options.file or [], options.query_mode or "simple"
+    scripts = read_scripts(files, options.builtins, {"scale": "1", **variables}, mode)
     if "scale" not in variables:
         reads = bool(options.builtins) or not files
         variables["scale"] = str(options.scale or (_scale_of(arm) if reads else 1))
-    plan = options.plan(arm, scripts, variables)
+    plan = options.plan(arm, scripts, variables, mode)
+    _show(_drive(plan, target, options), as_json=options.as_json)
+
+
+def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
+    """Drive a plan to its end."""
     driver, placed = _start(plan, target, options.placement)
     lines = options.progress_lines()
     before = sample_host(Path())
     with driver:
         slices = list(driver.run(options.slices(), lambda counts: _say(lines.line(counts))))
     machine = host_readings(before, sample_host(Path()))
-    driven = Driven(
+    return Driven(
         load=summarize(slices),
         clients=options.clients,
         threads=plan.threads,
@@ -63,7 +94,6 @@ def run_drive(options: DriveOptions) -> None:
         ),
         machine=machine,
     )
-    _show(driven, as_json=options.as_json)
 
 
 def _show(driven: Driven, *, as_json: bool) -> None:

@@ -1,0 +1,1 @@
+"""Runs what `steelyard drive` was asked for: scripts, or a workload that a server holds."""

@@ -1,0 +1,108 @@
+"""Drives a workload that `workloads load` put into a server: its scripts, mix and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.cli.options.drive_options import DriveOptions
+from steelyard.driver.plan import DriveScript, QueryMode, Variable
+from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
+from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import UsageError
+from steelyard.study.study import WorkloadChoice
+from steelyard.workloads.checks import check, count_work
+from steelyard.workloads.reading.chosen import scale_and_options
+from steelyard.workloads.reading.resolved import resolve
+from steelyard.workloads.reading.scripts import Script
+from steelyard.workloads.reading.workload import Workload
+
+
+@dataclass(frozen=True)
+class DrivenWorkload:
+    """A workload as it stands in a server, ready to be driven."""
+
+    workload: Workload
+    database: WorkloadDatabase
+    target: Endpoint
+    """Its database, whatever database the target named."""
+    scale: int
+    scripts: tuple[Script, ...]
+    variables: dict[str, Variable]
+    mode: QueryMode
+
+    @property
+    def drive_scripts(self) -> tuple[DriveScript, ...]:
+        """As the driver takes them; each transaction's rows are counted."""
+        return tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in self.scripts)
+
+    def orders(self, clients: int) -> tuple[tuple[int, ...], ...]:
+        """Streams by the numbers of their scripts; none: drawn by weight."""
+        numbers = {script.name: number for number, script in enumerate(self.scripts)}
+        streams = self.workload.streams_of(clients)
+        return tuple(tuple(numbers[name] for name in stream) for stream in streams)
+
+    def counts(self) -> dict[str, float]:
+        """What the workload counts of its work, so far."""
+        return count_work(self.workload, self.database)
+
+    def violations(self) -> list[str]:
+        """What is wrong with the data now; empty when every condition holds."""
+        return check(self.workload, self.database, self.scale, self.scripts)
+
+
+def open_workload(options: DriveOptions, target: Endpoint) -> DrivenWorkload:
+    """The workload that was named, as the server says that it was loaded.
+
+    UsageError: the server holds none, or another, or it was loaded with other options.
+    """
+    assert options.workload is not None  # the caller asks where there is one
+    scale, chosen = scale_and_options(options.workload, options.overrides or ())
+    database = PostgresDatabase(target)
+    with database.checker() as checker:
+        held = checker.loaded()
+    choice = WorkloadChoice(
+        name=options.workload,
+        scale=scale or (held.scale if held else None),
+        options=dict(chosen),
+        clients=options.clients,
+        variables=dict(_definitions(options.define or ())),
+    )
+    resolved = resolve(choice)
+    _require_held(resolved.workload, resolved.scale, held, target)
+    return DrivenWorkload(
+        workload=resolved.workload,
+        database=database,
+        target=replace(target, database=DATABASE),
+        scale=resolved.scale,
+        scripts=resolved.scripts,
+        variables=dict(resolved.variables),
+        mode=resolved.workload.mode,
+    )
+
+
+def _require_held(
+    workload: Workload, scale: int, held: LoadedData | None, target: Endpoint
+) -> None:
+    where = f'database "{DATABASE}" of the server at "{target.host}"'
+    load = f"steelyard workloads load {workload.name} TARGET --replace"
+    if held is None:
+        raise UsageError(
+            f'cannot drive workload "{workload.name}": {where} was not loaded by Steelyard',
+            hint=f"Load it first: {load.removesuffix(' --replace')}",
+        )
+    if held.workload != workload.loaded_name:
+        raise UsageError(
+            f'cannot drive workload "{workload.name}" with these options: {where} holds '
+            f'"{held.workload}", not "{workload.loaded_name}"',
+            hint=f"Give the options that it was loaded with by --set, or load anew: {load}",
+        )
+    if held.scale != scale:
+        raise UsageError(
+            f"{where} was loaded at scale {held.scale}, not {scale}", hint="Leave --set out."
+        )
+
+
+def _definitions(defined: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (one.partition("=") for one in defined)}
