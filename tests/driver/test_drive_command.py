@@ -76,7 +76,8 @@ def test_pgbench_tables_that_are_not_there_are_said(server: Server) -> None:
 
 def test_driving_imports_neither_numpy_nor_scipy_nor_psycopg() -> None:
     code = (
-        "import sys, runpy; from steelyard.cli.commands import drive, drive_run; "
+        "import sys, runpy; from steelyard.cli.commands import drive; "
+        "from steelyard.cli.driving import run; "
         "import steelyard.driver.process; "
         "print([m for m in ('numpy', 'scipy', 'psycopg', 'pydantic') if m in sys.modules])"
     )

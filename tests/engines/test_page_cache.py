@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines import page_cache
 from steelyard.engines.page_cache import evict
 
 MB = 1 << 20
@@ -41,6 +42,19 @@ def test_dirty_files_are_written_back_and_leave_the_page_cache(files: Path) -> N
     assert evicted.file_bytes == 8 * MB + 5001
     assert evicted.resident_bytes == 0
     assert cached_bytes(files / "base" / "1") == 0
+
+
+def test_before_cachestat_mincore_counts_the_same(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (files / "base" / "1").open("rb") as file:
+        file.read(3 * MB)
+        size = os.fstat(file.fileno()).st_size
+        by_either = page_cache._resident_bytes(file.fileno(), size)
+        monkeypatch.setattr(page_cache, "_CACHESTAT", 9999)  # a number that no kernel has
+        assert page_cache._by_cachestat(file.fileno()) is None
+        assert page_cache._resident_bytes(file.fileno(), size) == by_either
+        assert by_either == cached_bytes(files / "base" / "1")
 
 
 def test_what_another_mapping_holds_stays_and_is_counted(files: Path) -> None:

@@ -69,3 +69,12 @@ def test_a_stated_time_takes_the_place_of_cycles() -> None:
 )  # fmt: skip
 def test_an_expected_time_is_rounded_as_far_as_it_is_known(seconds: float, said: str) -> None:
     assert about_duration(seconds * S) == said
+
+
+def test_a_cap_on_memory_is_a_row_and_none_is_not() -> None:
+    assert "memory of an arm" not in dict(plan_rows(plan_of()))
+    capped = plan_of(memory={"cap_bytes": 400 << 20, "held_by": "v1"})
+    assert dict(plan_rows(capped))["memory of an arm"] == (
+        "400 MB at most, shared buffers and page cache included, "
+        "by a control group each (version 1)"
+    )

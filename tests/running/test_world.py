@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines.memory.cap import MemoryCap
 from steelyard.engines.noop import NoopEngine
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import EngineError, UsageError
 from steelyard.running.world import World
 from steelyard.workloads.reading.folder import find_workload
 from story.asked import study_of
@@ -39,3 +40,16 @@ def test_what_changes_in_a_workloads_folder_after_it_was_opened_is_not_read(
         assert data.scripts is scripts
         assert dict(data.variables) == variables
     assert (variables["scale"], variables["clients"]) == (3, 8)
+
+
+def test_a_cap_is_that_of_every_slot_from_then_on() -> None:
+    with World() as laboratory:
+        assert laboratory.engines.slot(0).memory is None
+        try:
+            held_by = laboratory.engines.cap_memory(64 << 20)
+        except EngineError as refused:
+            pytest.skip(f"no right to make a control group: {refused.detail}")
+        caps = [laboratory.engines.slot(number).memory for number in (0, 1)]
+        assert caps[0] == caps[1]
+        assert isinstance(caps[0], MemoryCap)
+        assert (caps[0].size_bytes, caps[0].by) == (64 << 20, held_by)

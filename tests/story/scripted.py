@@ -7,14 +7,14 @@ and comes out the same every time.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.driver.answer import SliceAnswer
-from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
+from steelyard.driver.plan import DrivePlan
 from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWaits, Slot
+from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Answers
 from steelyard.engines.page_cache import Evicted
@@ -28,6 +28,7 @@ from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import Source
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.workloads.reading.scripts import Script
+from story.scripted_driver import ScriptedDriver
 
 Speed = Callable[[str, int], float]
 """Arm name and number of the driver's life → transactions per second under load."""
@@ -43,79 +44,6 @@ class Clock:
     """Nanoseconds since the world began."""
 
     now: int = 0
-
-
-@dataclass
-class ScriptedDriver:
-    """Answers slices by a speed for each arm; may lose an arm, or be interrupted, on the way."""
-
-    world: ScriptedWorld
-    plan: DrivePlan
-    life: int
-    closed: bool = False
-
-    @property
-    def connected(self) -> Mapping[str, Sequence[int]]:
-        return {
-            arm.name: [1000 * (number + 1) + client for client in range(arm.clients)]
-            for number, arm in enumerate(self.plan.arms)
-        }
-
-    @property
-    def io(self) -> str:
-        return "scripted"
-
-    def run(self, slices: Sequence[SliceRequest]) -> Iterator[SliceAnswer]:
-        for request in slices:
-            arm = self.plan.arms[request.arm]
-            count, length_ns = request.count, request.length_ns
-            count = arm.clients * request.each if request.each else count
-            yield self._slice(arm, length_ns or round((count or 0) / self._speed(arm) * 1e9))
-
-    def close(self) -> None:
-        self.closed = True
-
-    def _speed(self, arm: DriveArm) -> float:
-        """Transactions per second: those of the script, slowed by the weight the arm carries."""
-        free, weight = self.world.speed(arm.name, self.life), arm.weight
-        stalled = weight.stall * weight.stall_ns * free / (1e9 * arm.clients)
-        return free / (1 + weight.double_work + stalled)
-
-    def _slice(self, driven: DriveArm, length_ns: int) -> SliceAnswer:
-        world, arm, clients = self.world, driven.name, driven.clients
-        world.slices += 1
-        for event in world.events.pop(world.slices, []):
-            event()
-        lost = not world.alive(arm)
-        noise = 1 + world.noise * world.draw.gauss(0, 1)
-        done = 0 if lost else round(self._speed(driven) * noise * length_ns / 1e9)
-        started, world.clock.now = world.clock.now, world.clock.now + length_ns
-        busy = clients * length_ns
-        scripts = [{"name": "scripted", "transactions": done, "latency": world.histogram}]
-        answer = {
-            "arm": arm,
-            "tag": None,
-            "start_ns": started,
-            "end_ns": world.clock.now,
-            "length_ns": length_ns,
-            "clients": clients,
-            "transactions": done,
-            "busy_ns": busy,
-            "latency_sum_ns": busy if done else 0,
-            "failed": clients if lost else 0,
-            "errors": {"57P01": clients} if lost else {},
-            "rows": done,
-            "wrong_rows": world.wrong_rows.get(arm, 0),
-            "capped": 0,
-            "retries": 0,
-            "late_starts": 0,
-            "lost": clients if lost else 0,
-            "driver_cpu_ns": length_ns // 100_000,
-            "scripts": scripts,
-        }
-        world.distort(answer)
-        world.previous = arm
-        return SliceAnswer.of_json(answer)
 
 
 @dataclass
@@ -148,6 +76,11 @@ class ScriptedWorld:
     drives: tuple[DriveHealth, ...] = ()
     paused_ns: int = 0
     evicted: list[tuple[Path, ...]] = field(default_factory=list)
+    held_by: HeldBy = "v2"
+    """What holds caps on memory."""
+    huge_pages_free: int = 0
+    cap: MemoryCap | None = None
+    """Of every slot, once a study asked for it."""
     slept_ns: int = 0
     previous: str = ""
     """Arm of the slice before."""
@@ -264,7 +197,11 @@ class ScriptedEngines:
         return self.world.engines(study)
 
     def slot(self, number: int) -> Slot:
-        return self.world.slot(number)
+        return replace(self.world.slot(number), memory=self.world.cap)
+
+    def cap_memory(self, size_bytes: int) -> HeldBy:
+        self.world.cap = MemoryCap(size_bytes, self.world.held_by)
+        return self.world.held_by
 
     def write_back(self) -> None:
         self.world.written_back += 1
@@ -365,6 +302,9 @@ class ScriptedHost:
             load_1=0.0,
             suspended_ns=0,
         )
+
+    def huge_pages_free(self) -> int:
+        return self.world.huge_pages_free
 
     def waiting_bytes(self) -> int:
         return self.world.waiting()

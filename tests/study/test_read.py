@@ -69,6 +69,15 @@ def test_overrides_reach_every_table(minimal: Path) -> None:
     assert study.decision.margin == 0.02
 
 
+def test_a_memory_cap_has_a_unit_and_is_kept_in_bytes(minimal: Path) -> None:
+    assert read_study(str(minimal)).memory is None
+    study = read_study(str(minimal), ["memory=2GB", "bound=storage"])
+    assert (study.memory, study.bound) == (2 << 30, "storage")
+    minimal.write_text(write_study(study))
+    assert "memory = 2147483648" in minimal.read_text()
+    assert read_study(str(minimal)) == study
+
+
 def test_an_override_names_its_arm_where_there_are_several(tmp_path: Path) -> None:
     file = tmp_path / "three.toml"
     file.write_text(MINIMAL.replace("[arm]", "[[arm]]") + '[[arm]]\nname = "c"\n')
@@ -101,6 +110,12 @@ def test_a_record_directory_can_be_named_in_place_of_its_study(minimal: Path) ->
         (["budget.measuring=soon"], ['invalid value for "budget.measuring"', "accepted: 50ms"]),
         (["budget.measuring=5s"], ['invalid value for "budget.measuring"']),
         (["decision.margin=60%"], ['invalid value for "decision.margin"']),
+        (["memory=lots"], ['invalid value for "memory"', "accepted: 64kB, 200MB, 1.5GB"]),
+        (["memory=0"], ['invalid value for "memory"']),
+        (["memory=true"], ['invalid value for "memory"', "accepted: 64kB"]),
+        (["memory=1.5"], ['invalid value for "memory"', "accepted: 64kB"]),
+        (["arm.memory=2GB"], ['unrecognized key: "arm.memory"']),
+        (["bound=cpu"], ['invalid value for "bound"']),
         (["arm.name=a"], ["two arms have one name"]),
         (["placement=everywhere"], ['invalid value for "placement"']),
         (["workload.scale"], ["invalid override"]),

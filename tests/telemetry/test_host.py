@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from steelyard.telemetry.host import host_readings, sample_host
+from steelyard.telemetry.host import host_readings, huge_pages_free, sample_host
 
 STAT = """cpu  300 0 200 1000 50 10 20 60 0 0
 cpu0 100 0 100 500 25 5 10 20 0 0
@@ -95,3 +95,9 @@ def test_two_samples_make_readings_with_their_units(tmp_path: Path) -> None:
     assert (found["elapsed_ns"].unit, found["disk_free_bytes"].unit) == ("ns", "bytes")
     assert found["started_anew"].value == 0
     assert found["memory_total_bytes"].value == before.memory_total_bytes
+
+
+def test_huge_pages_are_counted_and_are_no_kilobytes(tmp_path: Path) -> None:
+    told = f"{MEMINFO}HugePages_Total:      12\nHugePages_Free:        7\nHugepagesize:   2048 kB\n"
+    assert huge_pages_free(recorded(tmp_path, {"proc/meminfo": told})) == 7
+    assert huge_pages_free(recorded(tmp_path, {"proc/meminfo": MEMINFO})) == 0

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
+from steelyard.engines.memory.cap import MemoryCap
 from steelyard.model.allowed import Allowed
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import BuildDefaults, Identity
@@ -38,6 +39,7 @@ class Slot:
     socket_directory: Path
     port: int
     start_order: int = 0  # redrawn every epoch
+    memory: MemoryCap | None = None  # on its server, whichever arm's; None: none
 
 
 @dataclass(frozen=True)

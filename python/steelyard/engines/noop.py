@@ -11,6 +11,7 @@ from pathlib import Path
 
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import UNPROTECTED, Cycle, Instance, PoolFill, Pulse, Settings, Slot
+from steelyard.engines.memory.cap import MemoryCap, MemoryNeed, MemoryUse
 from steelyard.engines.noop_journal import Call, Journal
 from steelyard.engines.noop_sessions import (
     NoopCheckpoints,
@@ -193,6 +194,16 @@ class NoopInstance:
         )
 
     @property
+    def memory_cap(self) -> MemoryCap | None:
+        """The cap of the slot that it was started in last."""
+        return None if self._slot is None else self._slot.memory
+
+    def memory_use(self) -> MemoryUse | None:
+        """What the answers say, where it runs under a cap."""
+        capped = self._running and self.memory_cap is not None
+        return self._journal.answers.memory(self) if capped else None
+
+    @property
     def counter_kinds(self) -> Sequence[Kind]:
         """The log and the blocks, as a database has them."""
         return (
@@ -265,7 +276,7 @@ class NoopInstance:
 
 class NoopEngine:
     """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild,
-    AllowedSettings, CycleSettings, StatementCounting.
+    AllowedSettings, CycleSettings, StatementCounting, NeedsMemory.
 
     It has no setting rules: every undeclared difference of its settings counts.
     """
@@ -307,6 +318,10 @@ class NoopEngine:
     def statement_counting(self, settings: Settings) -> Settings:
         """A setting of its own."""
         return {"count_statements": "on"}
+
+    def memory_need(self, settings: Settings) -> MemoryNeed:
+        """What the answers say."""
+        return self.journal.answers.memory_need(settings)
 
     def validate(self, settings: Settings) -> None:
         """ServerError for a name among `refused`."""

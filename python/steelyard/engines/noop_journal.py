@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.engines.engine import Cycle, PoolFill, Pulse, SessionWaits, Settings, WaitSeen
+from steelyard.engines.memory.cap import MemoryNeed, MemoryUse
 from steelyard.model.errors import EngineError, SteelyardError
 from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
@@ -38,6 +39,8 @@ class Answers:
     cycle: Callable[[Settings], Cycle] = lambda _: Cycle(300_000_000_000, 1e9, 10.0)
     requested_bytes: Callable[[NoopInstance], int] = lambda _: 0
     mapped_pages: Callable[[NoopInstance], int] = lambda _: 0
+    memory: Callable[[NoopInstance], MemoryUse] = lambda _: MemoryUse(1 << 20, 1 << 19, 0, 0, 0)
+    memory_need: Callable[[Settings], MemoryNeed] = lambda _: MemoryNeed(128 << 20, "off")
     pool: Callable[[NoopInstance], PoolFill] = lambda _: PoolFill(128 << 20, 64 << 20, "memory")
 
 

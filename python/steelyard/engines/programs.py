@@ -6,10 +6,12 @@ import errno
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO
 
 from steelyard.engines.account import Account
+from steelyard.engines.memory.group import MemoryGroup
 from steelyard.model.errors import EngineError
 
 CLEAN_ENVIRONMENT: Mapping[str, str] = {
@@ -28,26 +30,45 @@ def launch(
     directory: Path,
     output: IO[bytes] | int,
     environment: Mapping[str, str] | None = None,
+    group: MemoryGroup | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a program as the account, in its own session, with `directory` as working directory.
 
     Standard output and error both go to `output`. The working directory matters: what a killed
-    owner leaves behind is found by it (registry.py).
+    owner leaves behind is found by it (registry.py). With a memory group it is in that before its
+    first page; EngineError: it could not enter.
     """
-    switch = account.switched
-    return subprocess.Popen(
-        list(command),
-        cwd=directory,
-        env={**CLEAN_ENVIRONMENT, **(environment or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        umask=0o077,
-        user=account.uid if switch else None,
-        group=account.gid if switch else None,
-        extra_groups=[] if switch else None,
-    )
+    if group is not None:
+        command = group.command(account, command)
+        environment = {**(environment or {}), **group.environment}
+    with nullcontext() if group is None else group.entrance() as door:
+        # What enters a group drops the user id itself, afterwards; systemd-run does both.
+        switch = account.switched and group is None
+
+        def enter() -> None:
+            assert door is not None
+            os.write(door, b"0")  # cgroup.procs: the writer
+            if account.switched:
+                account.become()
+
+        try:
+            return subprocess.Popen(
+                list(command),
+                cwd=directory,
+                env={**CLEAN_ENVIRONMENT, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                umask=0o077,
+                user=account.uid if switch else None,
+                group=account.gid if switch else None,
+                extra_groups=[] if switch else None,
+                # Beside threads only because the child makes system calls and nothing else.
+                preexec_fn=None if door is None else enter,  # noqa: PLW1509
+            )
+        except subprocess.SubprocessError as failure:
+            raise EngineError(f'could not start "{command[0]}" in a memory group') from failure
 
 
 def run(
@@ -56,6 +77,7 @@ def run(
     *,
     directory: Path = Path("/"),
     environment: Mapping[str, str] | None = None,
+    group: MemoryGroup | None = None,
     timeout_s: float = 300,
 ) -> tuple[int, str]:
     """Exit status and everything a program wrote; EngineError when it cannot be executed."""
@@ -66,6 +88,7 @@ def run(
             directory=directory,
             output=subprocess.PIPE,
             environment=environment,
+            group=group,
         )
     except OSError as error:
         raise EngineError(

@@ -26,6 +26,7 @@ from steelyard.engines.cache import Cache, entries
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Slot
 from steelyard.engines.file_lock import hold, is_held, locked
+from steelyard.engines.memory.group import remove_groups
 from steelyard.model.errors import EngineError
 
 OWNER_FILE = "owner.json"
@@ -171,6 +172,7 @@ def _owner_of(directory: Path) -> Account:
 
 def _remove(leftover: Leftover) -> None:
     remove_servers(leftover.directory, leftover.account)
+    remove_groups(leftover.directory)
     sockets = leftover.sockets
     # Only what `open_run` made: the file could have been written by another program.
     if sockets is not None and sockets.parent == _SOCKET_ROOT and sockets.name.startswith("sy"):

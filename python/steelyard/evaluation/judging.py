@@ -17,6 +17,7 @@ from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats
 from steelyard.evaluation.threats.machine import drive_threats
+from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.threats.work_done import work_threats
@@ -83,6 +84,7 @@ def threats_beside(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
         *work_threats(totals, control, arm, recorded.inspection),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
+        *memory_threats(recorded.epochs, recorded.plan, recorded.study, recorded.environment, arm),
     )
 
 

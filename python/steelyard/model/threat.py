@@ -35,6 +35,9 @@ class ThreatKind(StrEnum):
     STEAL = "steal or throttling"
     NEARLY_FULL = "memory or disk nearly full"
     WORKING_SET = "working set not what the study says"
+    NOT_STORAGE_BOUND = "not storage-bound"
+    V1_WRITES = "writes under a v1 cap"
+    NO_PAGE_CACHE = "page cache bypassed"
     DIRECTORY_TIED = "data directory tied to the arm"
     TOO_FEW_EPOCHS = "too few epochs"
     ONE_PROCESSOR = "one processor"
@@ -191,6 +194,25 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "the share of pages found in memory is not what the study is about",
         "change the scale or shared_buffers; the effect per page carries over, the percent "
         "does not",
+    ),
+    ThreatKind.NOT_STORAGE_BOUND: _Template(
+        "the working set fits into shared buffers and page cache: the arms never waited for the "
+        "device, so what is compared is work in memory",
+        "lower the cap (--set memory=...) or raise workload.scale until reads come from the "
+        "device; the figure stands for data in memory",
+    ),
+    ThreatKind.V1_WRITES: _Template(
+        "under a cap of control groups of version 1 the kernel does not throttle those who dirty "
+        "pages, but stalls whoever needs one while it writes others back (mm/vmscan.c, "
+        "writeback_throttling_sane): no machine with so little memory behaves that way",
+        "believe it for reads; weigh writes where the cap is held by version 2 or systemd-run, or "
+        "without one",
+    ),
+    ThreatKind.NO_PAGE_CACHE: _Template(
+        "an option for developers takes the page cache and the kernel's write-back away, before "
+        "PostgreSQL 18 read-ahead too: this is another system than one in use",
+        "read the figure as one of that system; where control groups can be made, weigh with "
+        "memory = ... in its place",
     ),
     ThreatKind.DIRECTORY_TIED: _Template(
         "each arm kept its own files for the whole weighing: their place on the disk is part "

@@ -85,6 +85,14 @@ class ArmLine(Frozen):
     probes: Mapping[str, Mapping[str, float]] = {}
 
 
+class EvictedLine(Frozen):
+    """The arms' files, dropped from the page cache before the arms were started."""
+
+    file_bytes: int
+    resident_bytes: int | None
+    """Of them, still in the page cache; None: the kernel did not tell."""
+
+
 class EpochLine(Frozen):
     """One epoch: which arm stood in which slot, what happened, what telemetry read."""
 
@@ -101,6 +109,8 @@ class EpochLine(Frozen):
     """Arm → which of the loads of its data it stood on."""
     violations: Mapping[str, tuple[str, ...]] = {}
     """Arm → what the workload's checks found wrong."""
+    evicted: EvictedLine | None = None
+    """In slices, where memory is capped; a turn has its own."""
     machine: tuple[ReadingLine, ...] = ()
     machine_seen: tuple[tuple[str, str], ...] = ()
     """(threat, what was seen) of the machine: of records of format 1, which kept no numbers."""

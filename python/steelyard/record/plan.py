@@ -152,6 +152,15 @@ class DefaultsFound(Frozen):
     removed: Mapping[str, tuple[str, ...]] = {}
 
 
+class MemoryPlan(Frozen):
+    """The cap on the memory of every arm's server."""
+
+    cap_bytes: int
+    """Of shared buffers, backends and page cache together."""
+    held_by: Literal["v1", "v2", "systemd-run"]
+    """Control groups of version 1 or 2, or scopes of systemd."""
+
+
 class Plan(Choices):
     """Seed, order, rule, margins and choices: written before the first slice."""
 
@@ -182,6 +191,8 @@ class Plan(Choices):
     start_orders: tuple[tuple[int, ...], ...]
     loads: Loads = Loads()
     defaults: DefaultsFound | None = None
+    memory: MemoryPlan | None = None
+    """None: no cap."""
     writes: bool
     attempt: int = 1
     command: str = ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import Plan, TurnChoices
+from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.record.plan import MemoryPlan, Plan, TurnChoices
 
 _COSTS = {
     "foreground": "foreground: what the transactions themselves pay",
@@ -16,6 +16,12 @@ _UPKEEP = {
     "carry": "each copy stays with its arm",
 }
 
+_HELD_BY = {
+    "v1": "by a control group each (version 1)",
+    "v2": "by a control group each (version 2)",
+    "systemd-run": "by a scope of systemd each",
+}
+
 
 def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     """The plan as label and text, reasons included."""
@@ -25,6 +31,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *(_slice_rows(plan) if plan.turns is None else _turn_rows(plan, plan.turns)),
         ("placement", _because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
+        ("memory of an arm", _memory(plan.memory)),
         ("load", f"{plan.clients} clients on {plan.threads} driver threads"),
         ("processors", ", ".join(map(str, plan.processors)) or "any"),
         ("attempt", _attempt(plan.attempt)),
@@ -85,6 +92,14 @@ def _pools(plan: Plan) -> str:
     return _because(
         f"filled by reading the data, {format_duration(plan.warm_ns)} an epoch", plan.warm_why
     )
+
+
+def _memory(memory: MemoryPlan | None) -> str:
+    """Nothing without a cap."""
+    if memory is None:
+        return ""
+    size = format_bytes(memory.cap_bytes)
+    return f"{size} at most, shared buffers and page cache included, {_HELD_BY[memory.held_by]}"
 
 
 def _looks(plan: Plan) -> str:

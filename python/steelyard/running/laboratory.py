@@ -13,6 +13,7 @@ from typing import Protocol
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
+from steelyard.engines.memory.cap import HeldBy
 from steelyard.engines.page_cache import Evicted
 from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
@@ -34,6 +35,10 @@ class Engines(Protocol):
 
     def slot(self, number: int) -> Slot:
         """The slot of a number, in a private place that is removed when the weighing ends."""
+
+    def cap_memory(self, size_bytes: int) -> HeldBy:
+        """From now on every slot's server may have so much in memory; what holds it there.
+        EngineError: this process cannot, with what it was refused."""
 
     def evict(self, directories: Sequence[Path]) -> Evicted:
         """Drop stopped servers' files from the kernel's page cache; what stayed is counted."""
@@ -119,6 +124,9 @@ class Host(Protocol):
 
     def sample(self) -> HostSample:
         """The state of the machine now; two of these are compared."""
+
+    def huge_pages_free(self) -> int:
+        """Huge pages that were reserved and that nothing uses yet."""
 
     def in_slices(self) -> MachineInSlices:
         """What will be read of the machine at the borders of slices, nothing of it yet."""

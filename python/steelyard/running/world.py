@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,8 @@ from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.loading import TemplateEngine, database_of
+from steelyard.engines.memory.cap import HeldBy, MemoryCap
+from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
@@ -32,7 +35,13 @@ from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.drives.reading import read_drives
 from steelyard.telemetry.environment import environment
-from steelyard.telemetry.host import HostSample, sample_host, suspended_ns, waiting_bytes
+from steelyard.telemetry.host import (
+    HostSample,
+    huge_pages_free,
+    sample_host,
+    suspended_ns,
+    waiting_bytes,
+)
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
@@ -88,6 +97,7 @@ class LocalEngines:
     def __init__(self, account: str | None, run: Callable[[], Run]) -> None:
         self._account = account
         self._run = run
+        self._cap: MemoryCap | None = None
 
     def of_arms(self, study: Study) -> dict[str, Engine]:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
@@ -98,7 +108,13 @@ class LocalEngines:
 
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
-        return self._run().slot(number)
+        return replace(self._run().slot(number), memory=self._cap)
+
+    def cap_memory(self, size_bytes: int) -> HeldBy:
+        """A control group for every server that is started in a slot from now on."""
+        run = self._run()
+        self._cap = choose_cap(size_bytes, run.account, run.directory)
+        return self._cap.by
 
     def evict(self, directories: Sequence[Path]) -> Evicted:
         """Drop files from the page cache; what stayed is counted."""
@@ -205,6 +221,10 @@ class LocalHost:
     def sample(self) -> HostSample:
         """The state of the machine and of the disk that the slots are on."""
         return sample_host(self._run().directory)
+
+    def huge_pages_free(self) -> int:
+        """HugePages_Free of /proc/meminfo."""
+        return huge_pages_free()
 
     def waiting_bytes(self) -> int:
         """Dirty and Writeback of /proc/meminfo."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from steelyard.model.units import format_duration, parse_duration, parse_percent
+from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
@@ -20,6 +20,12 @@ Defaults = Literal["aligned", "as-shipped"]
 
 def _duration(value: object) -> object:
     return parse_duration(value) if isinstance(value, str) else value
+
+
+def _size(value: object) -> object:
+    if isinstance(value, bool | float):
+        raise ValueError("accepted: 64kB, 200MB, 1.5GB")
+    return parse_bytes(value) if isinstance(value, str) else value
 
 
 def _fraction(value: object) -> object:
@@ -54,6 +60,7 @@ def at_least(duration: str) -> AfterValidator:
 
 
 Nanoseconds = Annotated[int, BeforeValidator(_duration)]
+Bytes = Annotated[int, BeforeValidator(_size)]
 Fraction = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(_settings)]
 
@@ -235,6 +242,12 @@ class Study(_Model):
     """Bring contrib's modules to builds that were made without them."""
     statement_counters: bool = False
     """Have every server count log and blocks of each statement; brings contrib too."""
+    memory: Annotated[Bytes, Field(gt=0)] | None = None
+    """A cap on what each arm's server may have in memory, shared buffers and page cache included;
+    the same for all. None: what the machine has."""
+    bound: Literal["storage"] | None = None
+    """What the work is meant to wait for: a Threat says where an arm reads nearly nothing from the
+    storage device."""
     workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
     cost: Cost = "auto"
     placement: Placement = "auto"

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from steelyard.engines.memory.control_groups import ROOT, pairs_of
 from steelyard.model.readings import Reading
-from steelyard.telemetry.cgroup import ROOT, pairs_of, statistics_file, throttling_of
+from steelyard.telemetry.cgroup import statistics_file, throttling_of
 from steelyard.telemetry.devices import (
     device_use,
     devices_beneath,

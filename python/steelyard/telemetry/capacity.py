@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.telemetry.cgroup import ROOT, processor_quota
+from steelyard.engines.memory.control_groups import ROOT
+from steelyard.telemetry.cgroup import processor_quota
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,16 @@
 """Reads what the control groups above this process allow and what they withheld, v1 and v2.
 
-Inside a container the path that /proc/self/cgroup names may lie above the mount that is seen;
-then the root of that mount is the group. Limits of every ancestor hold, so all are read.
+Limits of every ancestor hold, so all are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.engines.memory.control_groups import ROOT, own_groups, pairs_of, text_of, words_of
 from steelyard.model.units import NS_PER_US
 
-ROOT = Path("/")
 _UNLIMITED_BYTES = 1 << 60  # v1 prints the largest page-aligned number for "no limit"
 
 
@@ -27,8 +25,8 @@ class Throttling:
 def throttling(root: Path = ROOT) -> Throttling:
     """Totals over the group and its ancestors; zeros where no quota is enforced."""
     periods = throttled_ns = 0
-    for group in _groups("cpu", root):
-        told = throttling_of(_text(group / "cpu.stat")) or Throttling()
+    for group in own_groups("cpu", root):
+        told = throttling_of(text_of(group / "cpu.stat")) or Throttling()
         periods += told.periods
         throttled_ns += told.throttled_ns
     return Throttling(periods=periods, throttled_ns=throttled_ns)
@@ -46,17 +44,17 @@ def throttling_of(text: str) -> Throttling | None:
 
 def statistics_file(controller: str, root: Path = ROOT) -> Path | None:
     """`cpu.stat` of this process's own group, for what is read again and again; None: not seen."""
-    group = next(_groups(controller, root), None)
+    group = next(own_groups(controller, root), None)
     return None if group is None else group / f"{controller}.stat"
 
 
 def processor_quota(root: Path = ROOT) -> float | None:
     """How many processors' worth of time the tightest group allows; None: no quota."""
     quotas = []
-    for group in _groups("cpu", root):
-        words = _words(group / "cpu.max")  # v2: "200000 100000" or "max 100000"
+    for group in own_groups("cpu", root):
+        words = words_of(group / "cpu.max")  # v2: "200000 100000" or "max 100000"
         if not words:
-            words = _words(group / "cpu.cfs_quota_us") + _words(group / "cpu.cfs_period_us")
+            words = words_of(group / "cpu.cfs_quota_us") + words_of(group / "cpu.cfs_period_us")
         if len(words) == 2 and words[0] not in ("max", "-1") and int(words[1]) > 0:
             quotas.append(int(words[0]) / int(words[1]))
     return min(quotas, default=None)
@@ -68,55 +66,12 @@ def memory_left(root: Path = ROOT) -> int | None:
     None: no group has a limit.
     """
     left = []
-    for group in _groups("memory", root):
-        limit = _words(group / "memory.max") or _words(group / "memory.limit_in_bytes")
-        used = _words(group / "memory.current") or _words(group / "memory.usage_in_bytes")
+    for group in own_groups("memory", root):
+        limit = words_of(group / "memory.max") or words_of(group / "memory.limit_in_bytes")
+        used = words_of(group / "memory.current") or words_of(group / "memory.usage_in_bytes")
         if not limit or not used or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
             continue
-        droppable = pairs_of(_text(group / "memory.stat"))
+        droppable = pairs_of(text_of(group / "memory.stat"))
         cache = droppable.get("total_inactive_file", droppable.get("inactive_file", 0))
         left.append(int(limit[0]) - int(used[0]) + cache)
     return min(left, default=None)
-
-
-def _groups(controller: str, root: Path) -> Iterator[Path]:
-    """The directories of this process's group for a controller, then its ancestors', v1 and v2."""
-    base = root / "sys/fs/cgroup"
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers == "":
-            mounts = [base, base / "unified"]
-        elif controller in controllers.split(","):
-            mounts = [base / controllers, base / controller]
-        else:
-            continue
-        mount = next((each for each in mounts if (each / "cgroup.procs").exists()), None)
-        if mount is not None:
-            yield from _ancestry(mount, path.strip("/"))
-
-
-def _ancestry(mount: Path, path: str) -> Iterator[Path]:
-    group = mount / path
-    while group != mount:
-        if group.is_dir():
-            yield group
-        group = group.parent
-    yield mount
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def _words(path: Path) -> list[str]:
-    return _text(path).split()
-
-
-def pairs_of(text: str) -> dict[str, int]:
-    """`name value` lines; others are passed over."""
-    words = (line.split() for line in text.splitlines())
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}

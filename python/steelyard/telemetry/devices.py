@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.telemetry.capacity import filesystem
-from steelyard.telemetry.cgroup import ROOT
 
 SECTOR_BYTES = 512
 """Whatever the block size of the device is."""

@@ -18,8 +18,9 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.engines.engine import Instance, Tunable
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
-from steelyard.telemetry.cgroup import ROOT, processor_quota
+from steelyard.telemetry.cgroup import processor_quota
 from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import Host, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES

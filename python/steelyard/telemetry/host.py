@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.capacity import space
-from steelyard.telemetry.cgroup import ROOT, memory_left, throttling
+from steelyard.telemetry.cgroup import memory_left, throttling
 from steelyard.telemetry.devices import (
     DeviceCounts,
     device_counts,
@@ -191,15 +192,24 @@ def _processor_time(root: Path) -> tuple[dict[int, int], int]:
 
 
 def memory_bytes(root: Path = ROOT) -> dict[str, int]:
-    """/proc/meminfo in bytes."""
+    """/proc/meminfo in bytes; huge pages are counted, not in bytes."""
     lines = (line.split() for line in _text(root / "proc/meminfo").splitlines())
-    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+    return {
+        words[0].rstrip(":"): int(words[1]) * (1024 if words[2:] == ["kB"] else 1)
+        for words in lines
+        if len(words) >= 2
+    }
 
 
 def waiting_bytes(root: Path = ROOT) -> int:
     """Dirty pages of the whole machine, and those under write-back now."""
     memory = memory_bytes(root)
     return memory.get("Dirty", 0) + memory.get("Writeback", 0)
+
+
+def huge_pages_free(root: Path = ROOT) -> int:
+    """Huge pages of the default size in the pool of the kernel that are not in use."""
+    return memory_bytes(root).get("HugePages_Free", 0)
 
 
 def _pressure(root: Path) -> dict[str, int]:

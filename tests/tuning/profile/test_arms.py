@@ -19,6 +19,11 @@ Resolved = tuple[list[str], Callable[[Study], Study]]
 IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
 
 
+def uncapped(overrides: list[str]) -> Study:
+    """The study with all of the machine's memory."""
+    return read_study("tuning", overrides).model_copy(update={"memory": None})
+
+
 @pytest.fixture
 def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
     """What is said, and a function that resolves a study on a machine of 2 processors."""
@@ -26,7 +31,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
     monkeypatch.setattr(arms, "ask_build", lambda *_: Accepting(IDENTITY, ALLOWED))
     monkeypatch.setattr(proposing, "processors_here", lambda: 2)
     monkeypatch.setattr(
-        proposing, "memory_here", lambda cap, standing: ((8 << 30) // standing, "here")
+        proposing, "memory_here", lambda cap, servers: (cap or (8 << 30) // servers, "here")
     )
 
     def resolve(study: Study) -> Study:
@@ -39,7 +44,7 @@ def test_a_profile_becomes_settings_and_the_record_can_be_read_back(
     resolved: Resolved, tmp_path: Path
 ) -> None:
     said, resolve = resolved
-    study = resolve(read_study("tuning", ["arm.ours.settings.work_mem=7MB"]))
+    study = resolve(uncapped(["arm.ours.settings.work_mem=7MB"]))
     ours, theirs = study.arms
     assert study.control.settings == {}
     assert ours.settings["shared_buffers"] == "2GB", "in turns one server stands at a time"
@@ -52,11 +57,19 @@ def test_a_profile_becomes_settings_and_the_record_can_be_read_back(
     assert read_study(str(file)) == study
 
 
+def test_a_cap_is_the_memory_that_a_profile_is_made_for(resolved: Resolved) -> None:
+    _, resolve = resolved
+    for layout in ("turns", "slices"):
+        study = resolve(read_study("tuning", [f"layout={layout}"]))
+        assert study.memory == 1 << 30
+        assert study.arms[0].settings["shared_buffers"] == "256MB"
+
+
 def test_servers_that_stand_at_once_share_the_memory(
     resolved: Resolved,
 ) -> None:
     _, resolve = resolved
-    study = resolve(read_study("tuning", ["layout=slices"]))
+    study = resolve(uncapped(["layout=slices"]))
     assert study.arms[0].settings["shared_buffers"] == "682MB", "a quarter of a third of 8 GB"
 
 

@@ -23,7 +23,7 @@ TRIMMED_SHARE = 0.10
 """Cut from either end of the sorted block log ratios for the typical slice."""
 COMPLETE = "complete"
 GEOMETRIC_MEAN = "geometric_mean"
-BLAMING = ("crashed: ", "could not start: ")
+BLAMING = ("crashed: ", "could not start: ", "out of memory: ")
 """Outcomes of an epoch that name arms, separated by commas, which could not start or survive."""
 
 

@@ -86,7 +86,12 @@ def _begun(request: SearchRequest, folder: Path) -> tuple[SearchPlan, Study]:
     control = study.control
     accepting = ask_build(study.engine, Wanted(control.version, control.bindir), request.account)
     standing = 1 if study.layout == "turns" else BATCH + 1
-    wish = replace(request.wish, clients=study.workload.clients, servers=standing)
+    wish = replace(
+        request.wish,
+        clients=study.workload.clients,
+        cap_bytes=study.memory or request.wish.cap_bytes,
+        servers=standing,
+    )
     first = propose(wish, accepting, open_cache().root, cache_root())
     ranges(first.basis, accepting.allowed, request.durability)  # refuses names before any work
     plan = SearchPlan(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Cycle, Instance, Settings, Slot
+from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
@@ -17,6 +18,7 @@ from steelyard.engines.postgres.settings import (
     SETTING_RULES,
     examine,
     examine_allowed,
+    memory_need,
     validate_settings,
 )
 from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, scaled
@@ -50,7 +52,7 @@ LOAD_SETTINGS: Mapping[str, str] = {
 class Postgres:
     """A build of PostgreSQL that the account can run.
 
-    Implements TemplateEngine, LoadableEngine, SettingsCheck and ComparableBuild.
+    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild and NeedsMemory.
     """
 
     protections = PROTECTIONS
@@ -74,6 +76,10 @@ class Postgres:
         """UsageError for an unknown setting, ServerError for a value this build does not take."""
         name = f"PostgreSQL {self._identity.version}"
         validate_settings(name, self._build, self._account, settings)
+
+    def memory_need(self, settings: Settings) -> MemoryNeed:
+        """Its shared buffers, and whether they may stand in huge pages."""
+        return memory_need(self._build, self._account, settings)
 
     def create(self, directory: Path, *, protection: str) -> Cluster:
         """Make a new cluster in `directory`: locale C, UTF8, superuser `postgres`, trust."""

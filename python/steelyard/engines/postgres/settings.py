@@ -7,11 +7,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from steelyard.engines.account import Account
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.control import CHECKSUMS, read_layout
 from steelyard.engines.postgres.life.server import quoted, reason
@@ -91,10 +92,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     What depends on the machine (memory, other settings) is only found at the start.
     """
     refuse_slot_settings(settings)
-    files = [f"--{file}=/dev/null" for file in ("config_file", "hba_file", "ident_file")]
-    asked = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
-    command = [build.program("postgres"), *asked, "-C", "server_version", *files]
-    status, words = run(account, [*command, "--data_directory=/"], environment=build.environment)
+    status, words = _asked(build, account, settings, "server_version")
     if status == 0:
         return
     unknown = _UNKNOWN.search(words)
@@ -106,6 +104,28 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
         f'unrecognized setting: "{unknown[1]}"',
         detail=f"{name}: {unknown[0]}",
         hint=f'Perhaps you meant "{near[0]}".' if near else None,
+    )
+
+
+def _asked(build: Build, account: Account, settings: Settings, name: str) -> tuple[int, str]:
+    """Exit status and words of `postgres -C name` with these settings."""
+    files = [f"--{file}=/dev/null" for file in ("config_file", "hba_file", "ident_file")]
+    given = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
+    command = [build.program("postgres"), *given, "-C", name, *files, "--data_directory=/"]
+    return run(account, command, environment=build.environment)
+
+
+def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
+    """By shared_buffers, in blocks, and huge_pages as the server itself reads the settings."""
+    told = {}
+    for name in ("shared_buffers", "block_size", "huge_pages"):
+        status, words = _asked(build, account, settings, name)
+        if status != 0:
+            raise ServerError(f'could not read "{name}" of a server', detail=quoted(words) or None)
+        told[name] = words.split()[-1]
+    return MemoryNeed(
+        pool_bytes=int(told["shared_buffers"]) * int(told["block_size"]),
+        huge_pages=cast(Literal["off", "try", "on"], told["huge_pages"]),
     )
 
 

@@ -3,7 +3,7 @@ that its drives tell of themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
@@ -19,6 +19,8 @@ SWAPPED_BYTES = 16 << 20
 SUSPENDED_NS = 50_000_000
 """The two clocks are read one after the other and differ by microseconds when nothing slept."""
 MEMORY_PRESSURE_SHARE = 0.01
+MEMORY_PRESSURE = "pressure_memory_full_ns"
+"""Of the whole machine; that of a server at its memory cap is in it."""
 
 MACHINE_READINGS = frozenset(
     {"elapsed_ns", "processors", "processors_before", "same_processors"}
@@ -31,15 +33,18 @@ MACHINE_READINGS = frozenset(
 Seen = tuple[ThreatKind, str]
 
 
-def machine_threats(epochs: Sequence[Epoch], processors: Sequence[int]) -> Iterator[Threat]:
+def machine_threats(
+    epochs: Sequence[Epoch], processors: Sequence[int], expected: Collection[str] = ()
+) -> Iterator[Threat]:
     """Every threat of the machine, with the first epoch that showed it and how many did.
 
-    `processors`: those that driver and servers may use.
+    `processors`: those that driver and servers may use. `expected`: readings that the study itself
+    brings about, and that say nothing of the machine.
     """
     first: dict[ThreatKind, tuple[int, str]] = {}
     times: dict[ThreatKind, int] = {}
     for epoch in epochs:
-        for kind, seen in seen_in(epoch.line, processors):
+        for kind, seen in seen_in(epoch.line, processors, expected):
             first.setdefault(kind, (epoch.totals.epoch + 1, seen))
             times[kind] = times.get(kind, 0) + 1
     for kind, (number, seen) in first.items():
@@ -88,11 +93,13 @@ def _since(change: DriveChange, words: str) -> str:
     return "" if words in change.new_warnings else ", as it did before the weighing"
 
 
-def seen_in(epoch: EpochLine, processors: Sequence[int]) -> list[Seen]:
+def seen_in(
+    epoch: EpochLine, processors: Sequence[int], expected: Collection[str] = ()
+) -> list[Seen]:
     """(threat, what was seen) of the machine in one epoch."""
     if epoch.machine_seen:
         return [(ThreatKind(kind), seen) for kind, seen in epoch.machine_seen]
-    values = {one.name: one.value or 0.0 for one in epoch.machine}
+    values = {one.name: one.value or 0.0 for one in epoch.machine if one.name not in expected}
     return seen_on(values, processors) if values else []
 
 
@@ -128,7 +135,7 @@ def _nearly_full(values: Mapping[str, float]) -> Iterator[Seen]:
     if values["swapped_bytes"] > SWAPPED_BYTES:
         seen = f"{format_bytes(values['swapped_bytes'])} were swapped out"
         yield ThreatKind.NEARLY_FULL, seen
-    stalled_ns = values.get("pressure_memory_full_ns", 0.0)
+    stalled_ns = values.get(MEMORY_PRESSURE, 0.0)
     if stalled_ns > MEMORY_PRESSURE_SHARE * values["elapsed_ns"] > 0:
         seen = f"everything stood still for memory for {format_duration(stalled_ns)}"
         yield ThreatKind.NEARLY_FULL, seen

@@ -17,7 +17,7 @@ from steelyard.evaluation.causes import (
     cause_read,
     complete,
 )
-from steelyard.evaluation.threats.machine import machine_threats
+from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
@@ -53,7 +53,7 @@ def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> 
         *_processor_time(epochs, control, arm, plan.margin),
         *(_steadiness(epochs, plan, both) if in_slices else ()),
         *pool_not_warm(totals, control, arm, plan.margin, writes=plan.writes),
-        *machine_threats(epochs, plan.processors),
+        *machine_threats(epochs, plan.processors, {MEMORY_PRESSURE} if plan.memory else ()),
         *plan_threats(plan),
     )
 

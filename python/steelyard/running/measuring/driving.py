@@ -38,6 +38,9 @@ def drive_pilot(setup: Setup, load: Load, visits: Sequence[Visit], place: Place)
         setup.record.append(SLICES, line.to_json())
         lines.append(line)
         if line.lost:
+            killed = ArmLostError.at_its_cap(setup.slots.standing)
+            if killed is not None:
+                raise WeighingError(f"in the pilot {killed.primary}", detail=killed.detail)
             raise WeighingError(
                 f'arm "{line.arm}" lost its connections in the pilot',
                 detail=errors_told([line]),

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.engines.engine import Instance
+from steelyard.engines.page_cache import Evicted
 from steelyard.evaluation.threats.pool_warmth import PARTS
 from steelyard.model.errors import DriverError, EngineError, ServerError, SteelyardError
-from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.epoch import Epoch, EpochLine, EvictedLine
 from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY
 from steelyard.record.slice import SliceLine
@@ -74,6 +75,7 @@ class EpochRunner:
             arms=seen.arms,
             loads=self._setup.loads_of(epoch),
             violations=seen.violations,
+            evicted=_evicted(self._setup.slots.evicted),
             machine=reading_lines(host_readings(host_before, host.sample())),
         )
         self._setup.record.append(TELEMETRY, line.to_json())
@@ -88,7 +90,8 @@ class EpochRunner:
                 try:
                     seen = self._measure(place, standing, lines)
                 except (EngineError, DriverError) as failure:
-                    ending = Ending.of(_blame(standing, failure), failure)
+                    lost = ArmLostError.at_its_cap(standing) or failure
+                    ending = Ending.of(_blame(standing, lost), lost)
         except ArmLostError as failure:
             ending = Ending.of(failure.outcome, failure)
         except ServerError as failure:  # it did its work and would not stop
@@ -143,8 +146,16 @@ def keep_logs(setup: Setup, epoch: int) -> None:
         setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", log)
 
 
+def _evicted(found: Evicted | None) -> EvictedLine | None:
+    if found is None:
+        return None
+    return EvictedLine(file_bytes=found.file_bytes, resident_bytes=found.resident_bytes)
+
+
 def _blame(standing: Mapping[str, Instance], failure: EngineError | DriverError) -> str:
     """Which arms did not survive; a failure that is no arm's is named by its own words."""
+    if isinstance(failure, ArmLostError) and failure.how == "out of memory":
+        return failure.outcome
     dead = {arm for arm, instance in standing.items() if not instance.running}
     if isinstance(failure, ArmLostError):
         dead.add(failure.arm)

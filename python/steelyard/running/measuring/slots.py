@@ -8,7 +8,8 @@ follow their arms instead (`carry`), and that is a Threat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, cast
@@ -19,11 +20,15 @@ from steelyard.engines.engine import (
     ComparableBuild,
     Engine,
     Freezable,
+    Instance,
     LocalInstance,
     Protection,
     Slot,
 )
+from steelyard.engines.memory.cap import Capped
+from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.units import format_bytes
 from steelyard.record.plan import Upkeep
 from steelyard.study.study import Arm
 
@@ -64,10 +69,15 @@ class Slots:
         arms: Sequence[Prepared],
         slot: Callable[[int], Slot],
         write_back: Callable[[], None],
+        evict: Callable[[Sequence[Path]], Evicted] | None = None,
     ) -> None:
+        """`evict`: drops what the arms' files have in the page cache, before any is started."""
         self.arms = {prepared.arm.name: prepared for prepared in arms}
         self.slot = slot
         self._write_back = write_back
+        self._evict = evict
+        self.evicted: Evicted | None = None
+        """What came of it, when files were laid last."""
         self._copied_bytes = 0
         self._clones: dict[tuple[int, Path], _Copy] = {}
         self._carried: dict[tuple[str, Path], _Copy] = {}
@@ -104,6 +114,8 @@ class Slots:
         if self._copied_bytes > MOST_DIRTY_BYTES:
             self._write_back()
             self._copied_bytes = 0
+        if self._evict is not None:
+            self.evicted = self._evict(self.directories)
 
     def start_arm(
         self, arm: str, slot: Slot, settings: Mapping[str, str] | None = None
@@ -121,6 +133,23 @@ class Slots:
     def directories(self) -> tuple[Path, ...]:
         """The data directories of the arms that were laid."""
         return tuple(copy.directory for copy in self._laid.values())
+
+    @property
+    def standing(self) -> Mapping[str, LocalInstance]:
+        """Arm → its server, of those that were started and not stopped since."""
+        return dict(self._started)
+
+    @contextmanager
+    def naming_kills(self) -> Iterator[None]:
+        """An EngineError inside becomes the loss of the arm that was killed at its memory cap,
+        where one was."""
+        try:
+            yield
+        except EngineError as failure:
+            killed = ArmLostError.at_its_cap(self._started)
+            if killed is None:
+                raise
+            raise killed from failure
 
     def stop_arms(self) -> None:
         """Stop every server that runs; every one is tried before the first error is raised."""
@@ -219,7 +248,7 @@ def _copy(instance: LocalInstance) -> _Copy:
     return cast(_Copy, instance)
 
 
-How = Literal["crashed", "could not start"]
+How = Literal["crashed", "could not start", "out of memory"]
 
 
 class ArmLostError(ServerError):
@@ -239,6 +268,26 @@ class ArmLostError(ServerError):
     def at_start(cls, arm: str, failure: EngineError) -> Self:
         """The arm's server refused to start; its own words stay in DETAIL."""
         return cls(arm, "could not start", f'arm "{arm}": {failure.primary}', failure.detail)
+
+    @classmethod
+    def at_its_cap(cls, standing: Mapping[str, Instance]) -> Self | None:
+        """Of the servers, the first in which the kernel killed a process because its memory cap
+        left nothing to free; None: it killed none."""
+        for arm, instance in standing.items():
+            used = instance.memory_use() if isinstance(instance, Capped) else None
+            cap = instance.memory_cap if isinstance(instance, Capped) else None
+            if used is not None and cap is not None and used.oom_kills:
+                size = format_bytes(cap.size_bytes)
+                primary = (
+                    f'arm "{arm}" was killed by the kernel\'s OOM killer: its cap of {size} '
+                    "did not hold what it needed"
+                )
+                detail = (
+                    f"Processes killed: {used.oom_kills}. Now {format_bytes(used.used_bytes)} are "
+                    f"in use, {format_bytes(used.cache_bytes)} of them page cache."
+                )
+                return cls(arm, "out of memory", primary, detail)
+        return None
 
     @classmethod
     def in_slice(cls, arm: str, errors: Mapping[str, int]) -> Self:

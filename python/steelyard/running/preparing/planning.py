@@ -71,6 +71,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         start_orders=design.start_orders,
         loads=_loads(setup),
         defaults=_defaults(setup.builds),
+        memory=setup.memory,
         writes=any(script.writes for script in setup.scripts),
         attempt=attempt_number(kept.record, study),
         command=shlex.join(kept.question.command),

@@ -11,11 +11,13 @@ from steelyard.engines.engine import Engine, Settings, SettingsCheck, StatementC
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import NS_PER_S
+from steelyard.record.plan import MemoryPlan
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
+from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
@@ -39,9 +41,11 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     try:
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
-        arms, builds = _arms(study, data, laboratory, progress)
-        slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back)
         layout, layout_why = _layout(kept, data.scripts)
+        arms, builds, memory = _arms(study, data, laboratory, layout, progress)
+        # Pages that stayed in memory would be read there, and charged to no arm.
+        evict = laboratory.engines.evict if memory is not None else None
+        slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back, evict)
         cost, cost_why = which_cost(study, data.scripts, layout)
         setup = Setup(
             laboratory=laboratory,
@@ -55,6 +59,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             data=data,
             record=kept.record,
             builds=builds,
+            memory=memory,
             began_ns=began_ns,
         )
         try:
@@ -70,9 +75,10 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
 
 
 def _arms(
-    study: Study, data: WorkloadData, laboratory: Laboratory, progress: Progress
-) -> tuple[list[Prepared], BuildComparison]:
-    """Every arm with its engine and its data; errors are raised before data is loaded."""
+    study: Study, data: WorkloadData, laboratory: Laboratory, layout: str, progress: Progress
+) -> tuple[list[Prepared], BuildComparison, MemoryPlan | None]:
+    """Every arm with its engine and its data, and the cap on its memory; errors are raised before
+    data is loaded."""
     engines = laboratory.engines.of_arms(study)
     _require_connections(study)
     require_whole_passes(study)
@@ -80,6 +86,9 @@ def _arms(
         engine = engines[arm.name]
         if isinstance(engine, SettingsCheck):
             engine.validate(study.settings_of(arm))
+    memory = cap_memory(
+        study, engines, laboratory, at_once=1 if layout == "turns" else len(engines)
+    )
     builds = compare_builds(study, engines, laboratory, progress)
     templates = _templates(study, engines, builds, data, progress)
     prepared = [
@@ -91,7 +100,7 @@ def _arms(
         )
         for arm in study.every_arm
     ]
-    return prepared, builds
+    return prepared, builds, memory
 
 
 def _counted(study: Study, engine: Engine, settings: Settings) -> Settings:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from steelyard.engines.engine import Instance, LocalInstance
-from steelyard.record.plan import Upkeep, Warm
+from steelyard.record.plan import MemoryPlan, Upkeep, Warm
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import Stalls
@@ -35,6 +35,7 @@ class Setup:
     data: WorkloadData
     record: Record
     builds: BuildComparison
+    memory: MemoryPlan | None
     began_ns: int  # when preparation began, on the laboratory's clock
 
     @property
@@ -98,12 +99,13 @@ class Setup:
         `warm` "by reading" the data is in their buffer pools."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
-            arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
-            for instance in arms.values():
-                self.data.before_clients(instance)
-            if warm == "by reading":
+            with self.slots.naming_kills():
+                arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
                 for instance in arms.values():
-                    fill_pool(instance)
-            yield arms
+                    self.data.before_clients(instance)
+                if warm == "by reading":
+                    for instance in arms.values():
+                        fill_pool(instance)
+                yield arms
         finally:
             self.slots.stop_arms()

@@ -101,9 +101,11 @@ class TurnRunner:
         with phases("start"):
             slot = replace(setup.slots.slot(where.slot), start_order=where.position)
             instance = slots.start_arm(arm, slot, self._turns.settings.get(arm))
-            setup.data.before_clients(instance)
+            with slots.naming_kills():
+                setup.data.before_clients(instance)
         try:
-            seen = self._measure(where, kept, instance, phases)
+            with slots.naming_kills():
+                seen = self._measure(where, kept, instance, phases)
         except EngineError as failure:
             if isinstance(failure, ArmLostError) or instance.running:
                 raise

@@ -57,6 +57,7 @@ def _wish(study: Study, choice: ProfileChoice) -> Wish:
         name=choice.name,
         kind=choice.work or ("olap" if study.workload.streams else "oltp"),
         clients=study.workload.clients,
+        cap_bytes=study.memory,
         servers=1 if study.layout == "turns" else len(study.every_arm),
     )
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import PoolFill, Settings, Slot
+from steelyard.engines.memory.cap import MemoryCap, MemoryUse
+from steelyard.engines.memory.group import MemoryGroup, naming_oom_kills
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life import data_directory
@@ -41,7 +43,7 @@ from steelyard.model.statements import StatementCounts
 class Cluster:
     """A data directory and, between start and stop, its server.
 
-    Implements every protocol of an instance in engines/engine.py, and HoldsWorkload.
+    Implements every protocol of an instance in engines/engine.py, Capped and HoldsWorkload.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Cluster:
         self._server: Server | None = None
         self._last_log = ""  # of the life before
         self._slot: Slot | None = None
+        self._group: MemoryGroup | None = None
         self._accounting: TreeAccount | None = None
         self._frozen: list[int] = []
         self._counts_statements = False
@@ -102,9 +105,15 @@ class Cluster:
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
         self._slot = slot
-        self._server = Server.start(
-            name, self._build, self._account, self._directory, log, given
-        )  # fmt: skip
+        self._group = None if slot.memory is None else MemoryGroup.make(slot.memory, slot.path)
+        try:
+            with naming_oom_kills(self._group, f"could not start {name}"):
+                self._server = Server.start(
+                    name, self._build, self._account, self._directory, log, given, self._group
+                )
+        except BaseException:
+            self._leave_group()
+            raise
         self._accounting = TreeAccount(self._server.pid, self._account)
 
     def stop(self) -> None:
@@ -116,10 +125,14 @@ class Cluster:
         if server is None:
             return
         self.thaw()
-        if server.running:
-            server.stop()
-        else:
-            server.kill()
+        try:
+            with naming_oom_kills(self._group, f"could not stop {server.name}"):
+                if server.running:
+                    server.stop()
+                else:
+                    server.kill()
+        finally:
+            self._leave_group()
         self._last_log = server.words()
 
     def crash(self) -> None:
@@ -127,6 +140,21 @@ class Cluster:
         server = self._required()
         self._server, self._frozen = None, []
         server.kill()
+        self._leave_group()
+
+    @property
+    def memory_cap(self) -> MemoryCap | None:
+        """The cap of the slot that it was started in last."""
+        return None if self._slot is None else self._slot.memory
+
+    def memory_use(self) -> MemoryUse | None:
+        """What the group of this life tells; None where it has no cap, or is stopped."""
+        return None if self._group is None else self._group.use()
+
+    def _leave_group(self) -> None:
+        group, self._group = self._group, None
+        if group is not None:
+            group.close()
 
     def last_words(self) -> str:
         """The FATAL and PANIC lines of this life's (or the last one's) log, else its tail."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.defer_signals import defer_signals
+from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.processes.cleanup import (
@@ -55,6 +56,7 @@ class Server:
         directory: Path,
         log: Path,
         arguments: Sequence[str],
+        group: MemoryGroup | None = None,
         timeout_s: float = START_TIMEOUT_S,
     ) -> Server:
         """Start a server and wait until it accepts connections; ServerError quotes its log."""
@@ -67,10 +69,13 @@ class Server:
                 directory=directory,
                 output=output,
                 environment=build.environment,
+                group=group,
             )
         server = cls(name, process, directory, log, offset, account)
         try:
             server._wait_until_ready(timeout_s)
+            if group is not None:
+                group.settle(server.pid)
         except BaseException:
             with defer_signals():
                 server.kill()

@@ -1,0 +1,69 @@
+"""Holds a cap on the memory of a server: what it is, what is used of it, and what it must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+HeldBy = Literal["v1", "v2", "systemd-run"]
+"""Control groups of version 1 or 2, made by ourselves, or a scope that systemd makes."""
+
+
+@dataclass(frozen=True)
+class MemoryCap:
+    """A cap on what a slot's server may have in memory, its page cache included."""
+
+    size_bytes: int
+    by: HeldBy
+    parent: Path | None = None
+    """The group beneath which ours are made; None: systemd chooses."""
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """What a capped server's group tells; counts since the server was started."""
+
+    used_bytes: int
+    """Shared buffers, backends and page cache."""
+    cache_bytes: int
+    """Of it, page cache of files."""
+    refaulted_pages: int
+    """Pages of files that had been dropped and were read again: workingset_refault_file."""
+    limit_hits: int | None
+    """Allocations that met the cap and had to free something first: failcnt, or `max`; None: this
+    kernel does not count them."""
+    oom_kills: int
+    """Processes that the kernel killed because nothing could be freed."""
+    peak_bytes: int | None = None
+    """None: this kernel does not keep it (before 5.19, v2)."""
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """What a server takes of its memory that cannot be dropped, by its settings."""
+
+    pool_bytes: int
+    huge_pages: Literal["off", "try", "on"]
+    """Whether the pool may stand in huge pages, which no cap counts."""
+
+
+@runtime_checkable
+class NeedsMemory(Protocol):
+    """An engine whose servers can be capped, and that knows what they need at least."""
+
+    def memory_need(self, settings: Mapping[str, str]) -> MemoryNeed:
+        """Of a server with these settings."""
+
+
+@runtime_checkable
+class Capped(Protocol):
+    """Runs under the memory cap of its slot, where that has one."""
+
+    @property
+    def memory_cap(self) -> MemoryCap | None:
+        """The cap of this life or the last one."""
+
+    def memory_use(self) -> MemoryUse | None:
+        """What its group tells; None where it has no cap, or is stopped."""

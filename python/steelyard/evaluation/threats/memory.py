@@ -1,0 +1,105 @@
+"""Raises the threats of memory: a cap that does not hold everything alike, work not bound as said.
+
+None invalidates. A cap is the same for all arms, and in slices the files of all arms are dropped at
+once and lie in slots that are drawn: what stays in the page cache is noise of an epoch, no arm's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import format_bytes
+from steelyard.record.environment import Environment
+from steelyard.record.epoch import Epoch, EvictedLine
+from steelyard.record.plan import Plan
+from steelyard.study.study import Study
+
+READ_BYTES = "read_bytes"
+CACHE_BYTES = "memory_cache_bytes"
+LEAST_READ_BYTES = 0.1 * 8192
+"""Of a transaction, from the device: a block in ten, as for *working set not what the study says*.
+Below it nine transactions of ten never wait for the device."""
+RESIDENT_SHARE = 0.01
+"""Of the arms' files: what may be left in the page cache after eviction, as in turns."""
+DIRECT_IO = "debug_io_direct"
+
+
+def memory_threats(
+    epochs: Sequence[Epoch], plan: Plan, study: Study, environment: Environment, arm: str
+) -> tuple[Threat, ...]:
+    """Every threat to one contrast that memory explains."""
+    both = (study.control.name, arm)
+    return (
+        *_not_storage_bound(epochs, both, plan, study),
+        *_v1_writes(plan),
+        *_no_page_cache(both, environment),
+        *_not_evicted(epochs),
+    )
+
+
+def _not_storage_bound(
+    epochs: Sequence[Epoch], both: tuple[str, str], plan: Plan, study: Study
+) -> Iterator[Threat]:
+    """Only where the study says that the work waits for storage."""
+    if study.bound != "storage":
+        return
+    unlike = []
+    for arm in both:
+        read = _read_per_transaction(epochs, arm)
+        if read is not None and read < LEAST_READ_BYTES:
+            unlike.append(f"{arm} read {read:.3g} bytes a transaction{_cached(epochs, plan, arm)}")
+    if unlike:
+        seen = f'from the device {" and ".join(unlike)}; the study says bound = "storage"'
+        yield raise_threat(ThreatKind.NOT_STORAGE_BOUND, seen)
+
+
+def _read_per_transaction(epochs: Sequence[Epoch], arm: str) -> float | None:
+    """From the device, over the epochs that tell it; None: none does."""
+    totals = [epoch.totals for epoch in epochs if np.isfinite(epoch.totals.amount(arm, READ_BYTES))]
+    done = sum(one.transactions_measured.get(arm) or one.arms[arm].transactions for one in totals)
+    return sum(one.amount(arm, READ_BYTES) for one in totals) / done if done else None
+
+
+def _cached(epochs: Sequence[Epoch], plan: Plan, arm: str) -> str:
+    """How much page cache it had in the end of the cap's room; nothing without a cap."""
+    held = [epoch.totals.amount(arm, CACHE_BYTES) for epoch in epochs]
+    known = [one for one in held if np.isfinite(one)]
+    if plan.memory is None or not known:
+        return ""
+    cache, cap = format_bytes(max(known)), format_bytes(plan.memory.cap_bytes)
+    return f" (page cache {cache} under a cap of {cap})"
+
+
+def _v1_writes(plan: Plan) -> Iterator[Threat]:
+    if plan.memory is not None and plan.memory.held_by == "v1" and plan.writes:
+        cap = format_bytes(plan.memory.cap_bytes)
+        seen = f"the work writes, and control groups of version 1 hold each arm under {cap}"
+        yield raise_threat(ThreatKind.V1_WRITES, seen)
+
+
+def _no_page_cache(both: tuple[str, str], environment: Environment) -> Iterator[Threat]:
+    said = {arm: environment.settings(arm).get(DIRECT_IO, "") for arm in both}
+    direct = [f'{DIRECT_IO} is "{value}" in {arm}' for arm, value in said.items() if value.strip()]
+    if direct:
+        yield raise_threat(ThreatKind.NO_PAGE_CACHE, " and ".join(direct))
+
+
+def _not_evicted(epochs: Sequence[Epoch]) -> Iterator[Threat]:
+    shares = [_resident_share(epoch.line.evicted) for epoch in epochs]
+    kept = [share for share in shares if share > RESIDENT_SHARE]
+    if kept:
+        yield raise_threat(
+            ThreatKind.NOT_EVICTED,
+            f"up to {100 * max(kept):.2g} % of the arms' files were still in the page cache after "
+            f"eviction, more than {100 * RESIDENT_SHARE:g} % before {len(kept)} of {len(epochs)} "
+            "epochs: reading them is charged to no arm's memory",
+        )
+
+
+def _resident_share(evicted: EvictedLine | None) -> float:
+    if evicted is None or evicted.resident_bytes is None or not evicted.file_bytes:
+        return 0.0
+    return evicted.resident_bytes / evicted.file_bytes

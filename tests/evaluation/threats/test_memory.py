@@ -1,0 +1,111 @@
+"""Each threat of memory is raised by what it is about, and by nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evaluation.made import MakeEpoch, make_plan
+from evaluation.threats.test_machine import QUIET, SECOND
+from steelyard.evaluation.threats.memory import memory_threats
+from steelyard.evaluation.threats.run import run_threats
+from steelyard.model.threat import Threat
+from steelyard.record.environment import ArmFacts, Environment
+from steelyard.record.epoch import Epoch, EvictedLine
+from steelyard.running.measuring.arm_readings import reading_lines
+from steelyard.study.study import Study
+from steelyard.telemetry.host import host_readings
+
+CAP = {"cap_bytes": 400 << 20, "held_by": "v1"}
+
+
+def study(**changes: Any) -> Study:
+    facts = {"name": "s", "title": "t", "question": "q", "control": {"name": "on"}}
+    return Study.model_validate({**facts, "arms": [{"name": "off"}], **changes})
+
+
+def threats(
+    epochs: list[Epoch], settings: dict[str, str] | None = None, asked: Study | None = None,
+    **plan: Any,
+) -> tuple[Threat, ...]:  # fmt: skip
+    arms = {"on": ArmFacts(build={}), "off": ArmFacts(build={}, settings=settings or {})}
+    return memory_threats(
+        epochs, make_plan(**plan), asked or study(), Environment(arms=arms), "off"
+    )
+
+
+def reading(read: float, **more: float) -> dict[str, dict[str, float]]:
+    """Bytes from the device over the 1,000 transactions of each arm."""
+    return {arm: {"read_bytes": read, **more} for arm in ("on", "off")}
+
+
+def test_a_weighing_of_which_nothing_is_said_raises_nothing(make_epoch: MakeEpoch) -> None:
+    assert threats([make_epoch(0, counters=reading(0.0))], writes=True) == ()
+    assert threats([make_epoch(0)], memory={**CAP, "held_by": "v2"}, writes=True) == ()
+    assert threats([], memory=CAP, asked=study(bound="storage")) == ()
+
+
+@pytest.mark.parametrize(("read", "raised"), [(0.0, 1), (800_000.0, 1), (900_000.0, 0)])
+def test_work_that_hardly_reads_is_not_storage_bound(
+    make_epoch: MakeEpoch, read: float, raised: int
+) -> None:
+    epochs = [make_epoch(n, counters=reading(read)) for n in range(3)]
+    found = threats(epochs, asked=study(bound="storage"))
+    assert [one.name for one in found] == ["not storage-bound"] * raised
+
+
+def test_it_says_how_much_page_cache_there_was_under_the_cap(make_epoch: MakeEpoch) -> None:
+    counters = reading(0.0, memory_cache_bytes=float(90 << 20))
+    counters["off"] = {"read_bytes": 9e6}
+    epochs = [make_epoch(0, counters=counters)]
+    [found] = threats(epochs, asked=study(bound="storage"), memory=CAP)
+    assert found.seen == (
+        "from the device on read 0 bytes a transaction (page cache 90 MB under a cap of 400 MB); "
+        'the study says bound = "storage"'
+    )
+    assert not found.invalidates
+
+
+def test_reads_that_were_not_read_raise_nothing(make_epoch: MakeEpoch) -> None:
+    assert threats([make_epoch(0)], asked=study(bound="storage")) == ()
+
+
+@pytest.mark.parametrize(
+    ("held_by", "writes", "raised"),
+    [("v1", True, 1), ("v1", False, 0), ("v2", True, 0), ("systemd-run", True, 0)],
+)
+def test_writes_under_a_cap_of_version_1_are_labelled(
+    make_epoch: MakeEpoch, held_by: str, writes: bool, raised: int
+) -> None:
+    found = threats([make_epoch(0)], memory={**CAP, "held_by": held_by}, writes=writes)
+    assert [one.name for one in found] == ["writes under a v1 cap"] * raised
+    assert not any(one.invalidates for one in found)
+
+
+def test_direct_input_and_output_is_labelled_as_another_system(make_epoch: MakeEpoch) -> None:
+    [found] = threats([make_epoch(0)], settings={"debug_io_direct": "data"})
+    assert found.name == "page cache bypassed"
+    assert found.seen == 'debug_io_direct is "data" in off'
+    assert threats([make_epoch(0)], settings={"debug_io_direct": ""}) == ()
+
+
+@pytest.mark.parametrize(("resident", "raised"), [(0, 0), (1 << 20, 0), (11 << 20, 1), (None, 0)])
+def test_files_that_stayed_in_the_page_cache_are_said(
+    make_epoch: MakeEpoch, resident: int | None, raised: int
+) -> None:
+    evicted = EvictedLine(file_bytes=1 << 30, resident_bytes=resident)
+    found = threats([make_epoch(0, evicted=evicted), make_epoch(1)], memory=CAP)
+    assert [one.name for one in found] == ["files not evicted"] * raised
+
+
+def test_pressure_that_a_cap_brings_about_says_nothing_of_the_machine(
+    make_epoch: MakeEpoch,
+) -> None:
+    later = replace(QUIET, monotonic_ns=100 * SECOND, pressure_ns={"memory full": 3 * SECOND})
+    machine = reading_lines(host_readings(QUIET, later))
+    epochs = [make_epoch(0, machine=machine)]
+    found = run_threats(epochs, make_plan(), study(), "off")
+    assert [one.name for one in found] == ["memory or disk nearly full"]
+    assert run_threats(epochs, make_plan(memory=CAP), study(), "off") == ()
