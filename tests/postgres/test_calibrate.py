@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from underway import Underway
+from underway import Underway, recorded
 
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
@@ -92,7 +92,7 @@ def test_equal_arms_are_told_to_the_ledger_of_the_working_directory(calibrated: 
 
 
 def test_the_record_keeps_the_answer_and_its_page_shows_the_truths(calibrated: Underway) -> None:
-    assert Record(calibrated.record).read("verdict.json") == calibrated.verdict
+    assert Record(calibrated.record).read("verdict.json") == recorded(calibrated.verdict)
     page = (calibrated.record / "report.html").read_text(encoding="utf-8")
     assert "must read −28.57 %" in page
 

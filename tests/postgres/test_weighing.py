@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from underway import QUICK, Traces, Underway
+from underway import QUICK, Traces, Underway, recorded
 
 from steelyard.record.record import Record
 
@@ -70,7 +70,7 @@ def test_standard_output_is_one_object_with_the_keys_of_the_contract(whole: Whol
 def test_the_record_is_complete_and_says_what_was_said(whole: Whole) -> None:
     directory = whole.weighing.record
     assert {file.name for file in directory.iterdir()} == FILES
-    assert json.loads((directory / "verdict.json").read_text()) == whole.answer
+    assert json.loads((directory / "verdict.json").read_text()) == recorded(whole.answer)
     assert whole.answer["record"] == str(directory)
     record = Record.open(directory)
     epochs = [x for x in record.lines("telemetry.jsonl") if x["type"] == "epoch"]

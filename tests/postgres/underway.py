@@ -194,3 +194,10 @@ def _descendants(roots: set[int]) -> Iterator[int]:
             ancestor = parents.get(ancestor, 0)
         if ancestor in roots:
             yield pid
+
+
+def recorded(answer: dict[str, Any]) -> dict[str, Any]:
+    """What `--json` printed without what it adds to the record: scope, parts and cause."""
+    added = ("scope", "parts", "cause")
+    contrasts = [{k: v for k, v in one.items() if k not in added} for one in answer["contrasts"]]
+    return {k: v for k, v in answer.items() if k not in added} | {"contrasts": contrasts}

@@ -31,6 +31,15 @@ def check(
         return _found(checker, workload, files, scale)
 
 
+def consistency(
+    workload: Workload, database: WorkloadDatabase, scale: int, scripts: Sequence[Script] = ()
+) -> list[str]:
+    """As `check`, and what `consistency.sql` finds, which reads all the data."""
+    found = check(workload, database, scale, scripts)
+    with database.checker() as checker:
+        return [*found, *_found(checker, workload, ["consistency.sql"], scale)]
+
+
 def count_work(workload: Workload, database: WorkloadDatabase) -> dict[str, float]:
     """Each number that grows with the work done; none of a workload that counts nothing."""
     if not workload.counts:

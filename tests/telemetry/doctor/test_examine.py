@@ -42,6 +42,7 @@ def test_a_durable_write_is_timed_and_its_file_is_gone(tmp_path: Path) -> None:
     assert look_lately(tmp_path, 0.1, write=False).sync_us is None
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_durable_write_takes_what_pg_test_fsync_says(tmp_path: Path) -> None:
     program = Path(find_postgres("18").identity.bindir) / "pg_test_fsync"

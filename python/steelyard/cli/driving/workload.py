@@ -12,7 +12,7 @@ from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.study.study import WorkloadChoice
-from steelyard.workloads.checks import check, count_work
+from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.reading.chosen import scale_and_options
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
@@ -49,7 +49,7 @@ class DrivenWorkload:
 
     def violations(self) -> list[str]:
         """What is wrong with the data now; empty when every condition holds."""
-        return check(self.workload, self.database, self.scale, self.scripts)
+        return consistency(self.workload, self.database, self.scale, self.scripts)
 
 
 def open_workload(options: DriveOptions, target: Endpoint) -> DrivenWorkload:

@@ -61,7 +61,7 @@ def _files(workload: Workload) -> dict[str, WorkloadFile]:
     """The files of a workload, and those of the one it loads as; scripts are always its own."""
     checks = [f"checks/{name}.sql" for name in workload.scripts]
     scripts = [f"scripts/{name}.sql" for name in workload.scripts]
-    shared = [*LOADING_FILES, "before.sql", "checks.sql", *checks]
+    shared = [*LOADING_FILES, "before.sql", "checks.sql", "consistency.sql", *checks]
     if workload.loads_as is None:
         return _read_files(workload.folder, [DESCRIPTION, *shared, *scripts])
     loaded = _read_files(_BUILT_IN / workload.loads_as, [DESCRIPTION, *shared])
@@ -97,7 +97,7 @@ def _require_scripts(workload: Workload, path: Path) -> None:
 
 def _require_readable(workload: Workload) -> None:
     """UsageError unless its SQL files and numbers have a meaning with the chosen options."""
-    for file in (*LOADING_FILES, "before.sql", "checks.sql"):
+    for file in (*LOADING_FILES, "before.sql", "checks.sql", "consistency.sql"):
         workload.statements(file, workload.default_scale)
     workload.bytes_at(workload.default_scale)
     for table in workload.tables:

@@ -4,9 +4,10 @@ A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (row
 `keys.sql` (run after the rows and the vacuum, tables side by side), `constraints.sql` and
 `routines.sql` (after the keys, in order), `last.sql` (after the checks; nothing touches the rows
 after it), `before.sql` (on every server of an epoch, before its clients come), `checks.sql` (every
-row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes)
-and `scripts/*.sql`. SQL files are cut into statements by pgbench's rules and may use `:scale` and
-the workload's options; those that make rows only the options that load.
+row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes),
+`consistency.sql` (what reads all data: on request only) and `scripts/*.sql`. SQL files are cut into
+statements by pgbench's rules and may use `:scale` and the workload's options; those that make rows
+only the options that load.
 """
 
 from __future__ import annotations
