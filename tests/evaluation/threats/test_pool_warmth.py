@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.threats.pool_warmth import part_reads, pool_not_warm
+from steelyard.evaluation.threats.pool_warmth import (
+    PartReads,
+    part_reads,
+    pool_not_warm,
+    threat_of,
+)
 from steelyard.model.threat import Threat
 from steelyard.record.epoch import Epoch
 
@@ -98,3 +104,50 @@ def test_a_record_without_four_parts_says_nothing(
     epochs = [make_epoch(n, rates=rates, reads=parts).totals for n in range(10)]
     assert part_reads(epochs, "on") is None
     assert list(pool_not_warm(epochs, "on", "off", 0.01, writes=False)) == []
+
+
+def _simulated(
+    draw: np.random.Generator, reads: list[list[float]], *, trend: float, read_us: float
+) -> list[Threat]:
+    """Twelve epochs of two arms: 200 µs a transaction and what its reads take. Epochs differ by sd
+    2 %, parts by 1 %; within an epoch both arms become faster by `trend`."""
+    arms = dict(zip(("on", "off"), reads, strict=True))
+    parts = []
+    for each in arms.values():
+        blocks = np.array(each) * (1 + draw.normal(0, 0.002, (12, 4)))
+        noise = draw.normal(0, 0.02, (12, 1)) + draw.normal(0, 0.01, (12, 4))
+        noise += trend * np.linspace(0.5, -0.5, 4)
+        parts.append(
+            PartReads(tuple(range(12)), blocks, 1000 * (200 + read_us * blocks) * np.exp(noise))
+        )
+    return list(threat_of(*parts, names=("on", "off"), margin=0.01))
+
+
+@pytest.mark.parametrize("trend", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize(
+    "reads",
+    [
+        ([1.372, 1.366, 1.362, 1.360], [1.372, 1.366, 1.362, 1.360]),
+        ([1.370, 1.367, 1.363, 1.359], [1.370, 1.367, 1.363, 1.359]),
+        ([1.372, 1.366, 1.362, 1.360], [1.366, 1.366, 1.366, 1.366]),
+    ],
+)
+def test_a_fall_of_next_to_nothing_takes_no_verdict_away(
+    reads: tuple[list[float], list[float]], trend: float
+) -> None:
+    """At most 2 % of 150 weighings, also where a fall that seems steady leads to 0, and where the
+    machine makes both arms faster in the meantime."""
+    draw = np.random.default_rng(7)
+    fatal = [
+        any(one.invalidates for one in _simulated(draw, [*reads], trend=trend, read_us=5.0))
+        for _ in range(150)
+    ]
+    assert sum(fatal) <= 3
+
+
+def test_a_pool_that_fills_in_one_arm_is_always_seen() -> None:
+    draw = np.random.default_rng(8)
+    filling = [[0.8, 0.56, 0.44, 0.38], [0.05] * 4]
+    for _ in range(40):
+        [threat] = _simulated(draw, filling, trend=0.03, read_us=60.0)
+        assert threat.invalidates

@@ -33,6 +33,11 @@ class PartReads:
     reads: Floats  # blocks a transaction
     times: Floats  # ns of clients' time a transaction
 
+    def of(self, epochs: Sequence[int]) -> PartReads:
+        """Those of some epochs."""
+        places = [self.epochs.index(epoch) for epoch in epochs]
+        return PartReads(tuple(epochs), self.reads[places], self.times[places])
+
     @property
     def falls(self) -> bool:
         """Whether reads fell from the first half to the second: more than chance, and not by
@@ -60,16 +65,26 @@ def pool_not_warm(
     `writes`: the work writes. Then full-page images fall with the reads, and how much of the time
     is the reads' cannot be told apart: the threat says what was seen and invalidates nothing.
     """
-    both = [part_reads(epochs, name) for name in (control, arm)]
-    if both[0] is None or both[1] is None:
-        return
-    ours, theirs = both[0], both[1]
+    ours, theirs = (part_reads(epochs, name) for name in (control, arm))
+    if ours is not None and theirs is not None:
+        yield from threat_of(ours, theirs, names=(control, arm), margin=margin, writes=writes)
+
+
+def threat_of(
+    control: PartReads,
+    arm: PartReads,
+    *,
+    names: tuple[str, str],
+    margin: float,
+    writes: bool = False,
+) -> Iterator[Threat]:
+    """Of what two arms, by their names, read."""
     words = [
         f"blocks read per transaction of {name} fell from "
         f"{_from_to(one.reads[:, 0].mean(), one.reads[:, -1].mean())} "
         f"within the measured part of an epoch, "
         f"towards {one.level:.2g}"
-        for name, one in ((control, ours), (arm, theirs))
+        for name, one in zip(names, (control, arm), strict=True)
         if one.falls
     ]
     if not words:
@@ -77,7 +92,7 @@ def pool_not_warm(
     if writes:
         yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(words))
         return
-    moved = _explained(ours, theirs)
+    moved = _explained(control, arm)
     if moved is None:
         unknown = "what a read takes cannot be told from what else scatters"
         yield raise_threat(ThreatKind.POOL_NOT_WARM, f"{' and '.join(words)}; {unknown}")
@@ -99,24 +114,38 @@ def _from_to(first: float, last: float) -> str:
 
 
 def _explained(control: PartReads, arm: PartReads) -> Floats | None:
-    """By epoch: share of the arm's time that reads above its level take, minus the control's.
+    """Share of the arm's time that reads above its level take, minus the control's: as
+    pseudo-values of the epochs that both have (jackknife, Tukey 1958), whose mean is that share and
+    whose scatter holds what is not known of the levels and of the time of a read.
 
-    The time of a read is told by the arms whose reads fall. None where it is not above 0 for sure.
+    The time of a read is the slope of the arms' difference in time by their difference in reads:
+    what makes both faster within an epoch, as a processor's clock does, is in neither. None where
+    it is not above 0 for sure, as with pools that fill alike.
     """
-    falling = [one for one in (control, arm) if one.falls]
-    reads = np.concatenate([one.reads for one in falling])
-    times = np.concatenate([one.times for one in falling])
+    common = sorted({*control.epochs} & {*arm.epochs})
+    if len(common) < FEWEST_EPOCHS:
+        return None
+    ours, theirs, falls = control.of(common), arm.of(common), (control.falls, arm.falls)
+    reads, times = theirs.reads - ours.reads, theirs.times - ours.times
     slopes = [_time_of_a_read(x[None, :], y[None, :]) for x, y in zip(reads, times, strict=True)]
     if t_interval(np.array(slopes)).low <= 0:
         return None
-    time_of_a_read = _time_of_a_read(reads, times)
-    shares = [
-        (one.reads.mean(axis=1) - one.level) * time_of_a_read / float(one.times.mean())
-        for one in (control, arm)
-    ]
-    common = sorted({*control.epochs} & {*arm.epochs})
-    places = [[one.epochs.index(epoch) for epoch in common] for one in (control, arm)]
-    return np.asarray(shares[1][places[1]] - shares[0][places[0]])
+    whole = _share(ours, theirs, falls)
+    without = [[epoch for epoch in common if epoch != left] for left in common]
+    partial = np.array([_share(control.of(some), arm.of(some), falls) for some in without])
+    return np.asarray(len(common) * whole - (len(common) - 1) * partial)
+
+
+def _share(control: PartReads, arm: PartReads, falls: tuple[bool, bool]) -> float:
+    """Of these epochs; `falls`: in which of the two reads fall, which all epochs decide."""
+    time_of_a_read = _time_of_a_read(arm.reads - control.reads, arm.times - control.times)
+    ours, theirs = (
+        (float(one.reads.mean()) - _level(one.reads.mean(axis=0))) / float(one.times.mean())
+        if does
+        else 0.0
+        for one, does in zip((control, arm), falls, strict=True)
+    )
+    return (theirs - ours) * time_of_a_read
 
 
 def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
