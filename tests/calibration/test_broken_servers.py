@@ -39,8 +39,9 @@ def test_a_throttled_slot_is_doubted_costs_no_truth_and_a_slower_arm_fails_the_b
     start: Start,
 ) -> None:
     """Eight busy loops on the processor of slot 0. The arm does nine transactions of ten twice: the
-    truth is 1/1.9, −47 %, and --fail-if slower:2% holds. Read off the slots as they fell, without
-    balance, it would be off by half the slot effect: 5 points and more."""
+    truth is 1/1.9, −47 %, and --fail-if slower:2% holds. An arm that always stood in slot 0 would
+    be off by the whole slot effect; a quarter of it is allowed, for the interval that misses and
+    for loops that take less from a client which works twice."""
     options = ("--set", "placement=free", "--set", "arm.weight.double_work=90%")
     weighing = start("record", "aa", *QUICK, *options, "--seed", "3", "--fail-if", "slower:2%")
     weighing.wait_for("plan: ")
@@ -50,7 +51,8 @@ def test_a_throttled_slot_is_doubted_costs_no_truth_and_a_slower_arm_fails_the_b
     assert "(99 % interval) with the slots of the arms" in threats(weighing, "b")["slots differ"]
     assert contrast["details"]["slot_effect_percent"] < -10
     low, high = contrast["low_percent"], contrast["high_percent"]
-    assert low - MISSED < 100 * (1 / 1.9 - 1) < high + MISSED
+    missed = abs(contrast["details"]["slot_effect_percent"]) / 4
+    assert low - missed < 100 * (1 / 1.9 - 1) < high + missed
     assert (contrast["verdict"], status) == ("slower", 1), weighing.said
 
 

@@ -80,7 +80,8 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("profile", ["spec", pytest.param("hammerdb", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("profile", ["spec", "hammerdb"])
 def test_each_condition_of_tpc_c_is_seen_where_it_is_broken(server: Endpoint, profile: str) -> None:
     workload = find_workload("tproc-c", {"profile": profile})
     database = PostgresDatabase(server)

@@ -14,6 +14,7 @@ from steelyard.record.probe import Probe
 QUICK = ("--seconds", "1", "--size", "32MB")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("fio") is None, reason="there is no fio")
 def test_a_probe_prints_json_alone_keeps_it_and_draws_it(
     steelyard: Steelyard, tmp_path: Path, program_cache: Path

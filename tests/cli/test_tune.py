@@ -16,7 +16,7 @@ from steelyard.engines.postgres.sql.session import connect, read_allowed
 pytestmark = pytest.mark.postgres
 
 
-@pytest.mark.parametrize("version", ["18", "16"])
+@pytest.mark.parametrize("version", ["18", pytest.param("16", marks=pytest.mark.long)])
 def test_what_it_proposes_is_accepted_by_the_build(
     steelyard: Steelyard, tmp_path: Path, version: str
 ) -> None:

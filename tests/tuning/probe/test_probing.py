@@ -26,7 +26,6 @@ SHOWN = (
 )
 
 
-@pytest.mark.long
 @pytest.mark.skipif(shutil.which("fio") is None, reason="there is no fio")
 def test_every_job_has_a_figure_and_nothing_is_left(tmp_path: Path) -> None:
     said: list[str] = []
