@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from steelyard.evaluation.ceiling import ceiling
-from steelyard.model.readings import EpochTotals
+from steelyard.model.readings import EpochTotals, known_values
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.probe import Probe
 from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts
@@ -46,7 +46,7 @@ def _on_device(found: Bottleneck, epochs: Sequence[EpochTotals], probe: Probe | 
     if found.kind not in ("reading", "WAL flush"):
         return found
     read = [epoch.readings.get(found.arm, {}) for epoch in epochs]
-    known = [{n: r.value for n, r in one.items() if r.value is not None} for one in read]
+    known = [known_values(one.values()) for one in read]
     used = ceiling(known, probe)
     if used is None:
         return found
@@ -63,7 +63,7 @@ def withheld_share(epochs: Sequence[EpochTotals]) -> float:
     """Of the time of all processors, what a quota or other guests withheld; 0 where unknown."""
     shares = []
     for epoch in epochs:
-        known = {name: one.value for name, one in epoch.machine.items() if one.value is not None}
+        known = known_values(epoch.machine.values())
         whole = known.get("elapsed_ns", 0.0) * max(1.0, known.get("processors", 1.0))
         lost = known.get("throttled_ns", 0.0) + known.get("steal_ns", 0.0)
         shares.append(lost / whole if whole else 0.0)

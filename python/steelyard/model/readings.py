@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Turn
@@ -29,6 +30,20 @@ class Reading:
     """Whether it is shown as a cause: divided by the transactions of its span."""
     measured: bool = False
     """Its span: the measured slices only, or the whole epoch with its warm-up."""
+
+
+class Valued(Protocol):
+    """Something with a name and perhaps a value."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> float | None: ...
+
+
+def known_values(readings: Iterable[Valued]) -> dict[str, float]:
+    """Name → value of those that have one."""
+    return {one.name: one.value for one in readings if one.value is not None}
 
 
 @dataclass(frozen=True)

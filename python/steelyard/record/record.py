@@ -152,10 +152,15 @@ class Record:
         self._streams.clear()
 
 
+def stamp() -> str:
+    """Now, UTC, as records are named by it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+
+
 def _fresh(parent: Path) -> Path:
-    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    begun = stamp()
     for attempt in range(1, 1000):
-        directory = parent / (stamp if attempt == 1 else f"{stamp}.{attempt}")
+        directory = parent / (begun if attempt == 1 else f"{begun}.{attempt}")
         try:
             directory.mkdir(parents=True)
         except FileExistsError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_bytes, format_duration
 from steelyard.record.epoch import EpochLine
 
@@ -38,10 +39,9 @@ def device_rows(epochs: Iterable[EpochLine]) -> list[tuple[str, str]]:
 def _spans(epochs: Iterable[EpochLine]) -> Iterator[tuple[str, Mapping[str, float]]]:
     """What was read of the whole epochs, and of the slices of each arm, with a label."""
     for epoch in epochs:
-        yield "", {one.name: one.value for one in epoch.machine if one.value is not None}
+        yield "", known_values(epoch.machine)
         for arm, line in epoch.arms.items():
-            read = {one.name: one.value for one in line.readings if one.value is not None}
-            yield f", while {arm} was driven", read
+            yield f", while {arm} was driven", known_values(line.readings)
 
 
 def _devices(known: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.evaluation.ceiling import ceiling
+from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_S, NS_PER_US, format_duration
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
@@ -27,7 +28,7 @@ def probed_rows(
     ]
     for arm in environment.arms:
         lines = [epoch.arms[arm].readings for epoch in epochs if arm in epoch.arms]
-        known = [{r.name: r.value for r in line if r.value is not None} for line in lines]
+        known = [known_values(line) for line in lines]
         used = ceiling(known, probe)
         if used is not None:
             rows.append(

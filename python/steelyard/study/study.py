@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from steelyard.model.profiles import Group, ProfileName, WorkKind
 from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
@@ -106,10 +107,10 @@ class Weight(_Model):
 class ProfileChoice(_Model):
     """Settings that `steelyard tune` proposes for the arm, worked out when the study is weighed."""
 
-    name: Literal["ours", "theirs", "theirs-literal"]
-    work: Literal["oltp", "olap", "mixed"] | None = None
+    name: ProfileName
+    work: WorkKind | None = None
     """None: olap where clients go through streams of queries, else oltp."""
-    without: tuple[Literal["memory", "log", "planner", "storage", "workers"], ...] = ()
+    without: tuple[Group, ...] = ()
     """Groups of settings that stay at the server's defaults."""
 
 

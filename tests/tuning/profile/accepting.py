@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from steelyard.model.allowed import Allowed
-from steelyard.tuning.profile.basis import Basis, Storage, WorkKind
+from steelyard.model.profiles import WorkKind
+from steelyard.tuning.profile.basis import Basis, Storage
 
 GB = 1 << 30
 _PAGES, _KB = 1073741823, 2147483647

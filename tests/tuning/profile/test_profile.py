@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
+from steelyard.model.profiles import WorkKind
 from steelyard.tuning.profile.advice import GROUPS
-from steelyard.tuning.profile.basis import WorkKind
 from steelyard.tuning.profile.profile import make_profile
 from steelyard.tuning.profile.published import MEMORY_BYTES, PROCESSORS, as_printed, scaled
 from tuning.profile.accepting import ALLOWED, GB, PROBED, basis

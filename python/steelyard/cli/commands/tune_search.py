@@ -6,7 +6,6 @@ import json
 import secrets
 import shutil
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,14 +18,14 @@ from steelyard.cli.views.machine.search_view import search_lines
 from steelyard.cli.views.text_layout import terminal_width
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import cache_root, open_cache
-from steelyard.record.record import Record
+from steelyard.record.record import Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
 from steelyard.running.preparing.recording import Question
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.tuning.profile.asking import ask_build
+from steelyard.tuning.profile.asking import Accepting, ask_build
 from steelyard.tuning.profile.proposing import Wish, propose
 from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
 from steelyard.tuning.search.race import BATCH, Field, search
@@ -57,9 +56,13 @@ def search_settings(request: SearchRequest) -> None:
     """Begin a search or go on with one, and print what came of it."""
     require_optuna()
     folder = request.resume or request.record or _folder()
-    plan, study = _begun(request, folder) if request.resume is None else read_plan(folder)
-    control = study.control
-    accepting = ask_build(study.engine, Wanted(control.version, control.bindir), request.account)
+    if request.resume is None:
+        study = _searched(request)
+        accepting = _asked(study, request.account)
+        plan, study = _begun(request, study, accepting, folder)
+    else:
+        plan, study = read_plan(folder)
+        accepting = _asked(study, request.account)
     field = Field(
         study=study,
         space=ranges(plan.basis, accepting.allowed, plan.durability),
@@ -79,12 +82,19 @@ def search_settings(request: SearchRequest) -> None:
         typer.echo("\n".join(search_lines(found, terminal_width())))
 
 
-def _begun(request: SearchRequest, folder: Path) -> tuple[SearchPlan, Study]:
+def _searched(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
     study = completed(read_study(request.study, changes))
-    study = study.model_copy(update={"arms": study.arms[:1]})
-    control = study.control
-    accepting = ask_build(study.engine, Wanted(control.version, control.bindir), request.account)
+    return study.model_copy(update={"arms": study.arms[:1]})
+
+
+def _asked(study: Study, account: str | None) -> Accepting:
+    return ask_build(study.engine, Wanted(study.control.version, study.control.bindir), account)
+
+
+def _begun(
+    request: SearchRequest, study: Study, accepting: Accepting, folder: Path
+) -> tuple[SearchPlan, Study]:
     standing = 1 if study.layout == "turns" else BATCH + 1
     wish = replace(
         request.wish,
@@ -127,7 +137,7 @@ def _weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Ve
 
 
 def _folder() -> Path:
-    return Path("records") / "search" / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
+    return Path("records") / "search" / stamp()
 
 
 def _say(words: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,8 @@ from steelyard.cli.options.writable import require_writable
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from steelyard.evaluation.rule import FailCondition
+    from steelyard.record.verdict import Verdict
     from steelyard.study.study import Study
 
 FAILED = 1
@@ -68,7 +71,6 @@ def weigh(
     changes += build_changes(study, control, arm, account)
     chosen = with_profiles_worked_out(_study(study, resume, changes), account)
 
-    from steelyard.cli.views.ci.files import write_for_ci
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
@@ -87,11 +89,24 @@ def weigh(
         verdict = weigh_question(question, world, view)
     shown = verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width())
     typer.echo(shown)
-    write_for_ci(verdict, conditions, summary, junit)
+    _write_for_ci(verdict, conditions, summary, junit)
     if verdict.interrupted:
         raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
         raise typer.Exit(FAILED)
+
+
+def _write_for_ci(
+    verdict: Verdict, conditions: Sequence[FailCondition], summary: Path | None, xml: Path | None
+) -> None:
+    """The files that continuous integration asked for; those that are not None."""
+    from steelyard.cli.views.ci.junit import junit
+    from steelyard.cli.views.ci.markdown import markdown
+
+    if summary is not None:
+        summary.write_text(markdown(verdict), encoding="utf-8")
+    if xml is not None:
+        xml.write_text(junit(verdict, conditions), encoding="utf-8")
 
 
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:

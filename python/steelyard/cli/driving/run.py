@@ -41,7 +41,7 @@ def run_drive(options: DriveOptions) -> None:
         return
     from steelyard.cli.driving.workload import open_workload
 
-    held = open_workload(options, target)
+    held = open_workload(options, target, read_definitions(options.define or []))
     arm = DriveArm("target", held.target, options.clients)
     mode = options.query_mode or held.mode
     orders = held.orders(options.clients)

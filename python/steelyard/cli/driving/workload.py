@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from steelyard.cli.options.drive_options import DriveOptions
@@ -11,6 +11,7 @@ from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
+from steelyard.running.measuring.load import driven, numbered
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.reading.chosen import scale_and_options
@@ -35,13 +36,11 @@ class DrivenWorkload:
     @property
     def drive_scripts(self) -> tuple[DriveScript, ...]:
         """As the driver takes them; each transaction's rows are counted."""
-        return tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in self.scripts)
+        return driven(self.scripts)
 
     def orders(self, clients: int) -> tuple[tuple[int, ...], ...]:
         """Streams by the numbers of their scripts; none: drawn by weight."""
-        numbers = {script.name: number for number, script in enumerate(self.scripts)}
-        streams = self.workload.streams_of(clients)
-        return tuple(tuple(numbers[name] for name in stream) for stream in streams)
+        return numbered(self.workload.streams_of(clients), self.scripts)
 
     def counts(self) -> dict[str, float]:
         """What the workload counts of its work, so far."""
@@ -52,8 +51,11 @@ class DrivenWorkload:
         return consistency(self.workload, self.database, self.scale, self.scripts)
 
 
-def open_workload(options: DriveOptions, target: Endpoint) -> DrivenWorkload:
-    """The workload that was named, as the server says that it was loaded.
+def open_workload(
+    options: DriveOptions, target: Endpoint, variables: Mapping[str, str]
+) -> DrivenWorkload:
+    """The workload that was named, as the server says that it was loaded. `variables`: those of
+    the command line.
 
     UsageError: the server holds none, or another, or it was loaded with other options.
     """
@@ -67,7 +69,7 @@ def open_workload(options: DriveOptions, target: Endpoint) -> DrivenWorkload:
         scale=scale or (held.scale if held else None),
         options=dict(chosen),
         clients=options.clients,
-        variables=dict(_definitions(options.define or ())),
+        variables=dict(variables),
     )
     resolved = resolve(choice)
     _require_held(resolved.workload, resolved.scale, held, target)
@@ -102,7 +104,3 @@ def _require_held(
         raise UsageError(
             f"{where} was loaded at scale {held.scale}, not {scale}", hint="Leave --set out."
         )
-
-
-def _definitions(defined: Sequence[str]) -> dict[str, str]:
-    return {name: value for name, _, value in (one.partition("=") for one in defined)}

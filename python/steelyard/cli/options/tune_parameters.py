@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from steelyard.model.profiles import ProfileName, WorkKind
+
 Place = Annotated[
     Path | None,
     typer.Argument(metavar="DIR", help="Where the data stand or would stand; the cache without."),
@@ -16,11 +18,11 @@ Forms = Annotated[
     Form, typer.Option("--format", help="A table, postgresql.conf, ALTER SYSTEM, a study's arm.")
 ]
 Name = Annotated[
-    Literal["ours", "theirs", "theirs-literal"],
+    ProfileName,
     typer.Option("--profile", help="Ours; the NVMe study's table, scaled or as printed."),
 ]
 Kind = Annotated[
-    Literal["oltp", "olap", "mixed"],
+    WorkKind,
     typer.Option("--work", help="Short transactions, long queries, or both."),
 ]
 Memory = Annotated[

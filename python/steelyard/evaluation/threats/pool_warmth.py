@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class PartReads:
         places = [self.epochs.index(epoch) for epoch in epochs]
         return PartReads(tuple(epochs), self.reads[places], self.times[places])
 
-    @property
+    @cached_property
     def falls(self) -> bool:
         """Whether reads fell from the first half to the second: more than chance, and not by
         next to nothing."""

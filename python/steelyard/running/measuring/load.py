@@ -144,11 +144,9 @@ class Load:
             processors=driver_processors(processors, placement),
             seed=seed,
             mode=study.workload.mode or "prepared",
-            orders=_orders(study, scripts),
+            orders=numbered(study.workload.streams, scripts),
             drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
-            scripts=tuple(
-                DriveScript(name=s.name, text=s.text, weight=s.weight, rows=s.rows) for s in scripts
-            ),
+            scripts=driven(scripts),
             variables=dict(data.variables),
             timed=study.workload.timed,
             files=self._machine.paths,
@@ -316,13 +314,20 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
     return DriveArm(name, database, study.workload.clients, driven)
 
 
-def _orders(study: Study, scripts: Sequence[Script]) -> tuple[tuple[int, ...], ...]:
-    """The streams of a study by the numbers of their scripts."""
+def driven(scripts: Iterable[Script]) -> tuple[DriveScript, ...]:
+    """Scripts as the driver takes them; each transaction's rows are counted."""
+    return tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in scripts)
+
+
+def numbered(
+    streams: Sequence[Sequence[str]], scripts: Sequence[Script]
+) -> tuple[tuple[int, ...], ...]:
+    """Streams by the numbers of their scripts. StudyError: one is not among them."""
     numbers = {script.name: number for number, script in enumerate(scripts)}
-    for name in (name for stream in study.workload.streams for name in stream):
+    for name in (name for stream in streams for name in stream):
         if name not in numbers:
             raise StudyError(f'workload.streams: script "{name}" is not driven')
-    return tuple(tuple(numbers[name] for name in stream) for stream in study.workload.streams)
+    return tuple(tuple(numbers[name] for name in stream) for stream in streams)
 
 
 def _freezable(instance: Instance) -> Freezable:

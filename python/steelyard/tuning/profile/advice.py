@@ -1,14 +1,14 @@
-"""Holds a profile: each setting with its value, its reason, its source, and who disagrees."""
+"""Holds a profile: each setting with its value, reason and source, and where sources disagree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
+from steelyard.model.profiles import Group
 from steelyard.tuning.profile.basis import Basis
 
-Group = Literal["memory", "log", "planner", "storage", "workers"]
 GROUPS: Mapping[Group, str] = {
     "memory": "how memory is shared out",
     "log": "how far apart checkpoints are, and what the write-ahead log takes",
@@ -16,7 +16,6 @@ GROUPS: Mapping[Group, str] = {
     "storage": "how many requests are under way",
     "workers": "how many processes work side by side",
 }
-"""Settings that act together: an ablation sets a whole group back."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,9 @@ class Profile:
         """Name → value."""
         return {one.name: one.value for one in self.advice}
 
-    def without(self, group: Group) -> dict[str, str]:
-        """Its settings with one group left at the server's defaults."""
-        return {one.name: one.value for one in self.advice if one.group != group}
+    def without(self, *groups: Group) -> dict[str, str]:
+        """Its settings with some groups left at the server's defaults."""
+        return {one.name: one.value for one in self.advice if one.group not in groups}
 
     def to_json(self) -> dict[str, Any]:
         """As `tune --json` gives it."""

@@ -32,8 +32,7 @@ def with_profiles(study: Study, place: Path, cache: Path, account: str | None, s
         if wanted not in asked:
             asked[wanted] = ask_build(study.engine, wanted, account)
         profile = propose(_wish(study, arm.profile), asked[wanted], place, cache)
-        left = {one.name for one in profile.advice if one.group in arm.profile.without}
-        chosen = {name: value for name, value in profile.settings.items() if name not in left}
+        chosen = profile.without(*arm.profile.without)
         say(_said(arm, profile, chosen))
         return arm.model_copy(update={"settings": {**chosen, **arm.settings}, "profile": None})
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from steelyard.engines.memory.control_groups import ROOT
+from steelyard.model.profiles import WorkKind
 from steelyard.model.units import NS_PER_S
 from steelyard.record.probe import PEAK_READ, RANDOM_READ, Probe
 from steelyard.telemetry.capacity import allowed_processors, space
 from steelyard.telemetry.cgroup import memory_left
 from steelyard.telemetry.host import memory_bytes
-
-WorkKind = Literal["oltp", "olap", "mixed"]
-"""Short transactions of many clients; long queries of few; both."""
 
 
 @dataclass(frozen=True)

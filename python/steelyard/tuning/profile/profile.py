@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal
 
 from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
+from steelyard.model.profiles import ProfileName
 from steelyard.model.units import format_bytes
 from steelyard.tuning.profile import published
 from steelyard.tuning.profile.advice import Advice, LeftAlone, MemoryNeed, Profile
@@ -15,7 +15,6 @@ from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.rules import HASH_TIMES, SESSION_BYTES, advised, left_alone
 from steelyard.tuning.profile.value import counted, size_bytes, written
 
-ProfileName = Literal["ours", "theirs", "theirs-literal"]
 LEAST_MEMORY = 256 << 20
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.model.profiles import ProfileName, WorkKind
 from steelyard.tuning.probe.kept import last_probe
 from steelyard.tuning.profile.advice import Profile
 from steelyard.tuning.profile.asking import Accepting
 from steelyard.tuning.profile.basis import (
     Basis,
     Storage,
-    WorkKind,
     free_disk,
     memory_here,
     processors_here,
 )
-from steelyard.tuning.profile.profile import ProfileName, make_profile
+from steelyard.tuning.profile.profile import make_profile
 
 
 @dataclass(frozen=True)

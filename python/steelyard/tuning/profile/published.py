@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.tuning.profile.advice import Advice, Group
+from steelyard.model.profiles import Group
+from steelyard.tuning.profile.advice import Advice
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.value import GB, MB, size_text
 

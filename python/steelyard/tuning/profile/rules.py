@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.model.allowed import Allowed
+from steelyard.model.profiles import WorkKind
 from steelyard.tuning.profile.advice import Advice, LeftAlone
-from steelyard.tuning.profile.basis import Basis, WorkKind
+from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.value import GB, MB, size_text
 
 DOCS = "PostgreSQL documentation"

@@ -122,8 +122,7 @@ class _Race:
         control = best.as_arm(self._field.study.control)
         arm = challenger.as_arm(self._field.study.control)
         verdict = self._measure(place, control, [arm], MORE_EPOCHS)
-        mean = _mean(_ratios(verdict, challenger.name))
-        won = mean is not None and mean > 0
+        won = sum(_ratios(verdict, challenger.name)) > 0
         self._say(f"{challenger.name} against {best.name}: {'won' if won else 'lost'}")
         return challenger if won else best
 
@@ -166,10 +165,6 @@ def _ratios(verdict: Verdict, arm: str) -> list[float]:
             sign = 1.0 if line.higher_is_better else -1.0
             return [sign * one for one in line.details.d if one is not None]
     return []
-
-
-def _mean(ratios: Sequence[float]) -> float | None:
-    return sum(ratios) / len(ratios) if ratios else None
 
 
 def _against(study: Study, control: Arm, arms: Sequence[Arm]) -> Study:

@@ -1,4 +1,5 @@
-"""Formats a profile for a terminal: each setting with its reason, its source, and who disagrees."""
+"""Formats a profile for a terminal: each setting with its reason, its source, and where sources
+disagree."""
 
 from __future__ import annotations
 
