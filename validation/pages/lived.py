@@ -6,7 +6,7 @@ import json
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from validation.pages.machines import machine_words
@@ -65,19 +65,22 @@ def section(results: Results) -> str:
     if not machines:
         parts.append(f"Not yet measured: 0 of {sum(KINDS.values())} weighings.")
     for machine, weighings in machines:
-        parts += [f"### On {machine_words(machine)}", _of_machine(weighings)]
+        elsewhere = {one["kind"] for one in results} - {one["kind"] for one in weighings}
+        parts += [f"### On {machine_words(machine)}", _of_machine(weighings, elsewhere)]
     return "\n\n".join(parts)
 
 
-def _of_machine(weighings: Sequence[Json]) -> str:
-    kinds = [*KINDS, *sorted({one["kind"] for one in weighings} - set(KINDS))]
+def _of_machine(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
+    """`elsewhere`: kinds that other machines have weighed, and this one has not."""
+    kinds = [kind for kind in KINDS if kind not in elsewhere]
+    kinds += sorted({one["kind"] for one in weighings} - set(KINDS))
     rows = [_row(kind, [one for one in weighings if one["kind"] == kind]) for kind in kinds]
     told = ["truth, %", "bias, points", "covered", "seen slower", "cause named", "time, s"]
     head = ["kind", "weighings", *told]
     dates = sorted(one["started"][:10] for one in weighings)
     versions = ", ".join(sorted({one["version"] for one in weighings}))
     said = f"Measured from {dates[0]} to {dates[-1]}, version {versions}{_conditions(weighings)}."
-    return "\n\n".join([said, _bounds(weighings), table(head, rows)])
+    return "\n\n".join([said, _bounds(weighings, elsewhere), table(head, rows)])
 
 
 def _conditions(weighings: Sequence[Json]) -> str:
@@ -108,14 +111,12 @@ def _standard_error(weighings: Sequence[Json]) -> float | None:
     return math.sqrt(sum(sd**2 / n for sd, n in known)) / len(known)
 
 
-def _bounds(weighings: Sequence[Json]) -> str:
+def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     false, covered = _false(weighings, ["alike"]), _covered(weighings, WEIGHTS)
-    in_turns = [
-        _false(weighings, ["alike in turns"]),
-        _covered(weighings, [f"twice {TURNED_PERCENT} % in turns"]),
-    ]
+    turned = f"twice {TURNED_PERCENT} % in turns"
+    in_turns = [_false(weighings, ["alike in turns"]), _covered(weighings, [turned])]
     invalid = sum(one["verdict"] == "invalid" for one in weighings)
-    return "\n".join([
+    said = [
         f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
         f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
         f"- Truth covered, pooled over the doubled work: **{covered.count} of {covered.trials}**, "
@@ -129,7 +130,10 @@ def _bounds(weighings: Sequence[Json]) -> str:
         f"{_done(in_turns[1], DOUBLE_WORK_IN_TURNS)}; at least {LEAST_COVERED_IN_TURNS} of "
         f"{DOUBLE_WORK_IN_TURNS} must be.",
         f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.",
-    ])  # fmt: skip
+    ]
+    about = [{"alike"}, set(WEIGHTS), {"alike"}, {"alike in turns"}, {turned}, set[str]()]
+    kept = zip(said, about, strict=True)
+    return "\n".join(words for words, kinds in kept if not kinds or kinds - set(elsewhere))
 
 
 def _named(weighings: Sequence[Json]) -> str:
