@@ -1,6 +1,6 @@
 """The Rust crates as Python sees them; one section a file of `crates/bindings/src`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Self, TypedDict
@@ -43,6 +43,19 @@ def set_checksum_version(path: str | PathLike[str], version: int, time: int | No
 
 def page_checksum(page: bytes, block: int) -> int:
     """The checksum a page of 1 to 32 kB should carry as this block of its relation fork."""
+
+def write_checksums(
+    directory: str | PathLike[str],
+    tablespace_version: str,
+    page_bytes: int,
+    segment_blocks: int,
+    threads: int,
+) -> tuple[int, int]:
+    """Write the checksum of every page of a stopped cluster, as `pg_checksums --enable` does.
+
+    Pages that have one now, and those that had another before. Nothing is synced, and the control
+    file is left as it is. OSError names a file that could not be read, written, or ends in a page.
+    """
 
 # scrub
 
@@ -223,15 +236,25 @@ def builtin_script(name: str) -> str | None:
     """The text of a built-in script; None when there is none of that name."""
 
 def script_statements(
-    name: str, text: str, variables: dict[str, str], seed: int = 0, count: int = 1
+    name: str,
+    text: str,
+    variables: dict[str, str],
+    seed: int = 0,
+    count: int = 1,
+    tables: Mapping[str, Sequence[Sequence[str | None]]] | None = None,
 ) -> list[str]:
     """The statements of `count` executions, variables filled in as the simple mode sends them.
 
     ValueError: the script is wrong (file:line:column: reason, the line, a caret), or an
-    expression has no result.
+    expression has no result. `tables`: the rows that it draws from, by name.
     """
 
-def check_scripts(scripts: list[tuple[str, str]], variables: dict[str, str], mode: str) -> None:
+def check_scripts(
+    scripts: list[tuple[str, str]],
+    variables: dict[str, str],
+    mode: str,
+    tables: Mapping[str, Sequence[Sequence[str | None]]] | None = None,
+) -> None:
     """Check the scripts (name, text) of one plan together. ValueError: the first wrong one."""
 
 # driver

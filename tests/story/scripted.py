@@ -236,6 +236,10 @@ class ScriptedWorkload:
     def variables(self) -> Mapping[str, str | int | float]:
         return {"scale": self.study.workload.scale or 1}
 
+    @property
+    def tables(self) -> Mapping[str, Sequence[Sequence[str | None]]]:
+        return {}
+
     def template(
         self, engine: Engine, report: Callable[[str], None], *, number: int, copies: int
     ) -> Path:

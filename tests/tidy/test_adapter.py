@@ -18,6 +18,7 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",
     PACKAGE + "cli/driving/workload.py": "drives the database that was loaded into a server",
     PACKAGE + "cli/options/drive_options.py": "reads a libpq connection string",
+    PACKAGE + "cli/options/running_server.py": "takes a base backup of a running server",
     PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",
     PACKAGE + "cli/views/engine_view.py": "lists builds",
     PACKAGE + "integrity/": "reads and damages PostgreSQL's own files",

@@ -14,6 +14,12 @@ pub(crate) fn to_python(error: io::Error) -> PyErr {
     PyOSError::new_err((number, words(&error)))
 }
 
+/// The same with the name of the file that it happened to.
+pub(crate) fn of_file(error: &io::Error, place: String) -> PyErr {
+    let number = error.raw_os_error().unwrap_or(EINVAL);
+    PyOSError::new_err((number, words(error), place))
+}
+
 /// Its text, without the number that Rust adds.
 pub(crate) fn words(error: &io::Error) -> String {
     let text = error.to_string();

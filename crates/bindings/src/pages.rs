@@ -64,8 +64,38 @@ fn page_checksum(page: &[u8], block: u32) -> PyResult<u16> {
     Ok(steelyard_pages::page_checksum(page, block))
 }
 
+/// Writes the checksum of every page below a stopped cluster's data directory; how many pages have
+/// one now, and how many had another before. OSError: a file could not be read or written.
+#[pyfunction]
+fn write_checksums(
+    py: Python<'_>,
+    directory: PathBuf,
+    tablespace_version: String,
+    page_bytes: usize,
+    segment_blocks: u32,
+    threads: usize,
+) -> PyResult<(u64, u64)> {
+    if !matches!(page_bytes, 1024 | 2048 | 4096 | 8192 | 16384 | 32768) {
+        return Err(PyValueError::new_err("a page has 1 to 32 kB"));
+    }
+    let options = steelyard_pages::SealOptions {
+        page_bytes,
+        segment_blocks,
+        threads,
+    };
+    let sealed = py
+        .detach(|| {
+            let found = steelyard_pages::walk(&directory, &tablespace_version)
+                .map_err(|error| (directory.display().to_string(), error))?;
+            steelyard_pages::seal(&found.segments, options)
+        })
+        .map_err(|(place, error)| os_error::of_file(&error, place))?;
+    Ok((sealed.pages, sealed.changed))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_control, module)?)?;
     module.add_function(wrap_pyfunction!(set_checksum_version, module)?)?;
-    module.add_function(wrap_pyfunction!(page_checksum, module)?)
+    module.add_function(wrap_pyfunction!(page_checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(write_checksums, module)?)
 }

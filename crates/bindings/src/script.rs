@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_script::{
-    evaluate, parse, Command, EvalError, Piece, Random, Scope, Script, Sql, Symbols, Value,
+    evaluate, parse, Command, EvalError, Piece, Random, Scope, Script, Sql, Symbols, Tables, Value,
 };
 
 fn compile(
@@ -20,6 +20,18 @@ fn compile(
     Ok((script, symbols))
 }
 
+/// Rows that scripts draw from, by name; None: NULL.
+type Rows = BTreeMap<String, Vec<Vec<Option<String>>>>;
+
+fn to_tables(rows: Option<Rows>) -> Tables {
+    let field = |text: Option<String>| text.map_or(Value::Null, Value::Text);
+    let row = |fields: Vec<Option<String>>| fields.into_iter().map(field).collect();
+    rows.unwrap_or_default()
+        .into_iter()
+        .map(|(name, rows)| (name, rows.into_iter().map(row).collect()))
+        .collect()
+}
+
 /// The text of a built-in script; `None` when there is none of that name.
 #[pyfunction]
 fn builtin_script(name: &str) -> Option<&'static str> {
@@ -32,14 +44,16 @@ fn builtin_script(name: &str) -> Option<&'static str> {
 /// ValueError: the script is wrong (file, line, column, reason, and a caret), or an expression has
 /// no result.
 #[pyfunction]
-#[pyo3(signature = (name, text, variables, seed=0, count=1))]
+#[pyo3(signature = (name, text, variables, seed=0, count=1, tables=None))]
 fn script_statements(
     name: &str,
     text: &str,
     variables: BTreeMap<String, String>,
     seed: u64,
     count: usize,
+    tables: Option<Rows>,
 ) -> PyResult<Vec<String>> {
+    let tables = to_tables(tables);
     let (script, symbols) = compile(name, text, &variables)?;
     let mut scope = Scope::new(symbols.len());
     for (variable, value) in &variables {
@@ -50,8 +64,15 @@ fn script_statements(
     let mut random = Random::new(seed);
     let mut statements = Vec::new();
     for _ in 0..count {
-        execute(&script, &symbols, &mut scope, &mut random, &mut statements)
-            .map_err(|(at, error)| PyValueError::new_err(script.error(at, error).to_string()))?;
+        let done = execute(
+            &script,
+            &symbols,
+            &tables,
+            &mut scope,
+            &mut random,
+            &mut statements,
+        );
+        done.map_err(|(at, error)| PyValueError::new_err(script.error(at, error).to_string()))?;
     }
     Ok(statements)
 }
@@ -60,6 +81,7 @@ fn script_statements(
 fn execute(
     script: &Script,
     symbols: &Symbols,
+    tables: &Tables,
     scope: &mut Scope,
     random: &mut Random,
     statements: &mut Vec<String>,
@@ -80,6 +102,10 @@ fn execute(
             Command::Jump(target) => next = *target,
             Command::Sleep(sleep) => {
                 sleep.nanoseconds(scope).map_err(refused)?;
+            }
+            Command::Draw(draw) => {
+                let rows = draw.rows(tables).map_err(|why| (at, why))?;
+                draw.draw(rows, scope, random);
             }
             Command::Sql(sql) => {
                 statements.push(filled(sql, scope));
@@ -121,11 +147,14 @@ fn filled(sql: &Sql, scope: &Scope) -> String {
 /// Checks the scripts of one plan together, since each may read what the others set. ValueError:
 /// the first one that is wrong, or that this protocol cannot send.
 #[pyfunction]
+#[pyo3(signature = (scripts, variables, mode, tables=None))]
 fn check_scripts(
     scripts: Vec<(String, String)>,
     variables: BTreeMap<String, String>,
     mode: &str,
+    tables: Option<Rows>,
 ) -> PyResult<()> {
+    let tables = to_tables(tables);
     let mut symbols = Symbols::of_scripts(scripts.iter().map(|(_, text)| text.as_str()));
     let defined: Vec<&str> = variables.keys().map(String::as_str).collect();
     for (name, text) in &scripts {
@@ -136,6 +165,10 @@ fn check_scripts(
                 Command::Sql(sql) if mode != "simple" => {
                     sql.only_simple.as_deref().map(ToString::to_string)
                 }
+                Command::Draw(draw) => draw
+                    .rows(&tables)
+                    .err()
+                    .map(|why| script.error(at, why).to_string()),
                 Command::StartPipeline if mode == "simple" => {
                     let why = "cannot use pipeline mode with the simple query protocol";
                     Some(script.error(at, why).to_string())

@@ -1,5 +1,7 @@
 //! Defines the JSON that the driver reads: one plan, then commands.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
@@ -50,6 +52,9 @@ pub struct Plan<A> {
     pub orders: Vec<Vec<usize>>,
     #[serde(default)]
     pub variables: Map<String, Json>,
+    /// Rows that scripts draw from, by name; a field is a text, or null.
+    #[serde(default)]
+    pub tables: BTreeMap<String, Vec<Vec<Option<String>>>>,
     /// Small files that are read before and after every slice.
     #[serde(default)]
     pub files: Vec<String>,

@@ -2,6 +2,7 @@
 
 use crate::branches::NOWHERE;
 use crate::cursor::Lookup;
+use crate::draw::Draw;
 use crate::error::{undefined, ScriptError};
 use crate::expr::Expr;
 use crate::known::is_variable_name;
@@ -48,6 +49,7 @@ impl Compiler<'_> {
             "set" => self.set(&line, after)?,
             "if" | "elif" => self.condition(&verb, start, &line, after)?,
             "sleep" => self.sleep(&line, after)?,
+            "draw" => self.draw(start, &words[1..])?,
             "gset" | "aset" => self.store(start, &verb, &words[1..])?,
             "shell" | "setshell" => {
                 return Err(self.error(start, format!("\\{verb} is refused: {NO_SHELL}")))
@@ -151,6 +153,26 @@ impl Compiler<'_> {
         };
         self.commands
             .push(Command::Sleep(Sleep { amount, unit_us }));
+        Ok(())
+    }
+
+    /// `\draw table variable ...`.
+    fn draw(&mut self, start: usize, words: &[(usize, &str)]) -> Result<(), ScriptError> {
+        let Some(((_, table), variables)) =
+            words.split_first().filter(|(_, rest)| !rest.is_empty())
+        else {
+            let why = "\\draw needs the name of its rows, and a variable for each field";
+            return Err(self.error(start, why));
+        };
+        let mut slots = Vec::new();
+        for (at, name) in variables {
+            if !is_variable_name(name) {
+                return Err(self.error(*at, format!("invalid variable name: \"{name}\"")));
+            }
+            slots.push(self.known.assign(name));
+        }
+        let table = (*table).to_owned();
+        self.commands.push(Command::Draw(Draw { table, slots }));
         Ok(())
     }
 

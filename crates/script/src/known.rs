@@ -36,6 +36,7 @@ impl Assigned {
         let argument = words.next().unwrap_or_default();
         match verb.as_str() {
             "set" => self.names.push(argument.to_owned()),
+            "draw" => self.names.extend(words.map(str::to_owned)),
             "gset" | "aset" => self.prefixes.push(argument.to_owned()),
             _ => {}
         }

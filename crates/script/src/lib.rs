@@ -9,6 +9,7 @@ mod backslash;
 mod branches;
 mod builtin;
 mod cursor;
+mod draw;
 mod error;
 mod evaluate;
 mod expr;
@@ -29,6 +30,7 @@ mod value;
 mod variable;
 
 pub use builtin::{builtin, BUILTIN_NAMES};
+pub use draw::{Draw, Tables};
 pub use error::{EvalError, ScriptError};
 pub use evaluate::evaluate;
 pub use expr::{Expr, Function};

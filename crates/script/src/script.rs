@@ -2,6 +2,7 @@
 
 use crate::branches::Branches;
 use crate::cursor::Lookup;
+use crate::draw::Draw;
 use crate::error::{undefined, ScriptError};
 use crate::expr::Expr;
 use crate::known::{Assigned, Known};
@@ -20,6 +21,7 @@ pub enum Command {
     },
     Sql(Sql),
     Sleep(Sleep),
+    Draw(Draw),
     /// Goes on at `target` unless the condition holds.
     Unless {
         condition: Expr,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -77,6 +77,8 @@ class DrivePlan:
     mode: QueryMode = "prepared"
     drain_cap_ns: int = 5_000_000_000
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
+    """Rows that scripts draw from, by name; None: NULL."""
     max_tries: int = 1
     """Tries of a transaction that failed to serialize or was in a deadlock; 0: until the bell."""
     latency_limit_ns: int | None = None
@@ -100,6 +102,7 @@ class DrivePlan:
             "scripts": [asdict(script) for script in self.scripts],
             "orders": [list(order) for order in self.orders],
             "variables": dict(self.variables),
+            "tables": {name: [list(row) for row in rows] for name, rows in self.tables.items()},
             "arms": [arm.to_json() for arm in self.arms],
             "max_tries": self.max_tries,
             "latency_limit_ns": self.latency_limit_ns,

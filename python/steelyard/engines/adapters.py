@@ -12,6 +12,7 @@ from typing import Protocol
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import LoadableEngine
+from steelyard.engines.intake import DataPlace
 from steelyard.model.errors import UsageError
 
 NAMES = ("postgres",)
@@ -33,6 +34,10 @@ class Adapter(Protocol):
     ) -> Sequence[LoadableEngine]:
         """The engines of several arms, of one builder where possible; EngineError says what is
         found, and which versions cannot be weighed."""
+
+    def look(self, place: Path) -> DataPlace:
+        """What of somebody's data stands there; UsageError: nothing that can be taken in,
+        EngineError: it is in use, or not whole."""
 
     def remove_servers(self, directory: Path, account: Account) -> list[int]:
         """Kill every server whose data directory lies below `directory`, and remove its shared

@@ -31,12 +31,13 @@ def launch(
     output: IO[bytes] | int,
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
+    words: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start a program as the account, in its own session, with `directory` as working directory.
 
-    Standard output and error both go to `output`. The working directory matters: what a killed
-    owner leaves behind is found by it (registry.py). With a memory group it is in that before its
-    first page; EngineError: it could not enter.
+    `words`: what its standard input is. Standard output and error both go to `output`. The working
+    directory matters: what a killed owner leaves behind is found by it (registry.py). With a memory
+    group it is in that before its first page; EngineError: it could not enter.
     """
     if group is not None:
         command = group.command(account, command)
@@ -56,7 +57,7 @@ def launch(
                 list(command),
                 cwd=directory,
                 env={**CLEAN_ENVIRONMENT, **(environment or {})},
-                stdin=subprocess.DEVNULL,
+                stdin=words,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -79,8 +80,10 @@ def run(
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
     timeout_s: float = 300,
+    said: str | None = None,
 ) -> tuple[int, str]:
-    """Exit status and everything a program wrote; EngineError when it cannot be executed."""
+    """Exit status and everything a program wrote; EngineError when it cannot be executed. `said`:
+    what it reads from its standard input."""
     try:
         process = launch(
             account,
@@ -89,13 +92,14 @@ def run(
             output=subprocess.PIPE,
             environment=environment,
             group=group,
+            words=subprocess.DEVNULL if said is None else subprocess.PIPE,
         )
     except OSError as error:
         raise EngineError(
             f'could not execute "{command[0]}" as account "{account.name}": {error.strerror}',
         ) from error
     try:
-        written, _ = process.communicate(timeout=timeout_s)
+        written, _ = process.communicate(None if said is None else said.encode(), timeout=timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -69,6 +69,28 @@ class FindingLine(Frozen):
     source: str
 
 
+class NeutralisedFact(Frozen):
+    """Something of the original that the copy is without."""
+
+    what: str
+    why: str
+
+
+class SourceFacts(Frozen):
+    """Somebody's data, of which every arm has a copy."""
+
+    kind: Literal["data directory", "base backup", "dump"]
+    name: str
+    """The last part of its path."""
+    major: str | None = None
+    """Of the server that it belonged to."""
+    database: str
+    database_bytes: int
+    neutralised: tuple[NeutralisedFact, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """What may be otherwise than in the original."""
+
+
 class Environment(Frozen):
     """Machine, builds, settings, hashes of files."""
 
@@ -80,6 +102,8 @@ class Environment(Frozen):
     """What → its SHA-256."""
     workload: Mapping[str, object] = {}
     """The study's choice of workload, as it was resolved."""
+    source: SourceFacts | None = None
+    """What was taken in; None: the workload loaded its own data."""
     findings: tuple[FindingLine, ...] = ()
     """Of the host, before the weighing."""
     probe: Probe | None = None

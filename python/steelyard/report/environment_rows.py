@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.model.units import format_bytes, format_duration
-from steelyard.record.environment import Environment
+from steelyard.record.environment import Environment, SourceFacts
 from steelyard.record.verdict import Verdict
 
 Rows = list[tuple[str, str]]
@@ -31,12 +31,23 @@ def machine_rows(environment: Environment) -> Rows:
 
 
 def workload_rows(environment: Environment) -> Rows:
-    """What was driven; what is unset or zero is left out."""
-    rows: Rows = []
+    """What was driven, and on whose data; what is unset or zero is left out."""
+    rows: Rows = list(_source_rows(environment.source))
     for key, value in environment.workload.items():
         if value and key not in ("clients", "threads"):  # these two stand in the plan
             _flatten(rows, "workload" if key == "name" else f"workload {key}", value)
     return rows
+
+
+def _source_rows(source: SourceFacts | None) -> Rows:
+    """Somebody's own data: what the copies are without, and what may be otherwise in them."""
+    if source is None:
+        return []
+    major = "" if source.major is None else f" of PostgreSQL {source.major}"
+    size = format_bytes(source.database_bytes)
+    rows = [("data", f'{source.kind} "{source.name}"{major}: {source.database}, {size}')]
+    rows += [("data, left out", f"{one.what}: {one.why}") for one in source.neutralised]
+    return [*rows, *(("data, doubt", one) for one in source.doubts)]
 
 
 def builds(environment: Environment) -> list[tuple[list[str], Rows]]:

@@ -61,6 +61,10 @@ class WorkloadData(Protocol):
     def variables(self) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` and `clients` among them."""
 
+    @property
+    def tables(self) -> Mapping[str, Sequence[Sequence[str | None]]]:
+        """Rows that its scripts draw from, by name."""
+
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing.
 

@@ -46,7 +46,8 @@ from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.load import before_clients
-from steelyard.workloads.loading.template import template
+from steelyard.workloads.loading.taken import taken_template
+from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
 
@@ -147,13 +148,24 @@ class LoadedWorkload:
         resolved = resolve(study.workload)
         self._workload, self._scale = resolved.workload, resolved.scale
         self._arms = len(study.every_arm)
+        self._source, self._kind = study.source, study.engine
+        if self._source is None and not self._workload.loaded:
+            raise UsageError(
+                f'workload "{self._workload.name}" has no data of its own',
+                hint="--from brings them: a data directory, a base backup, or a dump.",
+            )
         self.variables = resolved.variables
         self.scripts: tuple[Script, ...] = resolved.scripts
+        self.tables = resolved.workload.draws
 
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing."""
         if not isinstance(engine, TemplateEngine):
             raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
+        if self._source is not None:
+            return taken_template(
+                engine, self._kind, self._source, report, copies=copies, number=number
+            )
         workload, scale = self._workload, self._scale
         found = template(engine, workload, scale, report, copies=copies, number=number)
         self._require_room(copies)
@@ -240,6 +252,8 @@ class LocalHost:
         """Machine, builds, settings as the servers report them, hashes of files."""
         texts, directory = {one.name: one.text for one in scripts}, self._run().directory
         seen = environment(arms, scripts=texts, directory=directory, template=template)
+        described = description(template)
+        seen |= {"source": None if described is None else described.source}
         seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
         return Environment.of_json(seen, "the environment")
 

@@ -48,6 +48,10 @@ def _choice(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
+def _place(value: object) -> object:
+    return {"place": value} if isinstance(value, str) else value
+
+
 def at_least(duration: str) -> AfterValidator:
     """A bound in people's units, said in people's units."""
     bound_ns = parse_duration(duration)
@@ -193,6 +197,22 @@ class Counted(_Model):
     """Blocks before them."""
 
 
+class Source(_Model):
+    """Data that somebody else made, in place of what the workload would load."""
+
+    place: str
+    """A stopped data directory, a base backup, or a dump of pg_dump."""
+    database: str | None = None
+    """Its name there; None: the only one."""
+    config: str | None = None
+    """Its postgresql.conf, where that does not stand in the place."""
+    kind: Literal["data directory", "base backup", "dump"] | None = None
+    """What it was found to be."""
+    digest: str | None = None
+    """Of the files as they were when the study was made: a record is repeated on the same data.
+    None: as they are now."""
+
+
 class Budget(_Model):
     """How long may be measured, and how it is cut into epochs."""
 
@@ -250,6 +270,8 @@ class Study(_Model):
     """What the work is meant to wait for: a Threat says where an arm reads nearly nothing from the
     storage device."""
     workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
+    source: Annotated[Source | None, BeforeValidator(_place)] = None
+    """None: the workload loads its own data."""
     cost: Cost = "auto"
     placement: Placement = "auto"
     layout: Layout = "auto"

@@ -35,7 +35,7 @@ def test_every_built_in_workload_can_be_read() -> None:
     assert "pgbench" in known_workloads()
     for name in known_workloads():
         workload = find_workload(name)
-        assert workload.statements("schema.sql", 1)
+        assert workload.statements("schema.sql", 1) or not workload.loaded
         resolve_scripts(workload, dict.fromkeys(workload.scripts, 1), 1)
 
 

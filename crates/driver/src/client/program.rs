@@ -1,10 +1,11 @@
 //! Compiles the scripts of a plan for one query mode: all that can be encoded before the start is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 use steelyard_script::{
-    Command, Expr, Scope, Script, Sleep, Source, Sql, Store, Symbols, Value, AUTOMATIC,
+    Command, Draw, Expr, Scope, Script, Sleep, Source, Sql, Store, Symbols, Value, AUTOMATIC,
 };
 
 use crate::error::DriveError;
@@ -51,6 +52,10 @@ pub enum Operation<P: Protocol> {
     },
     Sql(SqlCommand<P>),
     Sleep(Sleep),
+    Draw {
+        draw: Draw,
+        rows: Arc<[Vec<Value>]>,
+    },
     Unless {
         condition: Expr,
         target: usize,
@@ -105,6 +110,7 @@ impl<P: Protocol> Programs<P> {
         let mut symbols = Symbols::of_scripts(plan.scripts.iter().map(|one| one.text.as_str()));
         let given = variables(plan)?;
         let defined: Vec<&str> = given.keys().map(String::as_str).collect();
+        let tables = tables(plan);
         let mut statements = 0;
         let mut scripts = Vec::new();
         let mut cumulative = Vec::new();
@@ -115,7 +121,13 @@ impl<P: Protocol> Programs<P> {
                     .map_err(|error| unreadable(script, error))?;
             sum += u64::from(script.weight);
             cumulative.push(sum);
-            scripts.push(program(parsed, script, plan.mode, &mut statements)?);
+            scripts.push(program(
+                parsed,
+                script,
+                plan.mode,
+                &tables,
+                &mut statements,
+            )?);
         }
         if sum == 0 {
             return Err(DriveError::new("no script to drive: every weight is 0"));
@@ -173,6 +185,19 @@ fn unreadable(script: &ScriptPlan, error: impl std::fmt::Display) -> DriveError 
     DriveError::new(format!("cannot read script \"{name}\"")).detail(error)
 }
 
+/// Rows by name; all clients draw from the same ones.
+type SharedTables = BTreeMap<String, Arc<[Vec<Value>]>>;
+
+/// The rows of the plan: fields go into statements as they are.
+fn tables<A>(plan: &Plan<A>) -> SharedTables {
+    let field = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
+    let row = |fields: &Vec<Option<String>>| fields.iter().map(field).collect();
+    plan.tables
+        .iter()
+        .map(|(name, rows)| (name.clone(), rows.iter().map(row).collect()))
+        .collect()
+}
+
 /// The variables of the plan and the automatic ones.
 fn variables<A>(plan: &Plan<A>) -> Result<HashMap<String, Value>, DriveError> {
     let mut given: HashMap<String, Value> = HashMap::new();
@@ -212,6 +237,7 @@ fn program<P: Protocol>(
     mut script: Script,
     plan: &ScriptPlan,
     mode: Mode,
+    tables: &SharedTables,
     statements: &mut usize,
 ) -> Result<Program<P>, DriveError> {
     let mut operations = Vec::new();
@@ -224,6 +250,18 @@ fn program<P: Protocol>(
         operations.push(match command {
             Command::Set { slot, expr } => Operation::Set { slot, expr },
             Command::Sleep(sleep) => Operation::Sleep(sleep),
+            Command::Draw(draw) => {
+                let rows = tables
+                    .get(&draw.table)
+                    .filter(|rows| rows.iter().all(|row| row.len() == draw.slots.len()))
+                    .filter(|rows| !rows.is_empty())
+                    .cloned();
+                let Some(rows) = rows else {
+                    let why = format!("there are no such rows of \"{}\"", draw.table);
+                    return Err(unreadable(plan, script.error(number, why)));
+                };
+                Operation::Draw { draw, rows }
+            }
             Command::Unless { condition, target } => Operation::Unless { condition, target },
             Command::Jump(target) => Operation::Jump(target),
             Command::StartPipeline => {

@@ -78,6 +78,11 @@ impl<P: Protocol> Client<P> {
                 }
             }
             Operation::Jump(target) => self.at = *target,
+            Operation::Draw { draw, rows } => {
+                let random = self.streams.keys(self.repeating);
+                draw.draw(rows, &mut self.scope, random);
+                self.end_command(programs, tally);
+            }
             Operation::Sleep(sleep) => {
                 let nanoseconds = sleep.nanoseconds(&self.scope);
                 let nanoseconds =

@@ -37,6 +37,10 @@ def weigh(
     overrides: parameter.Overrides = None,
     file: parameter.Scripts = None,
     workload: parameter.Workload = None,
+    source: parameter.From = None,
+    database: parameter.Database = None,
+    config: parameter.Config = None,
+    yes: parameter.Yes = False,
     seed: parameter.Seed = None,
     record: parameter.RecordPlace = None,
     resume: parameter.Resume = None,
@@ -57,6 +61,7 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
+    from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         build_changes,
         changes_of,
@@ -67,6 +72,7 @@ def weigh(
     require_writable(summary)
     require_writable(junit)
     changes = changes_of(overrides, budget, workload, file)
+    changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += build_changes(study, control, arm, account)
     chosen = with_profiles_worked_out(_study(study, resume, changes), account)
@@ -90,6 +96,11 @@ def weigh(
     shown = verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width())
     typer.echo(shown)
     _write_for_ci(verdict, conditions, summary, junit)
+    _end(verdict, conditions)
+
+
+def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
+    """As the exit status has it."""
     if verdict.interrupted:
         raise KeyboardInterrupt
     if any(condition.holds(verdict.contrasts) for condition in conditions):
@@ -112,6 +123,7 @@ def _write_for_ci(
 def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
     from steelyard.cli.options.weigh_options import resumed_study
     from steelyard.study.read import read_study
+    from steelyard.workloads.loading.taken import found
     from steelyard.workloads.reading.resolved import completed
 
     if resume is not None:
@@ -120,4 +132,5 @@ def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
         )
-    return completed(read_study(name, changes))
+    named = any(one.partition("=")[0].endswith(("version", "bindir")) for one in changes)
+    return completed(found(read_study(name, changes), version_named=named))

@@ -46,6 +46,7 @@ def run_drive(options: DriveOptions) -> None:
     mode = options.query_mode or held.mode
     orders = held.orders(options.clients)
     plan = options.plan(arm, held.drive_scripts, held.variables, mode, orders)
+    plan = replace(plan, tables=held.workload.draws)
     before = held.counts()
     driven = _drive(plan, held.target, options)
     minutes = driven.load.seconds / 60

@@ -17,6 +17,17 @@ Scripts = Annotated[
     typer.Option("-f", "--file", metavar="SCRIPT[@WEIGHT]", help="Drive this script instead."),
 ]
 Workload = Annotated[Path | None, typer.Option(help="A folder that holds a workload.")]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="DATA", help="Your data: a data directory, base backup, dump, or DSN."
+    ),
+]
+Database = Annotated[str | None, typer.Option(metavar="NAME", help="Which database of --from.")]
+Config = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The postgresql.conf of --from, if elsewhere.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a running server is copied.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of every random order.")]
 RecordPlace = Annotated[Path | None, typer.Option(help="Where to keep the record.")]
 Resume = Annotated[Path | None, typer.Option(help="Resume an interrupted one.")]

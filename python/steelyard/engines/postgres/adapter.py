@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.postgres.builds.find import find_alike
+from steelyard.engines.postgres.intake.place import look
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes.cleanup import remove_servers
 from steelyard.model.errors import EngineError
 
-__all__ = ["find_arms", "remove_servers"]
+__all__ = ["find_arms", "look", "remove_servers"]
 
 OLDEST = 140000
 """The first version with pg_stat_wal."""

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Cycle, Instance, Settings, Slot
+from steelyard.engines.intake import Intake, Report, TakenIn
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.taking import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identifier, verifies
 from steelyard.engines.postgres.life.data_directory import make_cluster
@@ -52,7 +54,8 @@ LOAD_SETTINGS: Mapping[str, str] = {
 class Postgres:
     """A build of PostgreSQL that the account can run.
 
-    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild and NeedsMemory.
+    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild, NeedsMemory
+    and TakesIn.
     """
 
     protections = PROTECTIONS
@@ -100,6 +103,12 @@ class Postgres:
     def stopped_identifier(self, directory: Path) -> int | None:
         """The identifier of a cluster that was stopped cleanly with checksums on; else None."""
         return stopped_identifier(directory)
+
+    def take_in(self, intake: Intake, slot: Slot, report: Report) -> TakenIn:
+        """A copy of somebody's data directory, backup or dump, stopped, in the slot's "data"."""
+        if intake.place.kind == "dump":
+            return take_in_dump(self._build, self._account, self.create, intake, slot, report)
+        return take_in_cluster(self._build, self._identity, self._account, intake, slot, report)
 
     def build_defaults(self, slot: Slot) -> BuildDefaults:
         """Its layout and defaults, read from a cluster that is made at a free slot and removed."""

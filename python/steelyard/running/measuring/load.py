@@ -148,6 +148,7 @@ class Load:
             drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
             scripts=driven(scripts),
             variables=dict(data.variables),
+            tables=data.tables,
             timed=study.workload.timed,
             files=self._machine.paths,
             arms=tuple(

@@ -13,10 +13,11 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from steelyard.engines.cache import Cache, open_cache, tree_bytes
 from steelyard.engines.copying import write_back
@@ -60,6 +61,8 @@ class TemplateDescription:
     made: str
     seconds: float
     """With making the cluster and stopping the server."""
+    source: dict[str, Any] | None = None
+    """What is known of data that were taken in; None: the workload loaded them."""
 
 
 def template(
@@ -82,7 +85,7 @@ def template(
     cache = open_cache()
     key = template_key(engine.identity, workload, scale, number, engine.catalogue_edition())
     home = cache.templates / key
-    with _sole_maker(cache, key, reported):
+    with sole_maker(cache, key, reported):
         if not trusted(engine, home):
             require_generators(workload)
             require_space(cache, workload, scale, copies)
@@ -136,7 +139,7 @@ def description(template: Path) -> TemplateDescription | None:
 
 
 @contextmanager
-def _sole_maker(cache: Cache, key: str, report: Report) -> Iterator[None]:
+def sole_maker(cache: Cache, key: str, report: Report) -> Iterator[None]:
     # The lock file stays: removed while another process waits for it, it would let two in.
     with (cache.templates / f"{key}.lock").open("w") as lock:
         try:
@@ -156,8 +159,7 @@ def _make(
     report: Report,
 ) -> None:
     started = time.monotonic()
-    with open_run(cache, engine.account) as run:
-        slot = Slot(0, run.directory / "slot0", run.sockets, 5432)
+    with making(engine, cache, home, report) as (slot, made):
         report("make an empty cluster")
         cluster = engine.create(slot.path / "data", protection=engine.protections[0])
         cluster.start(slot, engine.load_settings)
@@ -166,15 +168,39 @@ def _make(
         finally:
             report("stop the server")
             cluster.stop()
-        made = run.directory / "template"
-        made.mkdir(mode=0o711)
-        (slot.path / "data").rename(made / "data")
+        data = made()
         seconds = time.monotonic() - started
-        described = _described(engine, workload, scale, loaded, made, seconds)
-        (made / DESCRIPTION).write_text(json.dumps(asdict(described), indent=2) + "\n")
+        describe(data, _described(engine, workload, scale, loaded, data, seconds))
+
+
+Made = Callable[[], Path]
+"""Moves the stopped cluster out of its slot, to where it is described; the directory it is in."""
+
+
+@contextmanager
+def making(
+    engine: TemplateEngine, cache: Cache, home: Path, report: Report
+) -> Iterator[tuple[Slot, Made]]:
+    """A slot whose `data` becomes a template when the block ends: written to disk, then renamed to
+    its place. The block calls the second once its cluster is stopped, and describes it."""
+    with open_run(cache, engine.account) as run:
+        slot = Slot(0, run.directory / "slot0", run.sockets, 5432)
+        made = run.directory / "template"
+
+        def moved() -> Path:
+            made.mkdir(mode=0o711)
+            (slot.path / "data").rename(made / "data")
+            return made
+
+        yield slot, moved
         report("write to disk")
         write_back(made)  # the load ran without fsync: what it wrote reaches the disk here, once
         made.rename(home)
+
+
+def describe(made: Path, described: TemplateDescription) -> None:
+    """Write beside a cluster how it was made."""
+    (made / DESCRIPTION).write_text(json.dumps(asdict(described), indent=2) + "\n")
 
 
 def _described(

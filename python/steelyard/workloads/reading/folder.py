@@ -12,7 +12,13 @@ from pydantic import ValidationError
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.reading.option import choose
-from steelyard.workloads.reading.workload import DESCRIPTION, LOADING_FILES, Workload, WorkloadFile
+from steelyard.workloads.reading.workload import (
+    DESCRIPTION,
+    LOADING_FILES,
+    ROWS,
+    Workload,
+    WorkloadFile,
+)
 
 _BUILT_IN = Path(__file__).parents[1]
 _NO_KEYS = ("folder", "files", "chosen")
@@ -61,11 +67,12 @@ def _files(workload: Workload) -> dict[str, WorkloadFile]:
     """The files of a workload, and those of the one it loads as; scripts are always its own."""
     checks = [f"checks/{name}.sql" for name in workload.scripts]
     scripts = [f"scripts/{name}.sql" for name in workload.scripts]
+    rows = [f"{ROWS}{path.name}" for path in sorted(workload.folder.glob(f"{ROWS}*.tsv"))]
     shared = [*LOADING_FILES, "before.sql", "checks.sql", "consistency.sql", *checks]
     if workload.loads_as is None:
-        return _read_files(workload.folder, [DESCRIPTION, *shared, *scripts])
+        return _read_files(workload.folder, [DESCRIPTION, *shared, *scripts, *rows])
     loaded = _read_files(_BUILT_IN / workload.loads_as, [DESCRIPTION, *shared])
-    return {**loaded, **_read_files(workload.folder, [*shared, *scripts])}
+    return {**loaded, **_read_files(workload.folder, [*shared, *scripts, *rows])}
 
 
 def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
@@ -82,8 +89,10 @@ def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
 
 def _require_scripts(workload: Workload, path: Path) -> None:
     """UsageError unless there is a schema, and every script that the description names."""
-    if "schema.sql" not in workload.files:
+    if workload.loaded and "schema.sql" not in workload.files:
         raise UsageError(f'workload "{path.parent}" has no schema.sql')
+    if workload.loaded and not workload.tables:
+        raise UsageError(f'{path}: key "tables": a workload that loads its data has one at least')
     for name in workload.scripts:
         if f"scripts/{name}.sql" not in workload.files:
             raise UsageError(f'{path}: key "scripts.{name}": there is no scripts/{name}.sql')

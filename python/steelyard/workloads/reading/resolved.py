@@ -54,6 +54,11 @@ def completed(study: Study) -> Study:
 def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
     """The choice with the workload's own scale, options and mix where a study says nothing."""
     own = not choice.scripts
+    if own and not workload.mix():
+        raise UsageError(
+            f'nothing is to be driven: workload "{workload.name}" has no scripts',
+            hint="Give one with -f SCRIPT, or a folder of scripts with --workload DIR.",
+        )
     if own:
         refuse_unused_options(workload, choice.clients)
     return choice.model_copy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +20,8 @@ _WRITES = re.compile(
     re.IGNORECASE,
 )
 
+Tables = Mapping[str, Sequence[Sequence[str | None]]]
+"""Rows that scripts draw from, by name."""
 EXECUTIONS = 200
 """Tried without sleeping: pauses are drawn at random and depend on options."""
 UNIT_NS = {"": 1_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000}
@@ -53,17 +55,18 @@ def resolve_scripts(
     file, line and column.
     """
     defined = script_variables(workload, scale, variables or {})
+    tried = workload.drawn_first
     resolved = []
     for name, weight in scripts.items():
         script = _find(workload, name, weight)
         try:
-            statements = script_statements(name, script.text, defined)
+            statements = script_statements(name, script.text, defined, tables=tried)
         except ValueError as error:
             raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
         if name not in workload.scripts:
             writes = any(_WRITES.search(statement) for statement in statements)
             script = Script(name, script.text, weight, None, writes)
-        pause_ns = longest_pause_ns(name, script.text, defined)
+        pause_ns = longest_pause_ns(name, script.text, defined, tried)
         resolved.append(replace(script, pause_ns=pause_ns))
     return resolved
 
@@ -105,17 +108,21 @@ def _file_of_user(workload: Workload, name: str) -> WorkloadFile:
         raise StudyError(f'could not read script "{path}": {error.strerror}') from error
 
 
-def longest_pause_ns(name: str, text: str, variables: Mapping[str, str]) -> int:
+def longest_pause_ns(
+    name: str, text: str, variables: Mapping[str, str], tables: Tables | None = None
+) -> int:
     """The longest that one of the executions that are tried sleeps in all, in ns; 0: none does."""
     if not _SLEEP.search(text):
         return 0
     logged = _SLEEP.sub(r"SELECT 'steelyard sleeps', \1, '\2';", text)
-    return max(_pause_ns(name, logged, variables, seed) for seed in range(EXECUTIONS))
+    return max(_pause_ns(name, logged, variables, tables, seed) for seed in range(EXECUTIONS))
 
 
-def _pause_ns(name: str, logged: str, variables: Mapping[str, str], seed: int) -> int:
+def _pause_ns(
+    name: str, logged: str, variables: Mapping[str, str], tables: Tables | None, seed: int
+) -> int:
     try:
-        statements = script_statements(name, logged, dict(variables), seed)
+        statements = script_statements(name, logged, dict(variables), seed, tables=tables)
     except ValueError:  # no result with these draws: the transaction ends there
         return 0
     slept = _SLEPT.findall("\n".join(statements))

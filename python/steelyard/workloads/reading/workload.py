@@ -1,13 +1,14 @@
 """Holds a workload: everything that its folder said when it was read.
 
-A folder has `workload.toml`, `schema.sql`, and as it needs them `load.sql` (rows made by SQL),
-`keys.sql` (run after the rows and the vacuum, tables side by side), `constraints.sql` and
-`routines.sql` (after the keys, in order), `last.sql` (after the checks; nothing touches the rows
-after it), `before.sql` (on every server of an epoch, before its clients come), `checks.sql` (every
-row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is the only one that writes),
-`consistency.sql` (what reads all data: on request only) and `scripts/*.sql`. SQL files are cut into
-statements by pgbench's rules and may use `:scale` and the workload's options; those that make rows
-only the options that load.
+A folder has `workload.toml`, `schema.sql` (unless its data are somebody's own), and as it needs
+them `load.sql` (rows made by SQL), `keys.sql` (run after the rows and the vacuum, tables side by
+side), `constraints.sql` and `routines.sql` (after the keys, in order), `last.sql` (after the
+checks; nothing touches the rows after it), `before.sql` (on every server of an epoch, before its
+clients come), `checks.sql` (every row returned is a violation), `checks/SCRIPT.sql` (holds where
+SCRIPT is the only one that writes), `consistency.sql` (what reads all data: on request only),
+`scripts/*.sql`, and `rows/*.tsv` that scripts draw from. SQL files are cut into statements by
+pgbench's rules and may use `:scale` and the workload's options; those that make rows only the
+options that load.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,6 +26,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from steelyard._core import script_statements
 from steelyard.model.errors import UsageError
 from steelyard.workloads.reading.option import Mix, Option, OptionValue
+from steelyard.workloads.reading.rows import read_rows
 
 DESCRIPTION = "workload.toml"
 LOADING_FILES = (
@@ -34,6 +37,9 @@ LOADING_FILES = (
     "routines.sql",
     "last.sql",
 )
+ROWS = "rows/"
+"""The folder of what scripts draw from: NAME.tsv, in COPY's text format."""
+_TRIED_ROWS = 100
 
 Quantity = Annotated[int, Field(ge=0)] | str
 """A number, or an expression of the options that load, such as "1000 + 10 * :added"."""
@@ -99,13 +105,13 @@ class Workload(_Model):
     `workload.toml` is the one that decides the rows."""
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
-    scale_is: str
+    scale_is: str = "nothing: its data are what they are"
     """What the scale counts."""
     scale_name: Annotated[str, Field(pattern=r"^[a-z_]+$")] = "scale"
     """Another name of the scale in `workloads load --set`."""
     default_scale: Annotated[int, Field(ge=1)] = 1
     max_scale: Annotated[int, Field(ge=1)] = 2**31 - 1
-    bytes_per_scale: Quantity
+    bytes_per_scale: Quantity = 0
     """Size of the loaded database for each unit of scale, keys included."""
     bytes_fixed: Annotated[int, Field(ge=0)] = 0
     """Size of what does not grow with the scale."""
@@ -113,7 +119,9 @@ class Workload(_Model):
     """Another built-in workload whose rows, checks and options this one has."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Of every random row: equal seeds make equal bytes."""
-    tables: Annotated[tuple[Table, ...], Field(min_length=1)]
+    tables: tuple[Table, ...] = ()
+    loaded: bool = True
+    """Whether it loads its data; else they are somebody's own, which a study's source brings."""
     options: dict[str, Option] = {}
     mixes: tuple[Mix, ...] = ()
     """The scripts that are driven where a study names none: the first mix that fits."""
@@ -226,6 +234,24 @@ class Workload(_Model):
     def loaded_name(self) -> str:
         """The name under which its rows are loaded and kept."""
         return self.loads_as or self.name
+
+    @cached_property
+    def draws(self) -> dict[str, list[list[str | None]]]:
+        """The rows that its scripts draw from, by the name of their file. UsageError: a file of
+        them is wrong."""
+        found = {}
+        for name, file in self.files.items():
+            if name.startswith(ROWS):
+                try:
+                    found[Path(name).stem] = read_rows(file.text())
+                except ValueError as error:
+                    raise UsageError(f"{file.path}: {error}") from error
+        return found
+
+    @property
+    def drawn_first(self) -> dict[str, list[list[str | None]]]:
+        """A few of those rows: enough to try a script."""
+        return {name: rows[:_TRIED_ROWS] for name, rows in self.draws.items()}
 
     def part(self, file: str) -> str:
         """How messages say in which part of the workload a statement is."""

@@ -1,0 +1,1 @@
+"""Takes in data directories, base backups and dumps that somebody else made."""

@@ -1,0 +1,291 @@
+"""Opens a copied cluster up: recovers it, lets us in, names its database, and stops it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Slot
+from steelyard.engines.intake import Neutralised
+from steelyard.engines.loading import DATABASE
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.configuration import MAIN, Configuration
+from steelyard.engines.postgres.intake.copying import tablespaces
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.data_directory import SUPERUSER
+from steelyard.engines.postgres.life.server import quoted
+from steelyard.engines.postgres.sql.database import connected
+from steelyard.engines.programs import run
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.units import format_bytes
+
+if TYPE_CHECKING:
+    import psycopg
+
+MAINTENANCE = "template1"
+_ASIDE = "steelyard_of_the_original"
+_MOST_REFUSALS = 40
+_RECOVERY: Mapping[str, str] = {
+    # Recovery of a backup must not wait for what the original had: no followers, no queries in it.
+    "hot_standby": "off",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_wal_size": "16GB",
+    "min_wal_size": "32MB",
+    "wal_recycle": "off",
+    "wal_keep_size": "0",
+    "checkpoint_timeout": "1d",
+    "huge_pages": "off",
+    "shared_buffers": "128MB",
+    "synchronous_commit": "off",
+    # Of the sessions in which the copy is made ready.
+    "default_transaction_read_only": "off",
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "event_triggers": "off",
+}
+_ROLES = (
+    f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
+    f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
+    f"ALTER ROLE {SUPERUSER} RESET ALL",
+)
+_HALF = re.compile(
+    r"could not locate (?:a valid|required) checkpoint record|could not find redo location"
+    r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
+    r"|invalid checkpoint record",
+)
+_LIBRARY = re.compile(r'could not (?:access file|load library) "([^"]+)"')
+_SETTING = re.compile(
+    r'unrecognized configuration parameter "([^"]+)"'
+    r'|(?:invalid value|permission denied) for parameter "([^"]+)"'
+    r'|parameter "([^"]+)" (?:cannot be changed|requires)'
+    r'|unsupported value for parameter "([^"]+)"'
+    r'|invalid configuration parameter name "([^"]+)"'
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What was found and done."""
+
+    database: str  # its name in the original
+    bytes: int
+    neutralised: tuple[Neutralised, ...]
+    doubts: tuple[str, ...]
+
+
+class Opening:
+    """The opening up of one copied cluster, which is stopped and not ours to enter yet."""
+
+    def __init__(self, build: Build, account: Account, cluster: Cluster) -> None:
+        self._build = build
+        self._account = account
+        self._cluster = cluster
+
+    def open_up(self, slot: Slot, configuration: Configuration, database: str | None) -> Opened:
+        """Recover, let us in, name the database, stop.
+
+        UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
+        the server's words.
+        """
+        self._recover()
+        configuration = self._accepted(slot, configuration)
+        try:
+            with self._session(MAINTENANCE) as session:
+                opened = self._named(session, database)
+            gone = [*configuration.neutralised, *opened.neutralised]
+            doubts = [*opened.doubts, *self._missing_extensions()]
+        finally:
+            self._cluster.stop()
+        return replace(opened, neutralised=tuple(gone), doubts=tuple(doubts))
+
+    def _recover(self) -> None:
+        """By a server without connections, which lets in whoever starts it: the copy gets a
+        superuser of a known name."""
+        directory = self._cluster.directory
+        self._write("pg_hba.conf", "local all all trust\n")
+        self._write("pg_ident.conf", "")
+        self._write("postgresql.auto.conf", "")
+        spaces = bool(tablespaces(directory))
+        self._write(MAIN, "allow_in_place_tablespaces = on\n" if spaces else "")
+        given = {**_RECOVERY, "max_prepared_transactions": "1000"}
+        options = [part for key, value in given.items() for part in ("-c", f"{key}={value}")]
+        command = [self._build.program("postgres"), "--single", "-D", str(directory), *options]
+        status, words = run(
+            self._account,
+            [*self._known(command), MAINTENANCE],
+            directory=directory,
+            environment=self._build.environment,
+            said="".join(f"{statement}\n" for statement in _ROLES),
+            timeout_s=_RECOVERY_TIMEOUT_S,
+        )
+        if status == 0 and "FATAL:" not in words:
+            return
+        if _HALF.search(words):
+            raise EngineError(
+                "could not recover the copy: it is half a backup",
+                detail=quoted(words) or None,
+                hint="Take it with pg_basebackup -X stream, which brings the log that it needs.",
+            )
+        raise ServerError("could not recover the copy", detail=quoted(words) or words.strip())
+
+    def _known(self, command: list[str]) -> list[str]:
+        """Without the options that this version does not have."""
+        if self._cluster.identity.version_number >= 170000:
+            return command
+        place = command.index("event_triggers=off")
+        return command[: place - 1] + command[place + 1 :]
+
+    def _accepted(self, slot: Slot, configuration: Configuration) -> Configuration:
+        """Start with the original's settings; what this build refuses is left out and told."""
+        spaces = bool(tablespaces(self._cluster.directory))
+        settings = dict(_RECOVERY)
+        if self._cluster.identity.version_number < 170000:
+            del settings["event_triggers"]
+        for _ in range(_MOST_REFUSALS):
+            extra = "allow_in_place_tablespaces = on\n" if spaces else ""
+            self._write(MAIN, configuration.text() + extra)
+            try:
+                self._cluster.start(slot, settings)
+                with self._session(MAINTENANCE):
+                    return configuration
+            except ServerError as failure:
+                if self._cluster.running:
+                    self._cluster.stop()
+                configuration = _without(configuration, failure)
+        raise EngineError("could not start the copy: its build refuses too many of its settings")
+
+    def _named(self, session: psycopg.Connection, database: str | None) -> Opened:
+        """The database in the name that every weighed one has."""
+        gone = []
+        for name, place in session.execute(
+            "SELECT gid, database FROM pg_catalog.pg_prepared_xacts"
+        ).fetchall():
+            with self._session(place) as other:
+                other.execute(f"ROLLBACK PREPARED {_literal(name)}".encode())
+            gone.append(Neutralised(f"prepared transaction {name}", "its locks would stay"))
+        chosen, size = _chosen(session, database)
+        if chosen != DATABASE:
+            _rename(session, DATABASE, _ASIDE)
+            _rename(session, chosen, DATABASE)
+        known = {name for name, _ in _databases(session, every=True)}
+        if "postgres" not in known:
+            session.execute(b"CREATE DATABASE postgres TEMPLATE template0")
+        for name in (DATABASE, "postgres"):
+            session.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1".encode())
+            session.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
+        doubts = list(_collation_doubts(session, self._cluster.identity.version_number))
+        with self._session(DATABASE):  # whether this build can open it: locale, ICU
+            pass
+        return Opened(chosen, size, tuple(gone), tuple(doubts))
+
+    def _missing_extensions(self) -> list[str]:
+        with self._session(DATABASE) as session:
+            rows = session.execute(
+                "SELECT extname FROM pg_catalog.pg_extension WHERE extname NOT IN"
+                " (SELECT name FROM pg_catalog.pg_available_extensions) ORDER BY extname"
+            ).fetchall()
+        return [
+            f"extension {name} is not in this build: what uses its functions fails"
+            for (name,) in rows
+        ]
+
+    @contextmanager
+    def _session(self, database: str) -> Iterator[psycopg.Connection]:
+        address = self._cluster.address
+        place = Endpoint(address.host, address.port, SUPERUSER, database)
+        with connected(place) as session:
+            yield session
+
+    def _write(self, name: str, text: str) -> None:
+        file = self._cluster.directory / name
+        file.write_text(text, encoding="utf-8")
+        file.chmod(0o600)
+        self._account.own(file)
+
+
+_RECOVERY_TIMEOUT_S = 3600.0
+"""Of replaying a backup's log."""
+
+
+def _without(configuration: Configuration, failure: ServerError) -> Configuration:
+    """The configuration without what the server refused; the failure itself where it is none."""
+    words = f"{failure}\n{failure.detail or ''}"
+    library = _LIBRARY.search(words)
+    if library is not None:
+        name = Path(library[1]).name.removesuffix(".so")
+        smaller = configuration.without_library(name, "this build does not have it")
+        if smaller != configuration:
+            return smaller
+    setting = _SETTING.search(words)
+    if setting is not None:
+        name = next(one for one in setting.groups() if one).lower()
+        if name in configuration.settings:
+            return configuration.without(name, "this build or machine does not take it")
+    raise failure
+
+
+def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, int]]:
+    """Names and sizes of the databases; all, or those that may be weighed."""
+    rows = session.execute(
+        "SELECT datname, pg_catalog.pg_database_size(oid) FROM pg_catalog.pg_database"
+        " WHERE NOT datistemplate ORDER BY datname"
+    ).fetchall()
+    found = [(str(name), int(size)) for name, size in rows]
+    others = [one for one in found if one[0] != "postgres"]
+    return found if every or not others else others
+
+
+def _chosen(session: psycopg.Connection, database: str | None) -> tuple[str, int]:
+    found = _databases(session, every=database is not None)
+    if database is None and len(found) == 1:
+        return found[0]
+    for name, size in found:
+        if name == database:
+            return name, size
+    listed = ", ".join(f"{name} ({format_bytes(size)})" for name, size in found)
+    if database is None:
+        raise UsageError(
+            "cannot choose among several databases", detail=f"There are {listed}.",
+            hint="Name one: --database NAME",
+        )  # fmt: skip
+    raise UsageError(f'there is no database "{database}" in it', detail=f"There are {listed}.")
+
+
+def _rename(session: psycopg.Connection, name: str, other: str) -> None:
+    from psycopg import sql
+
+    there = session.execute(
+        "SELECT 1 FROM pg_catalog.pg_database WHERE datname = %s", [name]
+    ).fetchone()
+    if there is not None:
+        words = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+        session.execute(words.format(sql.Identifier(name), sql.Identifier(other)))
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:
+    """Where the order of texts was made by another library than this machine has."""
+    if version < 150000:
+        return
+    rows = session.execute(
+        "SELECT datcollate, datcollversion, pg_catalog.pg_database_collation_actual_version(oid)"
+        " FROM pg_catalog.pg_database WHERE datname = %s",
+        [DATABASE],
+    ).fetchall()
+    for locale, made, here in rows:
+        if made is not None and made != here:
+            yield (
+                f"its texts were sorted by {locale} of version {made}, here it is "
+                f"{here or 'unknown'}: searches by an index on text may find too little"
+            )

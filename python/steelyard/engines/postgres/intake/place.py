@@ -1,0 +1,169 @@
+"""Looks at a place that is to be taken in: what it is, of which version, whole or not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.engines.intake import DataPlace
+from steelyard.engines.postgres.intake.contents import contents
+from steelyard.engines.postgres.life.server import serving_pid
+from steelyard.model.errors import EngineError, UsageError
+
+CONTROL_FILE = "global/pg_control"
+LABEL = "backup_label"
+MANIFEST = "backup_manifest"
+CUSTOM, GZIP = b"PGDMP", b"\x1f\x8b"
+_PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x04\x22\x4d\x18": "lz4 -d", b"BZh": "bunzip2"}
+_TAR_MAGIC_AT = 257
+_HEAD = 512
+
+
+def look(path: Path) -> DataPlace:
+    """What stands at a path. UsageError: nothing that can be taken in; EngineError: it is in use,
+    cannot be read, or is not whole."""
+    path = path.expanduser().absolute()
+    try:
+        if path.is_dir():
+            return _directory(path)
+        if path.is_file():
+            return _file(path)
+    except PermissionError as error:
+        raise EngineError(
+            f'could not read "{error.filename}": {error.strerror}',
+            hint="Run as an account that may read it, or take a base backup of the server.",
+        ) from error
+    what = "there is nothing" if not path.exists() else "it is neither file nor directory"
+    raise UsageError(
+        f'cannot take in "{path}": {what}',
+        hint="Name a stopped data directory, a base backup, or a dump.",
+    )
+
+
+def digest_of(path: Path) -> str:
+    """Of the names, sizes and times of change of every file that a copy would hold."""
+    known = hashlib.sha256()
+    for name, status in _statuses(path):
+        known.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return known.hexdigest()
+
+
+def _statuses(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+    if path.is_file():
+        yield path.name, path.stat()
+    elif (path / "toc.dat").is_file():
+        for file in sorted(path.iterdir()):
+            yield file.name, file.stat()
+    else:
+        yield from ((name, status) for name, _, status in contents(path))
+
+
+def _directory(path: Path) -> DataPlace:
+    if (path / "toc.dat").is_file():
+        return _place(path, "dump", None)
+    if not (path / "PG_VERSION").is_file():
+        raise UsageError(
+            f'cannot take in "{path}": it is no data directory, base backup or dump',
+            detail=_unpacked(path) or 'A data directory has a file "PG_VERSION".',
+        )
+    major = (path / "PG_VERSION").read_text(encoding="utf-8", errors="replace").strip()
+    pid = serving_pid(path)
+    if pid is not None:
+        raise EngineError(
+            f'could not take in "{path}": it is in use',
+            detail=f"Its server is process {pid}.",
+            hint="Stop the server, or take a base backup of it: --from 'host=... dbname=...'",
+        )
+    _require_whole(path)
+    backup = (path / LABEL).is_file() or (path / MANIFEST).is_file()
+    return _place(path, "base backup" if backup else "data directory", major)
+
+
+def _unpacked(path: Path) -> str:
+    for name in ("base.tar", "base.tar.gz", "base.tar.zst", "base.tar.lz4"):
+        if (path / name).is_file():
+            return f"It holds {name}: unpack it into a directory, and pg_wal.tar into its pg_wal."
+    return ""
+
+
+def _place(path: Path, kind: str, major: str | None) -> DataPlace:
+    size = sum(status.st_size for _, status in _statuses(path))
+    return DataPlace(path, kind, major, size, digest_of(path))  # type: ignore[arg-type]
+
+
+def _require_whole(path: Path) -> None:
+    """EngineError names what a whole copy of a cluster would have."""
+    for needed in (CONTROL_FILE, "base", "pg_wal", "pg_xact"):
+        if not (path / needed).exists():
+            raise EngineError(
+                f'could not take in "{path}": it is not whole',
+                detail=f'There is no "{needed}" in it.',
+            )
+    wrong = list(_against_manifest(path))
+    if wrong:
+        raise EngineError(
+            f'could not take in "{path}": it is not the whole backup that its manifest lists',
+            detail="; ".join(wrong[:5]) + (f"; {len(wrong) - 5} more" if len(wrong) > 5 else ""),
+        )
+    for name, _, _ in contents(path):
+        if os.path.basename(name).startswith("INCREMENTAL."):
+            raise EngineError(
+                f'could not take in "{path}": it is an incremental backup',
+                detail=f'"{name}" holds only what changed.',
+                hint="pg_combinebackup makes it whole.",
+            )
+
+
+def _against_manifest(path: Path) -> Iterator[str]:
+    """Files that the backup's manifest lists and that are missing or of another size. A server
+    that was started on the backup has changed both: then it is no backup any more."""
+    if not (path / MANIFEST).is_file() or not (path / LABEL).is_file():
+        return
+    try:
+        listed = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["Files"]
+    except (ValueError, KeyError, TypeError):
+        yield f"{MANIFEST} cannot be read"
+        return
+    for one in listed:
+        name = one.get("Path")
+        if name is None:  # a name that is no UTF-8 is told otherwise
+            continue
+        try:
+            size = (path / name).stat().st_size
+        except FileNotFoundError:
+            yield f'"{name}" is missing'
+            continue
+        if size != one.get("Size"):
+            yield f'"{name}" has {size} bytes, not {one.get("Size")}'
+
+
+def _file(path: Path) -> DataPlace:
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    for magic, program in _PACKED.items():
+        if head.startswith(magic):
+            raise UsageError(
+                f'cannot take in "{path}": it is compressed',
+                hint=f"Unpack it first: {program}",
+            )
+    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
+        if head.startswith(b"toc.dat\0"):
+            return _place(path, "dump", None)
+        raise UsageError(
+            f'cannot take in "{path}": it is an archive',
+            hint="Unpack it into a directory first, and pg_wal.tar into its pg_wal.",
+        )
+    if head.startswith((CUSTOM, GZIP)):
+        return _place(path, "dump", None)
+    if b"\0" in head or not head.strip():
+        raise UsageError(f'cannot take in "{path}": it is no dump of pg_dump')
+    if re.search(rb"PostgreSQL database cluster dump", head):
+        raise UsageError(
+            f'cannot take in "{path}": it is a dump of all databases',
+            hint="Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE",
+        )
+    return _place(path, "dump", None)

@@ -1,0 +1,171 @@
+"""Makes templates of data that somebody else made, once, and finds them again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from steelyard.engines.adapters import adapter
+from steelyard.engines.cache import free_bytes, open_cache, tree_bytes
+from steelyard.engines.intake import DataPlace, Intake, TakenIn, TakesIn
+from steelyard.engines.loading import TemplateEngine
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.identity import Identity
+from steelyard.model.units import format_bytes
+from steelyard.study.study import Source, Study
+from steelyard.workloads.loading.disk_space import Report
+from steelyard.workloads.loading.template import (
+    FORMAT,
+    TemplateDescription,
+    describe,
+    making,
+    sole_maker,
+    trusted,
+)
+
+INTAKE = 1
+"""Raised when a copy is made otherwise."""
+_DUMP_GROWS = 8
+"""Times that a compressed dump may be as large when it is restored, keys included."""
+
+
+def found(study: Study, *, version_named: bool = False) -> Study:
+    """A study that says what stood at its source: which files, and, where its arms are all of one
+    version and nobody named it, the one that the data belong to.
+
+    UsageError or EngineError: what stands there cannot be taken in.
+    """
+    source = study.source
+    if source is None or source.digest is not None:
+        return study
+    place = adapter(study.engine).look(Path(source.place))
+    told = source.model_copy(
+        update={"place": str(place.path), "kind": place.kind, "digest": place.digest}
+    )
+    changes: dict[str, object] = {"source": told}
+    one_build = len({(arm.version, arm.bindir) for arm in study.every_arm}) == 1
+    if place.major is not None and one_build and not version_named and not study.control.bindir:
+        control, *arms = (
+            arm.model_copy(update={"version": place.major}) for arm in study.every_arm
+        )
+        changes |= {"control": control, "arms": tuple(arms)}
+    return study.model_copy(update=changes)
+
+
+def taken_template(
+    engine: TemplateEngine, kind: str, source: Source, report: Report, *, copies: int, number: int
+) -> Path:
+    """The data directory of a copy of `source`, stopped, with checksums on; made where missing.
+
+    `kind`: the engine's, of the study. `number` tells separate loads of a dump apart; of files
+    there is but one. EngineError: the source is not what it was, or there is no room.
+    """
+    cache = open_cache()
+    key = taken_key(engine.identity, source, number if source.kind == "dump" else 0)
+    home = cache.templates / key
+    with sole_maker(cache, key, report):
+        if not trusted(engine, home):
+            place = _unchanged(adapter(kind).look(Path(source.place)), source)
+            _require_space(place, copies)
+            shutil.rmtree(home, ignore_errors=True)
+            started = time.monotonic()
+            with making(engine, cache, home, report) as (slot, made):
+                if not isinstance(engine, TakesIn):
+                    raise UsageError(f'engine "{engine.identity.kind}" takes in no data')
+                config = None if source.config is None else Path(source.config)
+                taken = engine.take_in(Intake(place, source.database, config), slot, report)
+                data = made()
+                seconds = time.monotonic() - started
+                describe(data, _described(engine, place, source, taken, data, seconds))
+            if cache.templates in place.path.parents:  # a base backup that was made for this alone
+                shutil.rmtree(place.path.parent)
+            for one in taken.neutralised:
+                report(f"left out: {one.what} ({one.why})")
+            for doubt in taken.doubts:
+                report(f"note: {doubt}")
+    return home / "data"
+
+
+def taken_key(identity: Identity, source: Source, number: int) -> str:
+    """The name of a template: readable, with a hash of all that decides its bytes."""
+    decisive = [
+        FORMAT,
+        INTAKE,
+        identity.version_number,
+        identity.builder,
+        identity.configure,
+        source.digest,
+        source.database,
+        source.config,
+    ]
+    digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:12]
+    version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)
+    name = re.sub(r"[^A-Za-z0-9.]", "_", Path(source.place).name)[:40]
+    again = f"-load{number + 1}" if number else ""
+    return f"{identity.kind}-{version}-from-{name}-{digest}{again}"
+
+
+def _unchanged(place: DataPlace, source: Source) -> DataPlace:
+    if source.digest is not None and place.digest != source.digest:
+        raise EngineError(
+            f'could not take in "{place.path}": it is not what it was when the study was made',
+            detail="Names, sizes or times of its files are others.",
+            hint="Begin a new weighing with --from, on the data as they are now.",
+        )
+    return place
+
+
+def _require_space(place: DataPlace, copies: int) -> None:
+    each = place.bytes * (_DUMP_GROWS if place.kind == "dump" else 1)
+    needed = each * (1 + copies)
+    root = open_cache().root
+    free = free_bytes(root)
+    if free < needed:
+        raise EngineError(
+            f'could not take in "{place.path}": about {format_bytes(needed)} are needed, '
+            f"{format_bytes(free)} are free",
+            detail=f'Needed under "{root}" for the data and {copies} copies of it.',
+            hint="Free some room, or move the cache: STEELYARD_CACHE.",
+        )
+
+
+def _described(
+    engine: TemplateEngine,
+    place: DataPlace,
+    source: Source,
+    taken: TakenIn,
+    made: Path,
+    seconds: float,
+) -> TemplateDescription:
+    return TemplateDescription(
+        format=FORMAT,
+        version=engine.identity.version,
+        builder=engine.identity.builder,
+        workload=f"from {place.path.name}",
+        options={},
+        digest=place.digest,
+        scale=1,
+        rows=0,
+        tables={},
+        digests={},
+        database_bytes=taken.database_bytes,
+        bytes=tree_bytes(made),
+        load_seconds=round(seconds, 3),
+        system_identifier=engine.stopped_identifier(made / "data"),
+        made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        seconds=round(seconds, 3),
+        source={
+            "kind": place.kind,
+            "name": place.path.name,
+            "major": place.major,
+            "database": taken.database,
+            "database_bytes": taken.database_bytes,
+            "neutralised": [asdict(one) for one in taken.neutralised],
+            "doubts": list(taken.doubts),
+        },
+    )

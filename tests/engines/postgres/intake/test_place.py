@@ -1,0 +1,151 @@
+"""What stands at a place is told before anything is copied; what cannot be taken in is refused."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.postgres.intake.contents import contents
+from steelyard.engines.postgres.intake.place import digest_of, look
+from steelyard.model.errors import EngineError, SteelyardError, UsageError
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The files of a stopped cluster, as far as they are looked at."""
+    for name in ("base/5", "global", "pg_wal", "pg_xact", "pg_tblspc", "log", "pg_replslot/theirs"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+    directory = tmp_path / "data"
+    (directory / "PG_VERSION").write_text("18\n")
+    for name in ("global/pg_control", "base/5/1259", "pg_wal/000000010000000000000001"):
+        (directory / name).write_bytes(bytes(8192))
+    (directory / "log" / "theirs.log").write_text("secret")
+    (directory / "server.key").write_text("secret")
+    (directory / "pg_replslot/theirs/state").write_text("x")
+    return directory
+
+
+def test_a_data_directory_is_told_with_its_version_and_size(made: Path) -> None:
+    found = look(made)
+    assert (found.kind, found.major, found.path) == ("data directory", "18", made)
+    assert found.bytes >= 3 * 8192
+
+
+def test_only_what_a_copy_needs_is_listed(made: Path) -> None:
+    names = {name for name, _, _ in contents(made)}
+    assert {"PG_VERSION", "base/5/1259", "global/pg_control"} <= names
+    assert not [name for name in names if "log/" in name or "key" in name or "replslot" in name]
+
+
+def test_links_are_followed_and_a_loose_one_is_named(made: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "space"
+    (elsewhere / "PG_18_1" / "5").mkdir(parents=True)
+    (elsewhere / "PG_18_1" / "5" / "16384").write_bytes(bytes(8192))
+    (made / "pg_tblspc" / "16385").symlink_to(elsewhere)
+    assert "pg_tblspc/16385/PG_18_1/5/16384" in {name for name, _, _ in contents(made)}
+    (made / "pg_tblspc" / "16386").symlink_to(tmp_path / "nothing")
+    with pytest.raises(EngineError, match="leads nowhere"):
+        look(made)
+
+
+def test_links_in_a_circle_end(made: Path) -> None:
+    (made / "pg_tblspc" / "16385").symlink_to(made / "pg_tblspc")
+    with pytest.raises(EngineError, match="circle"):
+        look(made)
+
+
+def test_the_digest_follows_every_file(made: Path) -> None:
+    before = digest_of(made)
+    assert digest_of(made) == before
+    (made / "log" / "theirs.log").write_text("more")
+    assert digest_of(made) == before
+    (made / "base/5/1259").write_bytes(bytes(16384))
+    assert digest_of(made) != before
+
+
+@pytest.mark.parametrize("missing", ["global/pg_control", "pg_wal", "pg_xact", "base"])
+def test_a_directory_that_lacks_something_is_not_whole(made: Path, missing: str) -> None:
+    (made / missing).rename(made / "gone")
+    with pytest.raises(EngineError, match="not whole"):
+        look(made)
+
+
+def test_a_backup_is_held_to_its_manifest(made: Path) -> None:
+    (made / "backup_label").write_text("START WAL LOCATION: 0/2000028\n")
+    listed = {"Files": [{"Path": "base/5/1259", "Size": 8192}, {"Path": "base/5/1", "Size": 3}]}
+    (made / "backup_manifest").write_text(json.dumps(listed))
+    with pytest.raises(EngineError) as refused:
+        look(made)
+    assert '"base/5/1" is missing' in str(refused.value.detail)
+    (made / "base/5/1").write_bytes(b"xx")
+    with pytest.raises(EngineError) as refused:
+        look(made)
+    assert "2 bytes, not 3" in str(refused.value.detail)
+    (made / "base/5/1").write_bytes(b"xxx")
+    assert look(made).kind == "base backup"
+    (made / "backup_manifest").write_text("{")
+    with pytest.raises(EngineError) as refused:
+        look(made)
+    assert "cannot be read" in str(refused.value.detail)
+
+
+def test_an_incremental_backup_is_named(made: Path) -> None:
+    (made / "base/5/INCREMENTAL.16384").write_bytes(b"x")
+    with pytest.raises(EngineError, match="incremental"):
+        look(made)
+
+
+def _tar(path: Path, name: str) -> None:
+    (path.parent / name).write_text("x")
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        archive.add(path.parent / name, arcname=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "words"),
+    [
+        ("nothing", lambda p: None, "there is nothing"),
+        ("empty", Path.mkdir, "no data directory"),
+        ("dump.zst", lambda p: p.write_bytes(b"\x28\xb5\x2f\xfdrest"), "compressed"),
+        (
+            "all.sql",
+            lambda p: p.write_text("--\n-- PostgreSQL database cluster dump\n"),
+            "all data",
+        ),
+        ("noise", lambda p: p.write_bytes(b"\0\1\2"), "no dump"),
+        ("base.tar", lambda p: _tar(p, "backup_label"), "archive"),
+    ],
+)
+def test_what_is_no_data_is_refused_in_words(
+    tmp_path: Path, name: str, make: Callable[[Path], object], words: str
+) -> None:
+    make(tmp_path / name)
+    with pytest.raises(UsageError, match=words):
+        look(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("custom", lambda p: p.write_bytes(b"PGDMP\1\x10")),
+        ("plain.sql", lambda p: p.write_text("CREATE TABLE t (a int);\n")),
+        ("packed.sql.gz", lambda p: p.write_bytes(b"\x1f\x8b\x08rest")),
+        ("archive.tar", lambda p: _tar(p, "toc.dat")),
+    ],
+)
+def test_a_dump_is_told_by_its_beginning(
+    tmp_path: Path, name: str, make: Callable[[Path], object]
+) -> None:
+    make(tmp_path / name)
+    assert (look(tmp_path / name).kind, look(tmp_path / name).major) == ("dump", None)
+
+
+def test_a_backup_in_archives_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "base.tar.gz").write_bytes(b"x")
+    with pytest.raises(SteelyardError) as refused:
+        look(tmp_path)
+    assert "unpack" in str(refused.value.detail)

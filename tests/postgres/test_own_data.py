@@ -1,0 +1,168 @@
+"""Weighings on a copy of somebody's data: made by real pgbench, taken in, weighed, resumed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from underway import Underway
+
+from engines.postgres.intake.conftest import original_at
+from engines.postgres.intake.original import OWNER, PORT, Original
+from steelyard.record.record import Record
+
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
+
+Start = Callable[..., Underway]
+SCRIPT = "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+BRIEF = ("--budget", "20s", "--set", "budget.slice=50ms", "--set", "layout=slices")
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Original]:
+    """pgbench's tables at scale 1, filled by pgbench itself, in a stopped server of 16."""
+    home = Path("/tmp") / f"syt-bank-{tmp_path_factory.getbasetemp().name}"
+    home.mkdir(mode=0o711)
+    try:
+        original = original_at(home, "16")
+        original.make()
+        with original.running():
+            original.ask("CREATE DATABASE bank")
+            original.program(
+                "pgbench", "-i", "-q", "-s", "1", "-h", str(original.sockets), "-p", str(PORT),
+                "-U", OWNER, "bank",
+            )  # fmt: skip
+            original.program(
+                "pg_dump", "-Fc", "-h", str(original.sockets), "-p", str(PORT), "-U", OWNER,
+                "-f", str(original.sockets / "bank.dump"), "bank",
+            )  # fmt: skip
+        original.sockets.chmod(0o711)
+        (original.sockets / "bank.dump").chmod(0o644)
+        yield original
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def weighed(start: Start, record: str, *words: str) -> tuple[Underway, dict[str, object]]:
+    """A weighing of `settings` that ended well, and what its record knows of the data."""
+    weighing = start(record, "settings", *words)
+    assert weighing.end() == 0, weighing.said
+    environment = json.loads((weighing.record / "environment.json").read_text())
+    return weighing, environment["source"]
+
+
+def test_a_stopped_directory_of_another_version_is_weighed_with_a_script(
+    start: Start, bank: Original, tmp_path: Path
+) -> None:
+    (tmp_path / "one.sql").write_text(SCRIPT)
+    weighing, source = weighed(
+        start, "record", "--from", str(bank.directory), "-f", "one.sql",
+        "--set", "arm.settings.work_mem=8MB", *BRIEF,
+    )  # fmt: skip
+    assert (source["kind"], source["major"], source["database"]) == ("data directory", "16", "bank")
+    environment = json.loads((weighing.record / "environment.json").read_text())
+    versions = {one["build"]["version"].split(".")[0] for one in environment["arms"].values()}
+    assert versions == {"16"}
+    assert weighing.verdict["contrasts"][0]["epochs"] >= 8
+    assert "bank" in (weighing.record / "report.html").read_text()
+    assert "data directory" in (weighing.record / "report.html").read_text()
+
+
+def test_a_killed_weighing_goes_on_without_the_original(
+    start: Start, bank: Original, tmp_path: Path
+) -> None:
+    (tmp_path / "one.sql").write_text(SCRIPT)
+    moved = tmp_path / "theirs"
+    shutil.copytree(bank.directory, moved, symlinks=True)
+    words = ("--from", str(moved), "-f", "one.sql", "--set", "arm.settings.work_mem=8MB", *BRIEF)
+    weighing = start("killed", "settings", *words)
+    weighing.in_the_middle_of(2)
+    weighing.process.send_signal(signal.SIGKILL)
+    weighing.process.communicate()
+    shutil.rmtree(moved)
+    again = start("killed", "--resume", str(weighing.record))
+    assert again.end() == 0, again.said
+    kept = Record(weighing.record).lines("slices.jsonl")
+    assert {one["epoch"] for one in kept if one["kind"] == "measured"} >= set(range(8))
+
+
+def test_a_dump_is_weighed_as_the_workload_that_it_holds_and_checked(
+    start: Start, bank: Original
+) -> None:
+    """Each arm's balances add up afterwards: pgbench's own checks hold on the copy."""
+    weighing, source = weighed(
+        start, "record", "--from", str(bank.sockets / "bank.dump"), "--set", "workload=pgbench",
+        "--set", "workload.scale=1", "--set", "workload.scripts={tpcb-like=1}",
+        "--set", "arm.settings.work_mem=8MB", *BRIEF,
+    )  # fmt: skip
+    assert source["kind"] == "dump"
+    assert all(
+        threat["name"] != "work not done" for threat in weighing.verdict["contrasts"][0]["threats"]
+    )
+
+
+def test_a_running_server_is_copied_only_when_somebody_agrees(
+    start: Start, bank: Original, tmp_path: Path
+) -> None:
+    (tmp_path / "one.sql").write_text(SCRIPT)
+    with bank.running("max_wal_senders=4", "wal_level=replica"):
+        words = ("--from", bank.target, "--database", "bank", "-f", "one.sql", *BRIEF)
+        refused = start("no", "aa", *words)
+        assert refused.end() == 2
+        assert "nobody agreed to a base backup of PostgreSQL 16" in refused.said
+        weighing = start("yes", "aa", "--yes", *words)
+        assert weighing.end() == 0, weighing.said
+    environment = json.loads((weighing.record / "environment.json").read_text())
+    assert environment["source"]["kind"] == "base backup"
+    left = [one.name for one in (weighing.cache / "templates").glob("backup-*")]
+    assert left == []
+    study = (weighing.record / "study.toml").read_text()
+    assert "password" not in study
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--database", "x"), "belongs to --from"),
+        (("--from", "DIRECTORY"), "nothing is to be driven"),
+        (("--from", "nothing", "-f", "one.sql"), "there is nothing"),
+        (("--set", "workload=own", "-f", "one.sql"), "has no data of its own"),
+        (("--from", "DIRECTORY", "--database", "bnk", "-f", "one.sql"), 'no database "bnk"'),
+        (
+            ("--from", "DIRECTORY", "-f", "one.sql", "--set", "control.version=18"),
+            "it was made by version 16",
+        ),
+    ],
+)
+def test_what_cannot_be_weighed_is_said_before_anything_is_measured(
+    start: Start, bank: Original, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "one.sql").write_text(SCRIPT)
+    given = [str(bank.directory) if word == "DIRECTORY" else word for word in words]
+    weighing = start("record", "aa", *given, *BRIEF)
+    assert weighing.end() in (2, 3), weighing.said
+    assert said in weighing.said
+    assert not (weighing.record / "plan.json").exists()
+
+
+def test_the_same_files_need_no_second_copy_and_changed_ones_are_refused(
+    start: Start, bank: Original, tmp_path: Path
+) -> None:
+    (tmp_path / "one.sql").write_text(SCRIPT)
+    first, _ = weighed(start, "one", "--from", str(bank.directory), "-f", "one.sql", *BRIEF)
+    again = start("two", str(first.record / "study.toml"), *BRIEF)
+    assert again.end() == 0, again.said
+    assert "copy the data" not in again.said
+    cleared = subprocess.run(
+        ["rm", "-rf", *map(str, (first.cache / "templates").glob("*-from-*"))], check=False
+    )
+    assert cleared.returncode == 0
+    (bank.directory / "base" / "1" / "PG_VERSION").touch()
+    refused = start("three", str(first.record / "study.toml"), *BRIEF)
+    assert refused.end() == 3
+    assert "it is not what it was" in refused.said
