@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from steelyard.cli.command_line import Group
+from steelyard.cli.commands.workloads_capture import capture
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ _Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard
 def register(app: typer.Typer) -> None:
     """Add the command and its subcommands."""
     app.add_typer(sub, name="workloads")
+
+
+sub.command("capture")(capture)
 
 
 @sub.callback()

@@ -1,0 +1,1 @@
+"""Makes workloads of what a server's log says that its clients did."""
