@@ -8,7 +8,7 @@ from evaluation.test_bottleneck import told
 from steelyard.evaluation.bottleneck import bottlenecks
 from steelyard.evaluation.ceiling import ceiling
 from steelyard.model.readings import EpochTotals, Reading
-from steelyard.record.probe import PEAK_READ, PEAK_WRITE
+from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
 from tuning.probe.made import figure, probe_of
 
 PROBE = probe_of(figure(PEAK_READ, 50_000), figure(PEAK_WRITE, 10_000))

@@ -6,7 +6,7 @@ from evaluation.test_ceiling import known
 from record.made import verdict_of
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
-from steelyard.record.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ
+from steelyard.record.machine.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ
 from steelyard.record.verdict import TimePart, TimeParts
 from steelyard.report.probed import probed_rows
 from tuning.probe.made import figure, probe_of

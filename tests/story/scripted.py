@@ -19,8 +19,8 @@ from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Answers
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.turn import Checkpoint
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.record.drive_health import DriveHealth
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 from story.asked import lines

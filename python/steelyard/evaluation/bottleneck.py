@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.evaluation.ceiling import ceiling
 from steelyard.model.readings import EpochTotals, known_values
 from steelyard.model.units import NS_PER_US, format_duration
-from steelyard.record.probe import Probe
+from steelyard.record.machine.probe import Probe
 from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts
 
 LEAST_SHARE = 0.4

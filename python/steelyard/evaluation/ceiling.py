@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.model.units import NS_PER_S
-from steelyard.record.probe import PEAK_READ, PEAK_WRITE, Probe
+from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE, Probe
 
 _ELAPSED = "slices_ns"
 

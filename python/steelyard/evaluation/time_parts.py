@@ -21,7 +21,7 @@ from steelyard.evaluation.bottleneck import bottlenecks
 from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.model.waits import WaitPart
-from steelyard.record.probe import Probe
+from steelyard.record.machine.probe import Probe
 from steelyard.record.verdict import TimePart, TimeParts
 
 PROCESSOR, QUEUE, CLIENT, DEBT, REST = "processor", "queue", "client", "debt", "rest"

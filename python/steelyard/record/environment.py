@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.epoch import LedgerStanding
 from steelyard.record.frozen import Frozen
-from steelyard.record.probe import Probe
+from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine.probe import Probe
 
 
 class SteelyardFacts(Frozen):

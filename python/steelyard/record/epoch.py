@@ -8,8 +8,8 @@ from typing import Literal
 
 from steelyard.model.readings import EpochTotals
 from steelyard.model.waits import WaitPart
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.frozen import Frozen
+from steelyard.record.machine.drive_health import DriveHealth
 
 
 class ReadingLine(Frozen):

@@ -9,7 +9,7 @@ from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_S, NS_PER_US, format_duration
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
-from steelyard.record.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ, Probe
+from steelyard.record.machine.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ, Probe
 from steelyard.record.verdict import Verdict
 
 _FIGURES = (RANDOM_READ, PEAK_READ, PEAK_WRITE)

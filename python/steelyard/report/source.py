@@ -12,9 +12,9 @@ from steelyard.evaluation.threats.machine import seen_in
 from steelyard.model.errors import RecordError
 from steelyard.model.turn import Turn
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.plan import Plan
 from steelyard.record.record import Record
 from steelyard.record.recorded import (

@@ -15,8 +15,8 @@ from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.engine import Engine, Instance, Slot
 from steelyard.engines.memory.cap import HeldBy
 from steelyard.engines.page_cache import Evicted
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.host import HostSample

@@ -27,8 +27,8 @@ from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.environment import Environment
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory, ReportsStage
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices

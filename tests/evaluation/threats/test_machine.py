@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard.evaluation.threats.machine import drive_threats, seen_on
-from steelyard.record.drive_health import TOO_HOT, DriveHealth
+from steelyard.record.machine.drive_health import TOO_HOT, DriveHealth
 from steelyard.telemetry.host import HostSample, host_readings
 
 SECOND = 1_000_000_000

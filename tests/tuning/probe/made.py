@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.record.probe import Probe, ProbeFigure
+from steelyard.record.machine.probe import Probe, ProbeFigure
 
 
 def latency(mean: float) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 
 from steelyard.cli.views.machine.probe_view import notes, probe_lines
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.record.drive_health import DriveHealth
-from steelyard.record.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
+from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
 from steelyard.report.charts.probe import picture_of, write_picture
 from steelyard.tuning.probe import kept, probing
 from steelyard.tuning.probe.kept import keep, last_probe

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.record.probe import PEAK_READ, RANDOM_READ, SEQUENTIAL_READ
+from steelyard.record.machine.probe import PEAK_READ, RANDOM_READ, SEQUENTIAL_READ
 from steelyard.tuning.profile.basis import Storage, memory_here
 from tuning.probe.made import figure, probe_of
 

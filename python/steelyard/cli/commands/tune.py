@@ -76,7 +76,7 @@ def tune(
             as_json=as_json,
         )
     elif search or resume is not None:
-        from steelyard.cli.commands.tune_search import SearchRequest, search_settings
+        from steelyard.cli.weighing.search import SearchRequest, search_settings
 
         question = (study or STUDY, changes, budget, trials, durability or (), wish, seed)
         search_settings(SearchRequest(*question, record, resume, account, as_json))

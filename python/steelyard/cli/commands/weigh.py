@@ -41,6 +41,7 @@ def weigh(
     database: parameter.Database = None,
     config: parameter.Config = None,
     yes: parameter.Yes = False,
+    sweep: parameter.SweepOf = None,
     seed: parameter.Seed = None,
     record: parameter.RecordPlace = None,
     resume: parameter.Resume = None,
@@ -75,28 +76,91 @@ def weigh(
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += build_changes(study, control, arm, account)
+    drawn = secrets.randbelow(2**31) if seed is None else seed
+    command = repeating_command(sys.argv[1:], drawn)
+    if sweep is not None or _is_sweep(resume):
+        refused = bool(fail_if or summary or junit)
+        request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
+        _sweep(*request, refused=refused)
+        return
     chosen = with_profiles_worked_out(_study(study, resume, changes), account)
+    conditions = _conditions(fail_if)
+    verdict = _weighed(chosen, drawn, record, resume, command, account)
+    _show(verdict, as_json=as_json)
+    _write_for_ci(verdict, conditions, summary, junit)
+    _end(verdict, conditions)
 
-    from steelyard.cli.views.live_view import open_view
-    from steelyard.cli.views.text_layout import terminal_width
-    from steelyard.cli.views.verdict_json import verdict_json
-    from steelyard.cli.views.verdict_view import render_verdict
+
+def _is_sweep(resume: Path | None) -> bool:
+    return resume is not None and (resume / "sweep.json").is_file()
+
+
+def _sweep(
+    study: str | None,
+    sweep: str | None,
+    changes: list[str],
+    seed: int,
+    record: Path | None,
+    resume: Path | None,
+    account: str | None,
+    command: tuple[str, ...],
+    as_json: bool,
+    *,
+    refused: bool,
+) -> None:
+    from steelyard.cli.weighing.sweep import SweepRequest, begin_sweep, resume_sweep
+
+    if refused:
+        raise UsageError("options --fail-if, --summary and --junit belong to a single weighing")
+    if resume is not None:
+        if study or changes or sweep:
+            raise UsageError(
+                "cannot change a sweep that is resumed",
+                hint="Name only its folder: steelyard weigh --resume DIR",
+            )
+        resume_sweep(resume, account, as_json=as_json)
+        return
+    assert sweep is not None  # the caller asks where there is one
+    named = _names_version(changes)
+    request = SweepRequest(study, sweep, changes, named, seed, record, account, command, as_json)
+    begin_sweep(request)
+
+
+def _names_version(changes: Sequence[str]) -> bool:
+    return any(one.partition("=")[0].endswith(("version", "bindir")) for one in changes)
+
+
+def _conditions(fail_if: Sequence[str] | None) -> list[FailCondition]:
     from steelyard.evaluation.rule import FailCondition
+
+    return [FailCondition.parse(text) for text in fail_if or ()]
+
+
+def _weighed(
+    study: Study,
+    seed: int,
+    record: Path | None,
+    resume: Path | None,
+    command: tuple[str, ...],
+    account: str | None,
+) -> Verdict:
+    from steelyard.cli.views.live_view import open_view
     from steelyard.record.ledger import LEDGER
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh as weigh_question
 
-    conditions = [FailCondition.parse(text) for text in fail_if or ()]
-    drawn = secrets.randbelow(2**31) if seed is None else seed
-    command = repeating_command(sys.argv[1:], drawn)
-    question = Question(chosen, drawn, record, resume, command, LEDGER)
+    question = Question(study, seed, record, resume, command, LEDGER)
     with World(account) as world, open_view(sys.stderr) as view:
-        verdict = weigh_question(question, world, view)
-    shown = verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width())
-    typer.echo(shown)
-    _write_for_ci(verdict, conditions, summary, junit)
-    _end(verdict, conditions)
+        return weigh_question(question, world, view)
+
+
+def _show(verdict: Verdict, *, as_json: bool) -> None:
+    from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.cli.views.verdict_json import verdict_json
+    from steelyard.cli.views.verdict_view import render_verdict
+
+    typer.echo(verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width()))
 
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
@@ -132,5 +196,4 @@ def _study(name: str | None, resume: Path | None, changes: list[str]) -> Study:
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."
         )
-    named = any(one.partition("=")[0].endswith(("version", "bindir")) for one in changes)
-    return completed(found(read_study(name, changes), version_named=named))
+    return completed(found(read_study(name, changes), version_named=_names_version(changes)))

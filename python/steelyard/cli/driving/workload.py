@@ -15,6 +15,7 @@ from steelyard.running.measuring.load import driven, numbered
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
 from steelyard.workloads.reading.chosen import scale_and_options
+from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
 from steelyard.workloads.reading.workload import Workload
@@ -27,7 +28,8 @@ class DrivenWorkload:
     workload: Workload
     database: WorkloadDatabase
     target: Endpoint
-    """Its database, whatever database the target named."""
+    """Its database, whatever database the target named; of data that Steelyard did not load, the
+    one that it named."""
     scale: int
     scripts: tuple[Script, ...]
     variables: dict[str, Variable]
@@ -57,13 +59,19 @@ def open_workload(
     """The workload that was named, as the server says that it was loaded. `variables`: those of
     the command line.
 
+    One without data of its own, as a captured one, is driven on whatever the target holds.
     UsageError: the server holds none, or another, or it was loaded with other options.
     """
     assert options.workload is not None  # the caller asks where there is one
     scale, chosen = scale_and_options(options.workload, options.overrides or ())
     database = PostgresDatabase(target)
-    with database.checker() as checker:
-        held = checker.loaded()
+    own = not find_workload(options.workload).loaded
+    if own:
+        _refuse_check(options)
+        held = None
+    else:
+        with database.checker() as checker:
+            held = checker.loaded()
     choice = WorkloadChoice(
         name=options.workload,
         scale=scale or (held.scale if held else None),
@@ -72,16 +80,24 @@ def open_workload(
         variables=dict(variables),
     )
     resolved = resolve(choice)
-    _require_held(resolved.workload, resolved.scale, held, target)
+    if not own:
+        _require_held(resolved.workload, resolved.scale, held, target)
     return DrivenWorkload(
         workload=resolved.workload,
         database=database,
-        target=replace(target, database=DATABASE),
+        target=target if own else replace(target, database=DATABASE),
         scale=resolved.scale,
         scripts=resolved.scripts,
         variables=dict(resolved.variables),
         mode=resolved.workload.mode,
     )
+
+
+def _refuse_check(options: DriveOptions) -> None:
+    if options.check:
+        raise UsageError(
+            f'cannot check workload "{options.workload}": its data are not Steelyard\'s'
+        )
 
 
 def _require_held(

@@ -28,6 +28,10 @@ Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="The postgresql.conf of --from, if elsewhere.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a running server is copied.")]
+SweepOf = Annotated[
+    str | None,
+    typer.Option("--sweep", metavar="KEY=V,V,...", help="Weigh at several values of a key."),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of every random order.")]
 RecordPlace = Annotated[Path | None, typer.Option(help="Where to keep the record.")]
 Resume = Annotated[Path | None, typer.Option(help="Resume an interrupted one.")]

@@ -53,6 +53,7 @@ def captured_json(captured: Captured) -> str:
                 "fingerprint": kind.fingerprint,
                 "count": kind.count,
                 "mean_ms": _mean_ms(kind),
+                "median_ms": 1000 * statistics.median(kind.times_s),
                 "writes": kind.writes,
                 "rows": len(kind.rows),
             }

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_bytes, format_duration
-from steelyard.record.drive_health import TOO_HOT, DriveHealth
 from steelyard.record.epoch import Epoch, EpochLine
+from steelyard.record.machine.drive_health import TOO_HOT, DriveHealth
 
 STEAL_SHARE = 0.02
 THROTTLED_SHARE = 0.005

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_S, NS_PER_US
-from steelyard.record.drive_health import DriveHealth
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.doctor import memory, processors, storage
 from steelyard.telemetry.doctor.finding import Finding, Host, Lately
 from steelyard.telemetry.host import sample_host

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
-from steelyard.record.drive_health import DriveHealth
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
 from steelyard.telemetry.devices import device_counts, devices_beneath
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level, chosen

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from steelyard.record.drive_health import TOO_HOT
+from steelyard.record.machine.drive_health import TOO_HOT
 
 Told = Mapping[str, Any]
 """A JSON object."""

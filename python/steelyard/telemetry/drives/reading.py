@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT
-from steelyard.record.drive_health import DriveHealth
+from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drives import nvme_cli, smartctl
 from steelyard.telemetry.drives.facts import NVME, Facts, object_of

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.record.probe import IoEngine, ProbeFigure
+from steelyard.record.machine.probe import IoEngine, ProbeFigure
 from steelyard.tuning.probe.jobs import Job
 
 ENGINES: tuple[IoEngine, ...] = ("io_uring", "libaio", "psync")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from steelyard.record.probe import (
+from steelyard.record.machine.probe import (
     LOG_PATH,
     PAGE_BYTES,
     PEAK_READ,

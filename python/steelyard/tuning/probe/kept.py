@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from steelyard.model.errors import RecordError
-from steelyard.record.probe import Probe
+from steelyard.record.machine.probe import Probe
 from steelyard.telemetry.devices import devices_beneath
 
 

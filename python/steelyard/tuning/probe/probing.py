@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import EngineError
-from steelyard.record.probe import IoEngine, Probe
+from steelyard.record.machine.probe import IoEngine, Probe
 from steelyard.telemetry.capacity import allowed_processors, filesystem
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drives.reading import read_drives

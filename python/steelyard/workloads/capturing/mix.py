@@ -27,6 +27,8 @@ class Kind:
     shapes: tuple[Shape, ...]
     count: int = 0
     seconds: float = 0.0
+    times_s: list[float] = field(default_factory=list)
+    """Of the first executions."""
     think_s: list[float] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     protocols: Counter[Protocol] = field(default_factory=Counter)
@@ -112,6 +114,8 @@ def _add(
 ) -> None:
     kind.count += 1
     kind.seconds += one.seconds
+    if len(kind.times_s) < KEPT_ROWS:
+        kind.times_s.append(one.seconds)
     if one.think_s is not None and len(kind.think_s) < KEPT_ROWS:
         kind.think_s.append(one.think_s)
     kind.protocols.update(statement.protocol for statement in one.statements)

@@ -8,7 +8,7 @@ import math
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.evaluation.drives_told import drive_rows
 from steelyard.model.units import format_bytes, format_duration
-from steelyard.record.probe import LOG_PATH, Probe, ProbeFigure
+from steelyard.record.machine.probe import LOG_PATH, Probe, ProbeFigure
 
 BOUND = 0.9
 """Share of a processor above which a job measures the processor."""

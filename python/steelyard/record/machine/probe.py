@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from steelyard.record.drive_health import DriveHealth
 from steelyard.record.frozen import Frozen
+from steelyard.record.machine.drive_health import DriveHealth
 
 PAGE_BYTES = 8192
 SEQUENTIAL_READ = "sequential read"

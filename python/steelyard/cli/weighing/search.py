@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,16 +11,13 @@ from pathlib import Path
 import typer
 
 from steelyard.cli.options.weigh_options import changes_of
-from steelyard.cli.views.live_view import open_view
 from steelyard.cli.views.machine.search_view import search_lines
 from steelyard.cli.views.text_layout import terminal_width
+from steelyard.cli.weighing.kept import weigh_into
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import cache_root, open_cache
-from steelyard.record.record import Record, stamp
-from steelyard.record.recorded import read_verdict
+from steelyard.record.record import stamp
 from steelyard.record.verdict import Verdict
-from steelyard.running.preparing.recording import Question
-from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile.asking import Accepting, ask_build
@@ -31,7 +26,6 @@ from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
 from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
 from steelyard.tuning.search.space import ranges
-from steelyard.weigh import weigh
 from steelyard.workloads.reading.resolved import completed
 
 
@@ -71,10 +65,10 @@ def search_settings(request: SearchRequest) -> None:
         first=plan.first,
     )
 
-    def weigh_into(question: Study, seed: int, place: Path) -> Verdict:
-        return _weigh_into(question, seed, place, request.account)
+    def weigh_one(question: Study, seed: int, place: Path) -> Verdict:
+        return weigh_into(question, seed, place, request.account)
 
-    found = search(field, plan.trials, plan.seed, folder, weigh_into, _say)
+    found = search(field, plan.trials, plan.seed, folder, weigh_one, _say)
     (folder / "found.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
     if request.as_json:
         typer.echo(json.dumps(found.to_json()))
@@ -115,25 +109,6 @@ def _begun(
     study = study.model_copy(update={"arms": (bare,)})
     keep_plan(folder, plan, study)
     return plan, study
-
-
-def _weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Verdict:
-    """Weigh, or go on, or read what is there already."""
-    known = read_verdict(Record.open(place)) if (place / "verdict.json").is_file() else None
-    if known is not None and not known.interrupted:
-        return known
-    planned = (place / "plan.json").is_file()
-    if place.exists() and not planned:
-        shutil.rmtree(place)  # nothing was measured in it
-    question = Question(
-        study,
-        seed,
-        record=None if planned else place,
-        resume=place if planned else None,
-        command=("steelyard", "weigh", str(place / "study.toml"), "--seed", str(seed)),
-    )
-    with World(account) as world, open_view(sys.stderr) as view:
-        return weigh(question, world, view)
 
 
 def _folder() -> Path:

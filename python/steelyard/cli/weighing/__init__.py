@@ -1,0 +1,1 @@
+"""Weighings that a command makes several of: sweeps and searches."""

@@ -1,0 +1,142 @@
+"""Runs `steelyard weigh --sweep`: one study at several values of a key, in random order."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from steelyard.cli.options.weigh_options import with_profiles_worked_out
+from steelyard.cli.views.sweep_view import sweep_lines
+from steelyard.cli.views.text_layout import terminal_width
+from steelyard.cli.weighing.kept import weigh_into
+from steelyard.evaluation.sweep import swept
+from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.record.record import stamp
+from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
+from steelyard.record.verdict import Verdict
+from steelyard.report.sweep_page import write_sweep_page
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.study.sweep import Sweep, read_sweep
+from steelyard.workloads.loading.taken import found
+from steelyard.workloads.reading.resolved import completed
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """What was asked for on the command line."""
+
+    study: str | None
+    sweep: str
+    changes: Sequence[str]
+    version_named: bool
+    seed: int | None
+    record: Path | None
+    account: str | None
+    command: tuple[str, ...]
+    as_json: bool
+
+
+def begin_sweep(request: SweepRequest) -> None:
+    """Weigh all points of a new sweep, and print what came of it.
+
+    UsageError or StudyError: the study is wrong at every point.
+    """
+    if request.study is None:
+        raise UsageError("no study was named", hint="Name what is swept: steelyard weigh checksums")
+    sweep = read_sweep(request.sweep)
+    seed = secrets.randbelow(2**31) if request.seed is None else request.seed
+    order = list(range(len(sweep.values)))
+    random.Random(f"{seed}/sweep").shuffle(order)
+    changes = list(request.changes)
+    first = _study(request.study, sweep, changes, sweep.values[0], request)
+    if first.source is not None:  # every point on the same files
+        changes += [
+            f"source.{name}={json.dumps(value)}"
+            for name, value in first.source.model_dump(exclude_none=True).items()
+        ]
+        if not request.version_named:
+            arms = {"control": first.control, **{f"arm.{a.name}": a for a in first.arms}}
+            changes += [f"{place}.version={json.dumps(a.version)}" for place, a in arms.items()]
+    plan = SweepPlan(
+        key=sweep.key,
+        values=sweep.values,
+        order=tuple(order),
+        seed=seed,
+        changes=tuple(changes),
+        study=request.study,
+        command=" ".join(request.command),
+    )
+    folder = request.record or Path("records") / f"{first.name}-by-{sweep.name}" / stamp()
+    if folder.exists():
+        raise RecordError(f'cannot keep a sweep in "{folder}": it exists')
+    folder.mkdir(parents=True)
+    (folder / SWEEP_FILE).write_text(json.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+    _go_on(plan, folder, request.account, as_json=request.as_json)
+
+
+def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
+    """Weigh the points that are missing, and print what came of all."""
+    kept = json.loads((folder / SWEEP_FILE).read_text(encoding="utf-8"))
+    _go_on(SweepPlan.of_json(kept, str(folder / SWEEP_FILE)), folder, account, as_json=as_json)
+
+
+def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool) -> None:
+    sweep = Sweep(plan.key, plan.values)
+    weighed: dict[str, Verdict | str] = {}
+    question = ""
+    for done, number in enumerate(plan.order, 1):
+        value = plan.values[number]
+        _say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
+        try:
+            study = completed(read_study(plan.study, sweep.overrides(plan.changes, value)))
+            study = with_profiles_worked_out(study, account)
+            question = study.question
+            verdict = weigh_into(study, plan.seed + number, folder / POINTS / _name(value), account)
+        except SteelyardError as failure:
+            words = str(failure).splitlines()[0].removeprefix("error: ")
+            _say(f"{plan.key} = {value} could not be weighed: {words}")
+            weighed[value] = words
+            continue
+        if verdict.interrupted:
+            raise KeyboardInterrupt
+        weighed[value] = verdict
+    if all(isinstance(one, str) for one in weighed.values()):
+        first = next(iter(weighed.values()))
+        raise SteelyardError(f"no point of the sweep could be weighed: {first}")
+    result = swept(plan, question, weighed, lambda value: f"{POINTS}/{_name(value)}")
+    (folder / SWEPT_FILE).write_text(
+        json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8"
+    )
+    write_sweep_page(result, folder)
+    _show(result, folder, as_json=as_json)
+
+
+def _show(result: Swept, folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        told = {"sweep": result.to_json(), "record": str(folder), "study": result.study}
+        typer.echo(json.dumps(told))
+    else:
+        typer.echo("\n".join(sweep_lines(result, str(folder), terminal_width())))
+
+
+def _study(
+    name: str, sweep: Sweep, changes: Sequence[str], value: str, request: SweepRequest
+) -> Study:
+    study = read_study(name, sweep.overrides(changes, value))
+    return found(study, version_named=request.version_named)
+
+
+def _name(value: str) -> str:
+    """A folder's name of a value."""
+    return "".join(one if one.isalnum() or one in "._+-" else "_" for one in value) or "_"
+
+
+def _say(words: str) -> None:
+    typer.echo(words, err=True)

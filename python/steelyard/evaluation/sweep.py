@@ -1,0 +1,135 @@
+"""Judges the points of a sweep together: intervals that hold jointly, and one sentence an arm.
+
+The points are weighings of their own, each judged once at the end of its plan, so that their
+errors are independent of each other; each has its share of 5 % (Bonferroni, which independence
+makes nearly exact), so that with 95 % confidence no interval of an arm misses its truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import confidence_set, one_sided_set
+from steelyard.model.estimate import Interval
+from steelyard.model.units import format_percent, percent_of_log
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
+from steelyard.record.verdict import Verdict
+
+ALPHA = 0.05
+FEWEST_EPOCHS = 8
+Weighed = Mapping[str, Verdict | str]
+"""Value → its verdict, or why it could not be weighed."""
+
+
+def swept(
+    plan: SweepPlan, question: str, weighed: Weighed, record_of: Callable[[str], str]
+) -> Swept:
+    """All points; `record_of` names the folder of a value's weighing."""
+    verdicts = [one for one in weighed.values() if isinstance(one, Verdict)]
+    alpha = ALPHA / max(1, len(verdicts))
+    points = []
+    for value in plan.values:
+        one = weighed[value]
+        if isinstance(one, str):
+            points.append(SweptPoint(value=value, failed=one))
+            continue
+        causes = {time.arm: time.cause.part for time in one.time if time.cause is not None}
+        told = tuple(_contrast(line, alpha, causes.get(line.arm)) for line in one.contrasts)
+        points.append(SweptPoint(value=value, contrasts=told, record=record_of(value)))
+    margins = [line.details.margin_percent for one in verdicts for line in one.contrasts]
+    arms = list(dict.fromkeys(line.arm for one in verdicts for line in one.contrasts))
+    margin = margins[0] if margins else 1.0
+    return Swept(
+        key=plan.key,
+        study=plan.study,
+        question=question,
+        margin_percent=margin,
+        confidence=1 - ALPHA,
+        points=tuple(points),
+        sentences=tuple(sentence(plan.key, points, arm, margin) for arm in arms),
+        seed=plan.seed,
+        command=plan.command,
+        seconds=round(sum(one.whole_seconds for one in verdicts), 1),
+    )
+
+
+def _contrast(line: ContrastLine, alpha: float, cause: str | None) -> SweptContrast:
+    """A contrast with the interval and the verdict that it has among all points."""
+    d = np.array([one for one in line.details.d if one is not None])
+    invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
+    both = confidence_set(d, alpha).interval if not invalid else Interval(-np.inf, np.inf)
+    inner = one_sided_set(d, alpha).interval if not invalid else both
+    margin = np.log1p(line.details.margin_percent / 100)
+    verdict = "inconclusive"
+    if line.verdict == "invalid":
+        verdict = "invalid"
+    elif inner.low > -margin and inner.high < margin:
+        verdict = "equivalent"
+    elif both.low > 0 or both.high < 0:
+        verdict = "faster" if (both.low > 0) is line.higher_is_better else "slower"
+    return SweptContrast.model_validate(
+        {
+            "arm": line.arm,
+            "control": line.control,
+            "metric": line.metric,
+            "higher_is_better": line.higher_is_better,
+            "estimate_percent": line.estimate_percent,
+            "low_percent": percent_of_log(both.low),
+            "high_percent": percent_of_log(both.high),
+            "verdict": verdict,
+            "epochs": line.epochs,
+            "cause": cause,
+            "threats": tuple(dict.fromkeys(threat.name for threat in line.threats)),
+        }
+    )
+
+
+def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:
+    """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
+    32; −4.1 % [−6.0, −2.2] at 256`."""
+    name = key.rpartition(".")[2]
+    known = [(point.value, one) for point in points for one in point.contrasts if one.arm == arm]
+    failed = [point.value for point in points if point.failed]
+    control = known[0][1].control if known else ""
+    equal = [value for value, one in known if one.verdict == "equivalent"]
+    parts = []
+    if equal:
+        within = f"equivalent within ±{margin_percent:g} %"
+        first = [value for value, _ in known[: len(equal)]]
+        if len(equal) == len(known):
+            parts.append(f"{within} everywhere ({', '.join(equal)})")
+        elif len(equal) > 1 and first == equal:
+            parts.append(f"{within} up to {equal[-1]}")
+        else:
+            parts.append(f"{within} at {_listed(equal)}")
+    for value, one in known:
+        if one.verdict in ("slower", "faster"):
+            parts.append(f"{reading(one)} at {value}")
+    unsure = [f"{value} ({reading(one)})" for value, one in known if one.verdict == "inconclusive"]
+    if unsure:
+        parts.append(f"not told at {_listed(unsure)}")
+    invalid = [value for value, one in known if one.verdict == "invalid"]
+    if invalid:
+        parts.append(f"invalid at {_listed(invalid)}")
+    if failed:
+        parts.append(f"could not be weighed at {_listed(failed)}")
+    return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
+
+
+def reading(one: SweptContrast) -> str:
+    """`"−4.1 % [−6.0, −2.2]"`."""
+    ends = [
+        "unbounded" if end is None else format_percent(end).removesuffix(" %")
+        for end in (one.low_percent, one.high_percent)
+    ]
+    middle = "-" if one.estimate_percent is None else format_percent(one.estimate_percent)
+    return f"{middle} [{ends[0]}, {ends[1]}]"
+
+
+def _listed(words: Sequence[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"

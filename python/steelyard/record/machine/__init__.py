@@ -1,0 +1,1 @@
+"""What a record holds of the machine's devices."""

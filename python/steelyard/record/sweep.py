@@ -1,0 +1,71 @@
+"""A sweep as its folder keeps it: sweep.json before the first point, swept.json after the last."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from steelyard.record.contrast import Percent
+from steelyard.record.frozen import Frozen
+
+SWEEP_FILE, SWEPT_FILE = "sweep.json", "swept.json"
+POINTS = "points"
+
+
+class SweepPlan(Frozen):
+    """What is swept, fixed before anything is weighed."""
+
+    format: int = 1
+    key: str
+    values: tuple[str, ...]
+    order: tuple[int, ...]
+    """Numbers of the values in the order in which they are weighed, drawn at random."""
+    seed: int
+    changes: tuple[str, ...] = ()
+    """Overrides of the study at every point."""
+    study: str
+    """Its name, or the file that it was read from."""
+    command: str = ""
+
+
+class SweptContrast(Frozen):
+    """An arm against the control at one point, with an interval that holds for all together."""
+
+    arm: str
+    control: str
+    metric: str
+    higher_is_better: bool
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
+    verdict: Literal["slower", "faster", "equivalent", "inconclusive", "invalid"]
+    epochs: int
+    cause: str | None = None
+    threats: tuple[str, ...] = ()
+
+
+class SweptPoint(Frozen):
+    """One value of the key, weighed; or why it was not."""
+
+    value: str
+    contrasts: tuple[SweptContrast, ...] = ()
+    record: str = ""
+    """Its folder, in the sweep's."""
+    failed: str = ""
+    """Why it could not be weighed; empty: it was."""
+
+
+class Swept(Frozen):
+    """All points of a sweep."""
+
+    key: str
+    study: str
+    question: str
+    margin_percent: float
+    confidence: float
+    """Of all intervals of an arm together."""
+    points: tuple[SweptPoint, ...]
+    sentences: tuple[str, ...]
+    """One an arm."""
+    seed: int
+    command: str = ""
+    seconds: float

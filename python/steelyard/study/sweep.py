@@ -1,0 +1,63 @@
+"""Reads what is swept: one key of a study, and the values that it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.model.errors import UsageError
+
+_PIECE = re.compile(r"\[[^\]]*\]|\{[^}]*\}|'[^']*'|\"[^\"]*\"|[^,]+")
+MOST = 32
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A key and its values, in the order in which they are told."""
+
+    key: str
+    values: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The key without the stage it belongs to: `"clients"`."""
+        return self.key.rpartition(".")[2]
+
+    def overrides(self, changes: Sequence[str], value: str) -> list[str]:
+        """The changes of a study at one point. Arms are judged once, at the end of the plan: so
+        the intervals of all points can hold together."""
+        return [*changes, f"{self.key}={value}", "decision.judged=separately"]
+
+
+def read_sweep(text: str) -> Sweep:
+    """`"workload.clients=8,32,256"`. UsageError: another form, one value, or the same twice."""
+    key, equals, listed = text.partition("=")
+    values = tuple(one.strip() for one in _PIECE.findall(listed))
+    use = "Write it as KEY=V,V,...: --sweep workload.clients=8,32,256"
+    if not equals or not key.strip() or any(not value for value in values):
+        raise UsageError(f'invalid sweep: "{text}"', hint=use)
+    if not 2 <= len(values) <= MOST:
+        raise UsageError(
+            f"a sweep has 2 to {MOST} values, not {len(values)}: {key.strip()}", hint=use
+        )
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise UsageError(f'a sweep has the value "{twice}" twice')
+    if key.strip().startswith(("decision.judged", "decision.first", "decision.open")):
+        raise UsageError(f"cannot sweep {key.strip()}: all points are judged alike, at their end")
+    return Sweep(key.strip(), tuple(sorted(values, key=_numerically)))
+
+
+def _numerically(value: str) -> tuple[int, float, str]:
+    """Numbers, with a unit perhaps, by size; other words after them, as they are spelt."""
+    found = re.match(r"^'?(-?\d+(?:\.\d+)?)\s*([a-zA-Z%]*)'?$", value)
+    if found is None:
+        return (1, 0.0, value)
+    return (0, float(found[1]) * _UNITS.get(found[2].lower(), 1.0), value)
+
+
+_UNITS = {
+    "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0,
+    "h": 3600.0, "d": 86400.0, "us": 1e-6,
+}  # fmt: skip

@@ -1,0 +1,135 @@
+"""The intervals of a sweep hold together, and its sentence says where there is an effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from records.conftest import unpack
+from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.evaluation.sweep import ALPHA, sentence, swept
+from steelyard.model.units import percent_of_log
+from steelyard.record.record import Record
+from steelyard.record.recorded import read_verdict
+from steelyard.record.sweep import SweepPlan, SweptContrast, SweptPoint
+from steelyard.record.verdict import Verdict
+from steelyard.report.sweep_page import render_sweep
+
+VALUES = ("8", "32", "256")
+PLAN = SweepPlan(
+    key="workload.clients", values=VALUES, order=(2, 0, 1), seed=1, study="checksums",
+    command="steelyard weigh checksums --sweep workload.clients=8,32,256",
+)  # fmt: skip
+
+
+def point(value: str, estimate: float, half: float, verdict: str) -> SweptPoint:
+    contrast = SweptContrast.model_validate(
+        {
+            "arm": "on", "control": "off", "metric": "throughput", "higher_is_better": True,
+            "estimate_percent": estimate, "low_percent": estimate - half,
+            "high_percent": estimate + half, "verdict": verdict, "epochs": 12,
+        }
+    )  # fmt: skip
+    return SweptPoint(value=value, contrasts=(contrast,), record=f"points/{value}")
+
+
+def said(*points: SweptPoint) -> str:
+    return sentence("workload.clients", points, "on", 1.0)
+
+
+def test_the_sentence_says_up_to_where_nothing_is_lost_and_what_then() -> None:
+    words = said(
+        point("8", 0.1, 0.4, "equivalent"),
+        point("32", -0.2, 0.5, "equivalent"),
+        point("256", -4.1, 1.9, "slower"),
+    )
+    assert words == (
+        "by clients, on against off: equivalent within ±1 % up to 32; −4.10 % [−6.00, −2.20] at 256"
+    )
+
+
+def test_what_is_not_told_invalid_or_not_weighed_is_named() -> None:
+    words = said(
+        point("8", 0.1, 3.0, "inconclusive"),
+        point("32", 0.0, 0.5, "equivalent"),
+        point("64", 0.0, 9.0, "invalid"),
+        SweptPoint(value="256", failed="too many clients"),
+    )
+    assert words == (
+        "by clients, on against off: equivalent within ±1 % at 32; "
+        "not told at 8 (+0.10 % [−2.90, +3.10]); invalid at 64; could not be weighed at 256"
+    )
+
+
+def test_equivalence_everywhere_is_said_once() -> None:
+    words = said(point("8", 0.1, 0.4, "equivalent"), point("32", 0.0, 0.4, "equivalent"))
+    assert words.endswith("equivalent within ±1 % everywhere (8, 32)")
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
+    """One kept verdict with other log ratios at every value."""
+    record = unpack("checksums", tmp_path_factory.mktemp("kept"))
+    kept_verdict = read_verdict(Record.open(record))
+    assert kept_verdict is not None
+    draw = np.random.default_rng(3)
+    [line] = kept_verdict.contrasts
+    made = {}
+    for value, effect in zip(VALUES, (0.0, 0.0, -0.05), strict=True):
+        d = tuple(float(one) for one in draw.normal(effect, 0.004, 12))
+        details = line.details.model_copy(update={"d": d, "margin_percent": 1.0})
+        changed = line.model_copy(
+            update={
+                "details": details, "verdict": "inconclusive", "higher_is_better": True,
+                "estimate_percent": percent_of_log(float(np.mean(d))), "threats": (),
+            }
+        )  # fmt: skip
+        made[value] = kept_verdict.model_copy(update={"contrasts": (changed,)})
+    return made
+
+
+def test_every_interval_has_its_share_of_the_error(verdicts: dict[str, Verdict]) -> None:
+    found = swept(PLAN, "question", verdicts, lambda value: f"points/{value}")
+    for one in found.points:
+        d = np.array(verdicts[one.value].contrasts[0].details.d)
+        wanted = confidence_set(d, ALPHA / 3).interval
+        alone = confidence_set(d, ALPHA).interval
+        [contrast] = one.contrasts
+        assert contrast.low_percent == pytest.approx(percent_of_log(wanted.low))
+        assert contrast.high_percent == pytest.approx(percent_of_log(wanted.high))
+        assert wanted.low < alone.low < alone.high < wanted.high
+    assert [one.contrasts[0].verdict for one in found.points] == [
+        "equivalent", "equivalent", "slower",
+    ]  # fmt: skip
+
+
+def test_a_point_that_failed_leaves_the_others_their_share(verdicts: dict[str, Verdict]) -> None:
+    weighed = {**verdicts, "256": "too many clients"}
+    found = swept(PLAN, "question", weighed, lambda value: f"points/{value}")
+    assert found.points[2].failed == "too many clients"
+    d = np.array(verdicts["8"].contrasts[0].details.d)
+    wanted = confidence_set(d, ALPHA / 2).interval
+    assert found.points[0].contrasts[0].low_percent == pytest.approx(percent_of_log(wanted.low))
+
+
+def test_the_intervals_of_a_sweep_hold_together_in_19_of_20_sweeps() -> None:
+    """Simulated: 3 points of 10 epochs, 1,000 sweeps; 5 standard errors above 5 %."""
+    draw, missed = np.random.default_rng(7), 0
+    for _ in range(1000):
+        sets = [confidence_set(draw.normal(0.0, 1.0, 10), ALPHA / 3).interval for _ in VALUES]
+        missed += any(not one.low <= 0.0 <= one.high for one in sets)
+    assert missed / 1000 < 0.05 + 5 * (0.05 * 0.95 / 1000) ** 0.5
+    assert missed > 10  # an interval that never misses says nothing
+
+
+def test_the_page_has_the_sentence_the_curve_and_a_link_to_every_point(
+    verdicts: dict[str, Verdict], tmp_path: Path
+) -> None:
+    found = swept(PLAN, "May I?", verdicts, lambda value: f"points/{value}")
+    page = render_sweep(found)
+    assert found.sentences[0] in page.replace("&#34;", '"')
+    assert all(f'href="points/{value}/report.html"' in page for value in VALUES)
+    assert "<circle" in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")

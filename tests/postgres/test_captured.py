@@ -1,0 +1,138 @@
+"""What real pgbench did is captured from a real server's log, and replayed with the same mix."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines.postgres.intake.conftest import original_at
+from engines.postgres.intake.original import OWNER, PORT, Original
+
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
+
+# Times far apart, and long against the microsecond that a log counts in.
+SCRIPTS = {
+    "point": (
+        6,
+        "\\set n random(1, 99000)\n"
+        "SELECT max(abalance) FROM pgbench_accounts WHERE aid BETWEEN :n AND :n + 300;",
+    ),
+    "range": (
+        3,
+        "\\set n random(1, 95000)\n"
+        "SELECT sum(abalance) FROM pgbench_accounts WHERE aid BETWEEN :n AND :n + 4000;",
+    ),
+    "whole": (1, "SELECT bid, count(*) FROM pgbench_accounts GROUP BY bid;"),
+}
+LOGGED = (
+    "log_min_duration_statement=0", "log_min_messages=log", "logging_collector=on",
+    "log_destination=csvlog,jsonlog,stderr", "log_filename=theirs.log",
+    "max_parallel_workers_per_gather=0",
+)  # fmt: skip
+CLIENTS, SECONDS = 4, 10
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Original]:
+    """pgbench's tables at scale 1 in a stopped server."""
+    home = Path("/tmp") / f"syt-captured-{tmp_path_factory.getbasetemp().name}"
+    home.mkdir(mode=0o711)
+    try:
+        original = original_at(home)
+        original.make()
+        with original.running():
+            original.ask("CREATE DATABASE bank")
+            original.program("pgbench", "-i", "-q", "-s", "1", *reached(original), "bank")
+        yield original
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def reached(bank: Original) -> list[str]:
+    return ["-h", str(bank.sockets), "-p", str(PORT), "-U", OWNER]
+
+
+def steelyard(*words: str, directory: Path) -> Any:
+    """What a command says as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", *words, "--json"],
+        cwd=directory,
+        env={**os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def counted(captured: Any) -> dict[str, int]:
+    return {one["script"]: one["count"] for one in captured["kinds"]}
+
+
+@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+def test_a_captured_mix_is_replayed_with_its_shares_and_ratios(
+    bank: Original, tmp_path: Path, protocol: str
+) -> None:
+    """Shares within their chance, ratios of median times between kinds within 20 %."""
+    home = bank.sockets / f"scripts-{protocol}"
+    bank.account.make_directory(home)
+    for name, (_, text) in SCRIPTS.items():
+        (home / name).write_text(text + "\n")
+        (home / name).chmod(0o644)
+    given = [part for name, (w, _) in SCRIPTS.items() for part in ("-f", f"{home / name}@{w}")]
+    logs = bank.directory / f"log-{protocol}"
+    with bank.running(*LOGGED, f"log_directory=log-{protocol}"):
+        bank.program(
+            "pgbench", "-n", "-c", str(CLIENTS), "-T", str(SECONDS), "-M", protocol, *given,
+            *reached(bank), "bank",
+        )  # fmt: skip
+    found = {}
+    for suffix in ("csv", "json", "log"):
+        log = tmp_path / f"theirs.{suffix}"
+        log.write_bytes((logs / f"theirs.{suffix}").read_bytes())
+        folder = tmp_path / f"made-{suffix}"
+        words = [] if suffix == "log" else ["--database", "bank"]
+        found[suffix] = steelyard(
+            "workloads", "capture", str(log), "-o", str(folder), *words, directory=tmp_path
+        )
+    assert counted(found["csv"]) == counted(found["json"])
+    captured = {one["script"]: one for one in found["csv"]["kinds"]}
+    assert len(captured) == 3
+    assert found["csv"]["mode"] == protocol
+    assert {one["count"] for one in found["log"]["kinds"]} >= {
+        one["count"] for one in captured.values()
+    }
+
+    with bank.running(*LOGGED, f"log_directory=again-{protocol}"):
+        driven = steelyard(
+            "drive", "-w", str(tmp_path / "made-csv"),
+            f"host={bank.sockets} port={PORT} user={OWNER} dbname=bank",
+            "-c", str(CLIENTS), "-j", "2", "-T", str(SECONDS), directory=tmp_path,
+        )  # fmt: skip
+    assert driven["errors"] == {}
+    log = tmp_path / "again.csv"
+    log.write_bytes((bank.directory / f"again-{protocol}" / "theirs.csv").read_bytes())
+    words = ("workloads", "capture", str(log), "-o", str(tmp_path / "again"), "--database", "bank")
+    again = {one["fingerprint"]: one for one in steelyard(*words, directory=tmp_path)["kinds"]}
+    before = sum(one["count"] for one in captured.values())
+    after = sum(one["count"] for one in again.values())
+    for name, one in captured.items():
+        share, replayed = one["count"] / before, again[one["fingerprint"]]["count"] / after
+        spread = (share * (1 - share) * (1 / before + 1 / after)) ** 0.5
+        assert abs(share - replayed) < 5 * spread, name
+    for one in captured.values():
+        for other in captured.values():
+            ratio = one["median_ms"] / other["median_ms"]
+            replayed = (
+                again[one["fingerprint"]]["median_ms"] / again[other["fingerprint"]]["median_ms"]
+            )
+            assert replayed == pytest.approx(ratio, rel=0.2), (one["script"], other["script"])
