@@ -50,7 +50,9 @@ WEIGHINGS: Mapping[str, Known] = {
         ("shared-buffers",), ("read", "processor"), "blocks that are in the pool are not read"
     ),
     "synchronous-commit": Known(
-        ("synchronous-commit",), ("wal",), "a commit does not wait for the log to reach the disk"
+        ("synchronous-commit", *IN_TURNS),
+        ("wal",),
+        "a commit does not wait for the log to reach the disk",
     ),
     "wal-compression": Known(
         ("wal-compression", *IN_TURNS), ("processor", "wal"), "images are compressed, and smaller"

@@ -15,6 +15,8 @@ import pytest
 
 from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import OWNER, PORT, Original
+from steelyard.engines.postgres.builds.contrib import has_contrib
+from steelyard.engines.postgres.builds.find import discovered, find_postgres
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
@@ -136,3 +138,44 @@ def test_a_captured_mix_is_replayed_with_its_shares_and_ratios(
                 again[one["fingerprint"]]["median_ms"] / again[other["fingerprint"]]["median_ms"]
             )
             assert replayed == pytest.approx(ratio, rel=0.2), (one["script"], other["script"])
+
+
+def test_what_a_server_counted_is_driven_with_values_that_find_rows(
+    bank: Original, tmp_path: Path
+) -> None:
+    contrib = [found.name for found in discovered() if has_contrib(found.build, found.identity)]
+    if not contrib:
+        pytest.skip("no build with contrib: `steelyard engines add 18.4`")
+    engine = find_postgres("18", contrib=True)
+    paths = [f"{name}={value}" for name, value in engine._build.settings]
+    preload = "shared_preload_libraries=pg_stat_statements"
+    target = f"host={bank.sockets} port={PORT} user={OWNER} dbname=bank"
+    asked = "SELECT bid FROM pgbench_accounts WHERE aid = 7"
+    with bank.running(preload, *paths):
+        bank.ask("CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "bank")
+        bank.ask("ANALYZE", "bank")
+        for _ in range(20):
+            bank.ask(asked, "bank")
+        bank.ask("SELECT length($1::text || 'x')".replace("$1", "'a'"), "bank")
+        for folder in ("first", "counted"):
+            found = steelyard(
+                "workloads", "capture", target, "-o", str(tmp_path / folder), directory=tmp_path
+            )
+        rows = [
+            line.split("\t")
+            for file in (tmp_path / "counted" / "rows").glob("*.tsv")
+            for line in file.read_text().splitlines()
+        ]
+        driven = steelyard(
+            "drive", "-w", str(tmp_path / "counted"), target, "-c", "2", "-t", "50",
+            directory=tmp_path,
+        )  # fmt: skip
+    assert not [one for one in found["kinds"] if "pg_" in one["script"].replace("pgbench", "")]
+    [kind] = [one for one in found["kinds"] if "accounts" in one["script"]]
+    assert kind["count"] == 20
+    aids = {int(row[0]) for row in rows if len(row) == 1}
+    assert len(aids) > 50
+    assert min(aids) >= 1
+    assert max(aids) <= 100_000
+    assert driven["errors"] == {}
+    assert driven["transactions"] == 100

@@ -31,8 +31,8 @@ def weigh(
     study: Annotated[
         str | None, typer.Argument(help="A built-in study, a TOML file, or a record's study.toml.")
     ] = None,
-    control: parameter.ControlBuild = None,
-    arm: parameter.ArmBuild = None,
+    control: parameter.ControlIs = None,
+    arm: parameter.ArmIs = None,
     budget: parameter.Budget = None,
     overrides: parameter.Overrides = None,
     file: parameter.Scripts = None,
@@ -62,9 +62,9 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
+    from steelyard.cli.options.arm_options import arm_changes
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
-        build_changes,
         changes_of,
         repeating_command,
         with_profiles_worked_out,
@@ -75,7 +75,7 @@ def weigh(
     changes = changes_of(overrides, budget, workload, file)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
-    changes += build_changes(study, control, arm, account)
+    changes += arm_changes(study, control, arm, account)
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.model.errors import UsageError
 
+if TYPE_CHECKING:
+    from steelyard.workloads.capturing.mix import Mix
+
 
 def capture(
     logs: Annotated[
-        list[Path], typer.Argument(metavar="LOG...", help="csvlog, jsonlog or stderr; .gz too.")
+        list[str],
+        typer.Argument(
+            metavar="LOG...", help="csvlog, jsonlog or stderr; .gz too. Or one DSN: its counters."
+        ),
     ],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FOLDER", help="The workload that is made.")
@@ -42,37 +49,66 @@ def capture(
 
     The server needs log_min_duration_statement = 0 for a while. Nothing leaves this machine.
     """
+    from steelyard.cli.options.source_options import is_dsn
     from steelyard.cli.views.capture_view import capture_lines, captured_json
-    from steelyard.workloads.capturing.entries import read_entries
-    from steelyard.workloads.capturing.mix import mix_of
     from steelyard.workloads.capturing.shapes import require_pglast
-    from steelyard.workloads.capturing.statements import statements
-    from steelyard.workloads.capturing.transactions import transactions
     from steelyard.workloads.capturing.writing import write_workload
 
     require_pglast()
+    told = " ".join(logs)
+    if len(logs) == 1 and is_dsn(told):
+        if prefix or database:
+            raise UsageError("options --prefix and --database belong to a log")
+        mix, source = _counted(told), "the counters of a server"
+        typer.echo(_DRAWN, err=True)
+    else:
+        mix = _logged([Path(log) for log in logs], prefix, database)
+        names = [Path(log).name for log in logs]
+        source = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+    captured = write_workload(
+        mix,
+        output,
+        name=_name(output),
+        source=source,
+        writes=writes,
+        most=most,
+        salt=secrets.token_bytes(16) if redact else None,
+    )
+    typer.echo(captured_json(captured) if as_json else "\n".join(capture_lines(captured)))
+
+
+_DRAWN = (
+    "note: what was counted has no values: they are drawn from the planner's statistics of the "
+    "columns that they meet, each by itself; statements of one transaction come apart"
+)
+
+
+def _logged(logs: Sequence[Path], prefix: str | None, database: str | None) -> Mix:
+    from steelyard.workloads.capturing.entries import read_entries
+    from steelyard.workloads.capturing.mix import mix_of
+    from steelyard.workloads.capturing.statements import statements
+    from steelyard.workloads.capturing.transactions import transactions
+
     told = statements(read_entries(logs, prefix))
-    wanted = (one for one in told if database is None or one.database == database)
-    mix = mix_of(transactions(wanted))
+    mix = mix_of(transactions(one for one in told if database in (None, one.database)))
     if not mix.statements:
         where = "" if database is None else f' of database "{database}"'
         raise UsageError(
             f"the log holds no statement{where}",
             hint="log_min_duration_statement = 0 logs every statement with its parameters.",
         )
-    captured = write_workload(
-        mix,
-        output,
-        name=_name(output),
-        source=", ".join(log.name for log in logs[:3]) + (" ..." if len(logs) > 3 else ""),
-        writes=writes,
-        most=most,
-        salt=secrets.token_bytes(16) if redact else None,
+    return mix
+
+
+def _counted(target: str) -> Mix:
+    from steelyard.engines.postgres.libpq.connection_string import read_target
+    from steelyard.engines.postgres.sql.statement_mix import column_statistics, counted_statements
+    from steelyard.workloads.capturing.counted import mix_of_counted
+
+    place = read_target(target)
+    return mix_of_counted(
+        counted_statements(place), lambda tables: column_statistics(place, tables)
     )
-    if as_json:
-        typer.echo(captured_json(captured))
-    else:
-        typer.echo("\n".join(capture_lines(captured)))
 
 
 def _name(folder: Path) -> str:

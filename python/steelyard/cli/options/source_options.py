@@ -42,14 +42,14 @@ class SourceOptions:
     def _standing(self) -> str:
         """The place as a path; of a running server a base backup is taken first."""
         assert self.place is not None  # the caller asks where there is one
-        if not _is_dsn(self.place):
+        if not is_dsn(self.place):
             return os.path.abspath(os.path.expanduser(self.place))
         from steelyard.cli.options.running_server import backed_up
 
         return str(backed_up(self.place, agreed=self.agreed))
 
 
-def _is_dsn(text: str) -> bool:
+def is_dsn(text: str) -> bool:
     """Whether it is a connection string or URI, and no path that exists."""
     if text.startswith(("postgres://", "postgresql://")):
         return True

@@ -39,11 +39,13 @@ AccountName = Annotated[
     str | None, typer.Option("--as", metavar="USER", help="Run servers as this account.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-ControlBuild = Annotated[
-    Path | None,
-    typer.Option("--control", metavar="BINDIR", help="Of study builds: the control's programs."),
+ControlIs = Annotated[
+    str | None,
+    typer.Option(
+        "--control", metavar="WHAT", help="conf=FILE: its settings; of study builds: its BINDIR."
+    ),
 ]
-ArmBuild = Annotated[
-    Path | None,
-    typer.Option("--arm", metavar="BINDIR", help="Of study builds: the programs compared."),
+ArmIs = Annotated[
+    str | None,
+    typer.Option("--arm", metavar="WHAT", help="The same of the arm: conf=FILE, or a BINDIR."),
 ]

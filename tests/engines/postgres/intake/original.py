@@ -3,6 +3,7 @@ an archive, settings of another machine."""
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,7 +69,7 @@ class Original:
         plain.chmod(0o644)
         given = [f"-k {self.sockets}", f"-p {PORT}", "-c listen_addresses=", "-F"]
         given += [f"-c config_file={plain}", "-c max_prepared_transactions=5"]
-        given += [f"-c {one}" for one in settings]
+        given += [f"-c {shlex.quote(one)}" for one in settings]  # pg_ctl asks a shell
         log = str(self.sockets / "theirs.log")
         # Not by `run`: the server would hold the pipe that pg_ctl's words come through.
         started = subprocess.run(

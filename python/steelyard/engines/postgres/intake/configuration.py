@@ -106,6 +106,14 @@ def read_configuration(directory: Path, main: Path | None = None) -> Configurati
     return neutralise(found)
 
 
+def read_file(file: Path) -> Configuration:
+    """The settings of one file with its includes, neutralised, without what a copy is given.
+    EngineError: it cannot be read."""
+    found = neutralise(dict(_settings(file, 0)))
+    kept = {name: value for name, value in found.settings.items() if name not in SET}
+    return Configuration(kept, found.neutralised)
+
+
 def neutralise(settings: Mapping[str, str]) -> Configuration:
     """Without what belongs to the place, the followers and the users of the original."""
     kept, gone = {}, []
@@ -121,9 +129,8 @@ def neutralise(settings: Mapping[str, str]) -> Configuration:
 def _why(name: str) -> str | None:
     if name in SLOT_SETTINGS:
         return "the place is its slot's"
-    if name in SET:
-        return "the copy is a server of its own"
-    return next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
+    known = next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
+    return known or ("the copy is a server of its own" if name in SET else None)
 
 
 def _settings(file: Path, depth: int) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,84 @@
+"""Reads what pg_stat_statements counted, and what the planner knows of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from steelyard.engines.postgres.sql.database import connected
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError
+
+# In each of the own statements, so that they are not taken for the application's.
+_OWN = "/* steelyard asks */"
+_COUNTED = f"""
+SELECT {_OWN} query, calls, total_exec_time
+  FROM pg_catalog.pg_database AS own, {{}}.pg_stat_statements
+ WHERE own.oid = dbid AND own.datname = current_database() AND toplevel AND calls > 0
+   AND position('{_OWN}' IN query) = 0
+ ORDER BY total_exec_time DESC
+"""
+_WHERE = f"""
+SELECT {_OWN} n.nspname FROM pg_catalog.pg_extension AS e
+  JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace
+ WHERE e.extname = 'pg_stat_statements'
+"""
+_KNOWN = f"""
+SELECT {_OWN} tablename, attname, null_frac, n_distinct,
+       most_common_vals::text::text[], most_common_freqs::float8[], histogram_bounds::text::text[]
+  FROM pg_catalog.pg_stats WHERE tablename = ANY (%s)
+"""
+
+
+@dataclass(frozen=True)
+class CountedStatement:
+    """A statement without its values."""
+
+    text: str
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """What the planner knows of a column's values."""
+
+    table: str
+    column: str
+    null_share: float
+    common: tuple[str, ...]
+    common_shares: tuple[float, ...]
+    bounds: tuple[str, ...]
+
+
+def counted_statements(target: Endpoint) -> list[CountedStatement]:
+    """The statements of the target's database, those that took most time first. EngineError:
+    pg_stat_statements is not there; ServerError: it cannot be read."""
+    with connected(target) as session:
+        place = session.execute(_WHERE).fetchone()
+        if place is None:
+            raise EngineError(
+                f'database "{target.database}" does not count its statements',
+                hint="CREATE EXTENSION pg_stat_statements, preloaded; or capture its log.",
+            )
+        from psycopg import sql
+
+        rows = session.execute(sql.SQL(_COUNTED).format(sql.Identifier(place[0]))).fetchall()
+    return [CountedStatement(str(text), int(calls), ms / 1000) for text, calls, ms in rows]
+
+
+def column_statistics(target: Endpoint, tables: Iterable[str]) -> list[ColumnStatistics]:
+    """What ANALYZE left of the columns of some tables."""
+    with connected(target) as session:
+        rows = session.execute(_KNOWN, [sorted(set(tables))]).fetchall()
+    return [
+        ColumnStatistics(
+            table=table,
+            column=column,
+            null_share=float(nulls or 0.0),
+            common=tuple(values or ()),
+            common_shares=tuple(shares or ()),
+            bounds=tuple(bounds or ()),
+        )
+        for table, column, nulls, _, values, shares, bounds in rows
+    ]
