@@ -80,6 +80,11 @@ _OF_A_CONTRAST = (
     "epochs",
     "nonzero",
 )
+_OF_THE_PROCESSOR = (
+    "control_value", "arm_value", "estimate_percent", "low_percent", "high_percent",
+)  # fmt: skip
+_NO_PARTS = {"cause": None, "control_us": None, "arm_us": None, "parts": [], "bottlenecks": []}
+"""Where one arm is not watched, as that of `telemetry`."""
 
 
 def kept(
@@ -87,7 +92,8 @@ def kept(
 ) -> dict[str, Any]:
     """What is kept of a verdict."""
     [contrast] = verdict["contrasts"]
-    [time] = verdict["time"]
+    [time] = verdict.get("time") or [_NO_PARTS]
+    [processor] = [one for one in verdict["causes"] if one["metric"].startswith("server_cpu")]
     return {
         "words": list(words),
         **{one: contrast[one] for one in _OF_A_CONTRAST},
@@ -101,6 +107,7 @@ def kept(
         "arm_us": time["arm_us"],
         "parts": time["parts"],
         "bottlenecks": time["bottlenecks"],
+        "processor": {key: processor[key] for key in _OF_THE_PROCESSOR},
         "machine": machine_of(environment),
     }
 

@@ -45,6 +45,8 @@ def page(found: Sequence[Json], told: Told) -> str:
 
 def judged(one: Json, causes: Sequence[str]) -> str:
     """Whether the naming is right: silence is, where the arms were not told apart."""
+    if not one["parts"]:
+        return "one arm is not watched"
     differs = one["verdict"] in ("slower", "faster") or bool(one["nonzero"])
     if one["cause"] is None:
         return "silent" if differs else "yes: nothing to name"
@@ -89,6 +91,15 @@ def _details(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
         ]
         for part in one["parts"]
     ]
+    if not rows:
+        cpu = one["processor"]
+        used = (
+            f"Processor time of the servers a transaction: {cpu['control_value']:.2f} µs in "
+            f"{one['control']}, {cpu['arm_value']:.2f} µs in {one['arm']}: "
+            f"{cpu['estimate_percent']:+.2f} % "
+            f"{_interval(cpu['low_percent'], cpu['high_percent'], ' %', 2)}."
+        )
+        return [f"## {one['key']}", said, used]
     difference = one["arm_us"] - one["control_us"]
     rows.append(
         ["all", f"{one['control_us']:.1f}", f"{one['arm_us']:.1f}", f"{difference:+.2f}", ""]

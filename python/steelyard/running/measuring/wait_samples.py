@@ -1,6 +1,6 @@
 """Looks at random moments of the measured slices at what the sessions of the driven arm wait for.
 
-One look a 20th of a second on average asks the driven server once (some 0.2 ms of processor time).
+One look a fifth of a second on average asks the driven server once (some 0.2 ms of processor time).
 The moments are drawn, since a fixed step could keep time with the slices. A look that began before
 its slice or ended after it counts for nothing.
 """
@@ -22,7 +22,7 @@ from steelyard.record.epoch import WaitLine, WaitsLine
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.load import Visit
 
-MEAN_PAUSE_S = 0.05
+MEAN_PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
