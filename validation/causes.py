@@ -83,7 +83,13 @@ _OF_A_CONTRAST = (
 _OF_THE_PROCESSOR = (
     "control_value", "arm_value", "estimate_percent", "low_percent", "high_percent",
 )  # fmt: skip
-_NO_PARTS = {"cause": None, "control_us": None, "arm_us": None, "parts": [], "bottlenecks": []}
+_NO_PARTS: dict[str, Any] = {
+    "cause": None,
+    "control_us": None,
+    "arm_us": None,
+    "parts": [],
+    "bottlenecks": [],
+}
 """Where one arm is not watched, as that of `telemetry`."""
 
 

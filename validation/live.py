@@ -17,11 +17,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from steelyard.record.record import Record
+from validation.far_server import far_server
 from validation.results import FOLDER, Results
 from validation.schedule import KINDS, Case, cases, control_throughput, debt_share
 from validation.weighed import machine_of, weighed
@@ -29,13 +31,14 @@ from validation.weighed import machine_of, weighed
 RESULTS = Results(FOLDER / "live.jsonl")
 
 
-def weigh(case: Case, records: Path) -> dict[str, Any]:
-    """Weigh one case; what is kept of it."""
+def weigh(case: Case, records: Path, address: str | None = None) -> dict[str, Any]:
+    """Weigh one case; what is kept of it. `address`: of the server that sessions are of."""
     record = (
         records / case.key.replace(" ", "").replace("%", "") / "record"
     )  # alone: not an attempt at another
     options = [f"--set={override}" for override in case.overrides]
-    words = ["aa", "--budget", case.budget, "--seed", str(case.seed), *options]
+    words = [case.study, "--budget", case.budget, "--seed", str(case.seed), *options]
+    words += [] if address is None else ["--address", address]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
     verdict, contrast, environment = weighed(case.key, words, record)
     elapsed_s = time.monotonic() - began
@@ -112,10 +115,15 @@ def main() -> int:
     kinds = asked.kind or KINDS
     done = {one["key"] for one in RESULTS if "cause" in one or not asked.untold}
     waiting = [case for case in cases() if case.key not in done and case.kind in kinds]
-    for number, case in enumerate(waiting[: asked.most]):
-        result = weigh(case, asked.records)
-        RESULTS.replace(case.key, result)
-        say(case, result, len(waiting) - number - 1)
+    waiting = waiting[: asked.most]
+    with ExitStack() as stack:
+        far = any(case.study == "sessions" for case in waiting)
+        address = stack.enter_context(far_server()) if far else None
+        for number, case in enumerate(waiting):
+            here = address if case.study == "sessions" else None
+            result = weigh(case, asked.records, here)
+            RESULTS.replace(case.key, result)
+            say(case, result, len(waiting) - number - 1)
     return 0
 
 

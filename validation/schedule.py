@@ -25,6 +25,11 @@ BACKGROUND_SLICE_MS = 500
 """Long against the CHECKPOINT after it, which both arms pay alike and which scatters."""
 ALIKE_IN_TURNS = 12
 DOUBLE_WORK_IN_TURNS = 10
+ALIKE_IN_SESSIONS = 20
+DOUBLE_WORK_IN_SESSIONS = 10
+SESSIONS = ("workload=pgbench", "workload.scale=20", "workload.scripts={select-only=1}")
+"""On a server that runs before and after, loaded with what these keys say."""
+SESSIONS_PERCENT = 5
 TURNED_PERCENT = 10
 """Doubled work in turns, where an epoch of equal arms scatters by several percent."""
 TURNED_BUDGET = "30m"
@@ -47,7 +52,7 @@ interval of that width covers anything."""
 
 @dataclass(frozen=True)
 class Case:
-    """One weighing of the aa study, perhaps with a weight on its arm."""
+    """One weighing of equal arms, perhaps with a weight on one."""
 
     kind: str
     number: int
@@ -59,6 +64,7 @@ class Case:
     background: float = 0.0
     """Share of the work that is left to the background, and charged."""
     budget: str = BUDGET
+    study: str = "aa"
 
     @property
     def key(self) -> str:
@@ -91,6 +97,8 @@ KINDS: Mapping[str, int] = {
     "background": RARE,
     "alike in turns": ALIKE_IN_TURNS,
     f"twice {TURNED_PERCENT} % in turns": DOUBLE_WORK_IN_TURNS,
+    "alike in sessions": ALIKE_IN_SESSIONS,
+    f"twice {SESSIONS_PERCENT} % in sessions": DOUBLE_WORK_IN_SESSIONS,
 }
 
 
@@ -112,13 +120,14 @@ def _case(kind: str, number: int) -> Case:
             f"budget.slice={BACKGROUND_SLICE_MS}ms",
         )
         return Case(kind, number, overrides, background=BACKGROUND_PERCENT / 100)
-    if kind == "alike in turns":
-        return Case(kind, number, TURNED, budget=TURNED_BUDGET)
-    percent = int(kind.split()[1])
-    doubled = (f"arm.weight.double_work={percent}%",)
+    percent = 0 if kind.startswith("alike") else int(kind.split()[1])
+    doubled = (f"arm.weight.double_work={percent}%",) if percent else ()
     if kind.endswith("in turns"):
         weighted = (*TURNED, *doubled)
         return Case(kind, number, weighted, double_work=percent / 100, budget=TURNED_BUDGET)
+    if kind.endswith("in sessions"):
+        weighted = (*SESSIONS, *doubled)
+        return Case(kind, number, weighted, double_work=percent / 100, study="sessions")
     return Case(kind, number, doubled, double_work=percent / 100)
 
 

@@ -26,12 +26,13 @@ def test_every_case_has_a_key_and_a_seed_of_its_own() -> None:
 
 def test_new_kinds_stand_at_the_end_so_that_seeds_stay_what_they_were() -> None:
     kinds = ["alike", "twice 1 %", "twice 2 %", "twice 3 %", "twice 5 %", "stall", "background"]
-    assert list(KINDS) == [*kinds, "alike in turns", "twice 10 % in turns"]
+    kinds += ["alike in turns", "twice 10 % in turns"]
+    assert list(KINDS) == [*kinds, "alike in sessions", "twice 5 % in sessions"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_overrides_of_a_case_are_a_study(kind: str) -> None:
-    study = read_study("aa", case_of(kind).overrides)
+    study = read_study(case_of(kind).study, case_of(kind).overrides)
     weight = study.arms[0].weight
     assert weight.is_none == kind.startswith("alike")
     assert weight.background == case_of(kind).background

@@ -17,7 +17,9 @@ from steelyard.engines.engine import Cycle, Engine, Instance, Pulse, SessionWait
 from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.noop import NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Answers
+from steelyard.engines.noop_sessions import NoopReached
 from steelyard.engines.page_cache import Evicted
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment
 from steelyard.record.machine.drive_health import DriveHealth
@@ -94,6 +96,10 @@ class ScriptedWorld:
     begun: list[tuple[int, int]] = field(default_factory=list)
     """Ports of servers on which the workload has begun, and how many drivers there had been."""
     standing: dict[str, NoopInstance] = field(default_factory=dict)
+    far: dict[str, NoopReached] = field(default_factory=dict)
+    """Arm → its server that somebody else runs."""
+    required: list[str] = field(default_factory=list)
+    """Hosts that were asked whether they hold the data."""
 
     def __post_init__(self) -> None:
         self.draw = random.Random(7)
@@ -163,10 +169,19 @@ class ScriptedWorld:
         return slots[starts[-len(slots)]]
 
     def alive(self, arm: str) -> bool:
-        return self.standing[arm].running
+        return self.far[arm].running if self.far else self.standing[arm].running
 
     def engines(self, study: Study) -> Mapping[str, Engine]:
         return {arm.name: self.noop for arm in study.every_arm}
+
+    def reached(self, study: Study, database: str | None) -> Mapping[str, Instance]:
+        """Every arm at its address, or at the study's; an address is its server's name."""
+        for arm in study.every_arm:
+            host = arm.address or study.address or ""
+            where = Endpoint(host, 5432, "app", database or "shop")
+            settings = study.settings_of(arm)
+            self.far[arm.name] = self.noop.reach(where, settings)
+        return dict(self.far)
 
     def scripts(self, study: Study) -> tuple[Script, ...]:
         return (Script("scripted", "SELECT 1;", 1, 1, self.writes),)
@@ -195,6 +210,9 @@ class ScriptedEngines:
 
     def of_arms(self, study: Study) -> Mapping[str, Engine]:
         return self.world.engines(study)
+
+    def reach(self, study: Study, database: str | None) -> Mapping[str, Instance]:
+        return self.world.reached(study, database)
 
     def slot(self, number: int) -> Slot:
         return replace(self.world.slot(number), memory=self.world.cap)
@@ -245,6 +263,13 @@ class ScriptedWorkload:
     ) -> Path:
         return self.world.template(engine, self.study, report, number=number, copies=copies)
 
+    @property
+    def database(self) -> str | None:
+        return None
+
+    def require_loaded(self, instance: Instance) -> None:
+        self.world.required.append(instance.address.host)
+
     def before_clients(self, instance: Instance) -> None:
         assert instance.running
         self.world.begun.append((instance.address.port, self.world.lives))
@@ -269,8 +294,9 @@ class ScriptedDrivers:
     def start(self, plan: DrivePlan) -> ScriptedDriver:
         world = self.world
         world.lives += 1
+        serving = world.noop.journal.serving
         world.standing = {
-            arm.name: world.noop.journal.serving[arm.endpoint.port] for arm in plan.arms
+            arm.name: serving[arm.endpoint.port] for arm in plan.arms if arm.name not in world.far
         }
         world.plans_driven.append(plan)
         return ScriptedDriver(world, plan, world.lives)

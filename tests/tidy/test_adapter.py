@@ -19,6 +19,7 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/commands/workloads_capture.py": "asks a server what it counted",
     PACKAGE + "cli/driving/workload.py": "drives the database that was loaded into a server",
     PACKAGE + "cli/options/drive_options.py": "reads a libpq connection string",
+    PACKAGE + "cli/options/address_options.py": "reads connection strings",
     PACKAGE + "cli/options/arm_options.py": "reads a postgresql.conf",
     PACKAGE + "cli/options/running_server.py": "takes a base backup of a running server",
     PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",

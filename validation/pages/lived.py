@@ -15,11 +15,14 @@ from validation.proportion import Proportion
 from validation.results import Results
 from validation.schedule import (
     ALIKE,
+    ALIKE_IN_SESSIONS,
     ALIKE_IN_TURNS,
     DOUBLE_WORK,
+    DOUBLE_WORK_IN_SESSIONS,
     DOUBLE_WORK_IN_TURNS,
     DOUBLE_WORK_PERCENT,
     KINDS,
+    SESSIONS_PERCENT,
     TURNED_PERCENT,
 )
 
@@ -30,6 +33,8 @@ MOST_NAMED = 6
 """Of the equal arms, weighings that may name a cause of their difference."""
 MOST_FALSE_IN_TURNS = 2
 LEAST_COVERED_IN_TURNS = 9
+MOST_FALSE_IN_SESSIONS = 2
+LEAST_COVERED_IN_SESSIONS = 9
 WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
@@ -40,7 +45,9 @@ _WORDS = """
     the server now and then, truth by Wald's identity. *background*: a share of the work is
     executed again after each slice and charged as a debt (cost whole), truth by that share and
     the control's own debt. *In turns*: each arm alone over whole checkpoint cycles (TPC-B, scale
-    10, checkpoints brought twice as near, no commit waits, 8 epochs). *Bias*: mean of estimate
+    10, checkpoints brought nearer, no commit waits, 8 epochs). *In sessions*: the arms are
+    sessions of one server that runs all the while (`--address`), the treatment drawn onto
+    connections that every epoch opens afresh. *Bias*: mean of estimate
     less truth, in points of percent, ± its standard error from the scatter of all their epochs.
     *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Cause
     named*: the part of a transaction's time that covers at least half of the difference, in how
@@ -115,6 +122,8 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     false, covered = _false(weighings, ["alike"]), _covered(weighings, WEIGHTS)
     turned = f"twice {TURNED_PERCENT} % in turns"
     in_turns = [_false(weighings, ["alike in turns"]), _covered(weighings, [turned])]
+    seated = f"twice {SESSIONS_PERCENT} % in sessions"
+    in_sessions = [_false(weighings, ["alike in sessions"]), _covered(weighings, [seated])]
     invalid = sum(one["verdict"] == "invalid" for one in weighings)
     said = [
         f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
@@ -129,9 +138,17 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
         f"- In turns, truth covered: **{in_turns[1].count} of {in_turns[1].trials}**, "
         f"{_done(in_turns[1], DOUBLE_WORK_IN_TURNS)}; at least {LEAST_COVERED_IN_TURNS} of "
         f"{DOUBLE_WORK_IN_TURNS} must be.",
+        f"- In sessions of one running server, equal arms told apart: "
+        f"**{in_sessions[0].count} of {in_sessions[0].trials}**, "
+        f"{_done(in_sessions[0], ALIKE_IN_SESSIONS)}; at most {MOST_FALSE_IN_SESSIONS} of "
+        f"{ALIKE_IN_SESSIONS} may be.",
+        f"- In sessions, truth covered: **{in_sessions[1].count} of {in_sessions[1].trials}**, "
+        f"{_done(in_sessions[1], DOUBLE_WORK_IN_SESSIONS)}; at least {LEAST_COVERED_IN_SESSIONS} "
+        f"of {DOUBLE_WORK_IN_SESSIONS} must be.",
         f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.",
     ]
-    about = [{"alike"}, set(WEIGHTS), {"alike"}, {"alike in turns"}, {turned}, set[str]()]
+    about = [{"alike"}, set(WEIGHTS), {"alike"}, {"alike in turns"}, {turned}]
+    about += [{"alike in sessions"}, {seated}, set[str]()]
     kept = zip(said, about, strict=True)
     return "\n".join(words for words, kinds in kept if not kinds or kinds - set(elsewhere))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import LoadableEngine
+from steelyard.engines.engine import Instance, LoadableEngine, Settings
 from steelyard.engines.intake import DataPlace
 from steelyard.model.errors import UsageError
 
@@ -34,6 +34,19 @@ class Adapter(Protocol):
     ) -> Sequence[LoadableEngine]:
         """The engines of several arms, of one builder where possible; EngineError says what is
         found, and which versions cannot be weighed."""
+
+    def reach(
+        self,
+        common: str | None,
+        own: str | None,
+        settings: Settings,
+        database: str | None,
+    ) -> Instance:
+        """A server that is running, by the words of the study's address and of the arm's own, as
+        sessions with settings see it; Reached. UsageError: no address."""
+
+    def count_alone(self, instance: Instance) -> Instance:
+        """The same, where no other arm is reached at its server: what it counts is the arm's."""
 
     def look(self, place: Path) -> DataPlace:
         """What of somebody's data stands there; UsageError: nothing that can be taken in,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Engine, Instance, Settings
+from steelyard.engines.engine import Engine, Instance, Reached, Settings
 from steelyard.model.errors import UsageError
 
 DATABASE = "steelyard"
@@ -155,6 +155,11 @@ class TemplateEngine(Engine, Protocol):
 
     def stopped_identifier(self, directory: Path) -> int | None:
         """The identifier of a cluster that was stopped cleanly, its pages protected; else None."""
+
+
+def work_database(instance: Instance) -> str:
+    """The name of the database that an arm works in: ours, or at an address the one it names."""
+    return instance.address.database if isinstance(instance, Reached) else DATABASE
 
 
 def database_of(instance: Instance) -> WorkloadDatabase:

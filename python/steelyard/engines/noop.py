@@ -17,6 +17,7 @@ from steelyard.engines.noop_sessions import (
     NoopCheckpoints,
     NoopCheckpointWatch,
     NoopProbe,
+    NoopReached,
     NoopWatch,
 )
 from steelyard.model.allowed import Allowed
@@ -314,6 +315,10 @@ class NoopEngine:
         self.journal.write("create", directory, protection)
         self.journal.stopped.add(directory)
         return self._at(directory, protection)
+
+    def reach(self, address: Endpoint, settings: Settings) -> NoopReached:
+        """A server that somebody else runs, known by its host."""
+        return NoopReached(self.identity, address, (address.host,), settings)
 
     def statement_counting(self, settings: Settings) -> Settings:
         """A setting of its own."""

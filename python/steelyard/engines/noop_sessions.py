@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Pulse, SessionWaits, WaitSeen
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.identity import Identity
 from steelyard.model.turn import Checkpoint
 
 if TYPE_CHECKING:
     from steelyard.engines.noop import NoopInstance
+
+
+@dataclass
+class NoopReached:
+    """A server in memory that somebody else runs: Instance, Reached and Tunable."""
+
+    identity: Identity
+    address: Endpoint
+    server: tuple[str, ...]
+    given: Mapping[str, str] = field(default_factory=dict)
+    """What its sessions were asked to set."""
+    running: bool = True
+    round_trip_ns: int = 20_000
+    setting_rules: SettingRules = field(default_factory=SettingRules)
+
+    def settings(self) -> dict[str, str]:
+        """Those of its sessions, and nothing else."""
+        return dict(self.given)
 
 
 @dataclass(frozen=True)

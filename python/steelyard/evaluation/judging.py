@@ -30,6 +30,11 @@ from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.recorded import JUDGED, RESUMED, Recorded
 
+_WHERE = {
+    "one server": "sessions of one running server",
+    "several servers": "these instances as they stand",
+}
+
 
 def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     """One contrast an arm, in the order of the study; `ended`: no further epoch will come."""
@@ -38,10 +43,13 @@ def judge(recorded: Recorded, *, ended: bool) -> list[WeighedContrast]:
     readings = {arm: _readings(recorded, arm, control, terms) for arm in arms}
     threats = {arm: threats_beside(recorded, arm) for arm in arms}
     contrasts = contrasts_of(readings, terms, control, threats, ended)
-    if recorded.plan.turns is None:
-        return contrasts
     plan, totals = recorded.plan, [epoch.totals for epoch in recorded.epochs]
-    basis = [basis_words(totals, plan, one.arm, one.epochs) for one in contrasts]
+    if plan.turns is not None:
+        basis = [basis_words(totals, plan, one.arm, one.epochs) for one in contrasts]
+    elif plan.residency != "own servers":
+        basis = [f"{one.epochs} epochs, {_WHERE[plan.residency]}" for one in contrasts]
+    else:
+        return contrasts
     return [
         replace(contrast, replicates=ReplicateWords(basis=words))
         for contrast, words in zip(contrasts, basis, strict=True)

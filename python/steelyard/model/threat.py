@@ -42,6 +42,8 @@ class ThreatKind(StrEnum):
     TOO_FEW_EPOCHS = "too few epochs"
     ONE_PROCESSOR = "one processor"
     PLACEMENT_FREE = "placement free"
+    SHARED_BACKGROUND = "shared background"
+    ADDRESS_ONLY = "address only"
     ATTEMPT = "attempt k"
     LOOKED_AT = "looked at before its end"
     MACHINE_CHANGED = "machine changed"
@@ -227,6 +229,17 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.ONE_PROCESSOR: _Template(
         "driver and servers share one processor: both are measured together",
         "weigh on at least two processors",
+    ),
+    ThreatKind.SHARED_BACKGROUND: _Template(
+        "the arms are sessions of one server: caches, the log, checkpoints and autovacuum are "
+        "everybody's, and what one arm leaves to them the other pays too",
+        "read it as what sessions pay in the foreground; for the rest, weigh copies: --from",
+    ),
+    ThreatKind.ADDRESS_ONLY: _Template(
+        "nothing was drawn but the order: machines, versions, data and neighbours of the servers "
+        "are all in the difference",
+        "read it as these instances as they stand; to weigh one setting or version, weigh copies: "
+        "--from",
     ),
     ThreatKind.PLACEMENT_FREE: _Template(
         "processes were left to the scheduler: identical servers differ more from epoch to epoch",

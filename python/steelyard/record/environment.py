@@ -56,6 +56,8 @@ class ArmFacts(Frozen):
 
     build: Mapping[str, str | int | bool]
     settings: Mapping[str, str] = {}
+    round_trip_us: float | None = None
+    """Of the shortest statement, where the server is reached at an address."""
 
 
 class FindingLine(Frozen):

@@ -7,10 +7,14 @@ from typing import Literal
 
 from steelyard.record.frozen import Frozen
 
-Upkeep = Literal["restore", "exchange", "carry"]
+Residency = Literal["own servers", "one server", "several servers"]
+"""own servers: each arm has one, made for the weighing; one server: the arms are sessions of one
+that somebody else runs; several servers: of several such."""
+Upkeep = Literal["restore", "exchange", "carry", "reconnect"]
 """restore: slots' copies are put back to the template before every epoch;
 exchange: they stay as the last epoch left them, and any arm may get any of them;
-carry: each copy follows its arm from slot to slot."""
+carry: each copy follows its arm from slot to slot;
+reconnect: nothing is kept up, connections are opened afresh."""
 
 
 class Stall(Frozen):
@@ -189,6 +193,7 @@ class Plan(Choices):
     arms: tuple[str, ...]
     assignment: tuple[tuple[int, ...], ...]
     start_orders: tuple[tuple[int, ...], ...]
+    residency: Residency = "own servers"
     loads: Loads = Loads()
     defaults: DefaultsFound | None = None
     memory: MemoryPlan | None = None

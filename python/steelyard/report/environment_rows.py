@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steelyard.model.units import format_bytes, format_duration
+from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.environment import Environment, SourceFacts
 from steelyard.record.verdict import Verdict
 
@@ -22,6 +22,11 @@ def machine_rows(environment: Environment) -> Rows:
     _flatten(rows, "steelyard", environment.steelyard.to_json())
     _flatten(rows, "", environment.machine.to_json())
     _flatten(rows, "disk", environment.disk.to_json())
+    rows += [
+        (f"round trip of {arm}", format_duration(about.round_trip_us * NS_PER_US))
+        for arm, about in environment.arms.items()
+        if about.round_trip_us is not None
+    ]
     rows += [
         (f"{one.level}: {one.name}", f"{one.seen}. Matters for {one.matters_for}. {one.advice}")
         for one in environment.findings

@@ -14,6 +14,7 @@ _UPKEEP = {
     "restore": "put back before every epoch",
     "exchange": "left as the epoch before left them, and any arm may get any copy",
     "carry": "each copy stays with its arm",
+    "reconnect": "not ours: only the connections are opened afresh",
 }
 
 _HELD_BY = {

@@ -33,6 +33,10 @@ class Engines(Protocol):
     def of_arms(self, study: Study) -> Mapping[str, Engine]:
         """Arm → the engine it names, of one builder if that can be; EngineError: what there is."""
 
+    def reach(self, study: Study, database: str | None) -> Mapping[str, Instance]:
+        """Arm → its server at its address, Reached; `database` in place of the address's own.
+        ServerError: one takes no connection."""
+
     def slot(self, number: int) -> Slot:
         """The slot of a number, in a private place that is removed when the weighing ends."""
 
@@ -70,6 +74,13 @@ class WorkloadData(Protocol):
 
         `number` tells separate loads apart; `copies`: how many clones there must be room for.
         """
+
+    @property
+    def database(self) -> str | None:
+        """The database that it is loaded into; None: it is driven on whichever there is."""
+
+    def require_loaded(self, instance: Instance) -> None:
+        """UsageError where a server that is not ours does not hold what the scripts work on."""
 
     def before_clients(self, instance: Instance) -> None:
         """What the workload does on a server that has just been started, before any client."""
@@ -139,7 +150,7 @@ class Host(Protocol):
         """Dirty and under write-back in the page cache of the whole machine."""
 
     def environment(
-        self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
+        self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path | None
     ) -> Environment:
         """Where this weighing takes place: machine, builds, settings, hashes of files."""
 

@@ -20,7 +20,7 @@ from steelyard.engines.cache import cache_root, free_bytes, open_cache
 from steelyard.engines.copying import write_back
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Engine, Instance, Slot
-from steelyard.engines.loading import TemplateEngine, database_of
+from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.memory.cap import HeldBy, MemoryCap
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
@@ -30,6 +30,7 @@ from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.record.environment import Environment
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.running.laboratory import Laboratory, ReportsStage
+from steelyard.running.reaching.sessions import servers
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
 from steelyard.telemetry.capacity import allowed_processors
@@ -45,6 +46,7 @@ from steelyard.telemetry.host import (
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
+from steelyard.workloads.loading.held import require_held
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.taken import taken_template
 from steelyard.workloads.loading.template import description, template
@@ -107,6 +109,16 @@ class LocalEngines:
         found = adapter(study.engine).find_arms(wanted, self._account, contrib=contrib)
         return {arm.name: engine for arm, engine in zip(study.every_arm, found, strict=True)}
 
+    def reach(self, study: Study, database: str | None) -> dict[str, Instance]:
+        """Arm → its server; what a server of one arm alone counts is that arm's."""
+        kind = adapter(study.engine)
+        found: dict[str, Instance] = {
+            arm.name: kind.reach(study.address, arm.address, study.settings_of(arm), database)
+            for arm in study.every_arm
+        }
+        alone = len(servers(found)) == len(found)
+        return {name: kind.count_alone(one) if alone else one for name, one in found.items()}
+
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
         return replace(self._run().slot(number), memory=self._cap)
@@ -149,7 +161,7 @@ class LoadedWorkload:
         self._workload, self._scale = resolved.workload, resolved.scale
         self._arms = len(study.every_arm)
         self._source, self._kind = study.source, study.engine
-        if self._source is None and not self._workload.loaded:
+        if self._source is None and not self._workload.loaded and not study.reaches:
             raise UsageError(
                 f'workload "{self._workload.name}" has no data of its own',
                 hint="--from brings them: a data directory, a base backup, or a dump.",
@@ -157,6 +169,17 @@ class LoadedWorkload:
         self.variables = resolved.variables
         self.scripts: tuple[Script, ...] = resolved.scripts
         self.tables = resolved.workload.draws
+
+    @property
+    def database(self) -> str | None:
+        """ "steelyard" for what Steelyard loads."""
+        return DATABASE if self._workload.loaded else None
+
+    def require_loaded(self, instance: Instance) -> None:
+        """UsageError where it was loaded with something else, or not at all."""
+        if self._workload.loaded:
+            with database_of(instance).checker() as checker:
+                require_held(self._workload, self._scale, checker.loaded(), instance.address.host)
 
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing."""
@@ -247,12 +270,12 @@ class LocalHost:
         return MachineInSlices(self._run().directory)
 
     def environment(
-        self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path
+        self, arms: Mapping[str, Instance], scripts: Sequence[Script], template: Path | None
     ) -> Environment:
         """Machine, builds, settings as the servers report them, hashes of files."""
         texts, directory = {one.name: one.text for one in scripts}, self._run().directory
         seen = environment(arms, scripts=texts, directory=directory, template=template)
-        described = description(template)
+        described = None if template is None else description(template)
         seen |= {"source": None if described is None else described.source}
         seen |= probe_facts(directory, cache_root(), datetime.now(UTC))
         return Environment.of_json(seen, "the environment")

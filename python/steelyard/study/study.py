@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from steelyard.model.profiles import Group, ProfileName, WorkKind
 from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
+from steelyard.study.address import require_reachable
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
@@ -132,6 +133,9 @@ class Arm(_Model):
     """Whether its sessions are looked at in its measured slices; off only to weigh what that
     costs."""
     weight: Weight = Weight()
+    address: str | None = None
+    """Words of a connection string, in place of those of the study's: a server that is running, or
+    a role or a database of the study's. Its settings are those of its sessions."""
 
 
 class WorkloadChoice(_Model):
@@ -272,6 +276,9 @@ class Study(_Model):
     workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
     source: Annotated[Source | None, BeforeValidator(_place)] = None
     """None: the workload loads its own data."""
+    address: str | None = None
+    """A connection string, without a password: the arms are sessions of a server that is running,
+    which is not started, stopped, or set. None: the servers are made for the weighing."""
     cost: Cost = "auto"
     placement: Placement = "auto"
     layout: Layout = "auto"
@@ -287,6 +294,11 @@ class Study(_Model):
         names = [arm.name for arm in self.every_arm]
         if len(set(names)) != len(names):
             raise ValueError("two arms have one name")
+        return self
+
+    @model_validator(mode="after")
+    def _addresses_are_reached(self) -> Study:
+        require_reachable(self)
         return self
 
     @model_validator(mode="after")
@@ -316,6 +328,11 @@ class Study(_Model):
     def every_arm(self) -> tuple[Arm, ...]:
         """The control first, then the other arms in the order of the study."""
         return (self.control, *self.arms)
+
+    @property
+    def reaches(self) -> bool:
+        """Whether the arms are sessions of servers that are not ours."""
+        return any((self.address, *(arm.address for arm in self.every_arm)))
 
     def differs_only_in_weight(self, arm: Arm) -> bool:
         """Whether an arm is the control but for its name and its weight."""

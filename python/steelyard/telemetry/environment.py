@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
-from steelyard.engines.engine import Instance, Tunable
+from steelyard.engines.engine import Instance, Reached, Tunable
 from steelyard.engines.memory.control_groups import ROOT
+from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space
 from steelyard.telemetry.cgroup import processor_quota
 from steelyard.telemetry.doctor.examine import examine
@@ -112,7 +113,10 @@ def text_sha256(text: str) -> str:
 
 def _arm(instance: Instance) -> dict[str, Any]:
     settings = instance.settings() if isinstance(instance, Tunable) and instance.running else {}
-    return {"build": asdict(instance.identity), "settings": settings}
+    told: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
+    if isinstance(instance, Reached):
+        told["round_trip_us"] = round(instance.round_trip_ns / NS_PER_US, 1)
+    return told
 
 
 def _hashes(scripts: Mapping[str, str], template: Path | None) -> dict[str, str]:

@@ -38,6 +38,7 @@ def weigh(
     file: parameter.Scripts = None,
     workload: parameter.Workload = None,
     source: parameter.From = None,
+    address: parameter.Address = None,
     database: parameter.Database = None,
     config: parameter.Config = None,
     yes: parameter.Yes = False,
@@ -62,6 +63,7 @@ def weigh(
     ] = False,
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
+    from steelyard.cli.options.address_options import require_agreed, with_addresses
     from steelyard.cli.options.arm_options import arm_changes
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
@@ -73,6 +75,7 @@ def weigh(
     require_writable(summary)
     require_writable(junit)
     changes = changes_of(overrides, budget, workload, file)
+    changes = with_addresses(changes, address, control, arm)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += arm_changes(study, control, arm, account)
@@ -84,6 +87,7 @@ def weigh(
         _sweep(*request, refused=refused)
         return
     chosen = with_profiles_worked_out(_study(study, resume, changes), account)
+    require_agreed(chosen, agreed=yes)
     conditions = _conditions(fail_if)
     verdict = _weighed(chosen, drawn, record, resume, command, account)
     _show(verdict, as_json=as_json)

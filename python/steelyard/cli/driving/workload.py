@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.driver.plan import DriveScript, QueryMode, Variable
-from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
+from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.running.measuring.load import driven, numbered
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
+from steelyard.workloads.loading.held import require_held
 from steelyard.workloads.reading.chosen import scale_and_options
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve
@@ -81,7 +82,7 @@ def open_workload(
     )
     resolved = resolve(choice)
     if not own:
-        _require_held(resolved.workload, resolved.scale, held, target)
+        require_held(resolved.workload, resolved.scale, held, target.host)
     return DrivenWorkload(
         workload=resolved.workload,
         database=database,
@@ -97,26 +98,4 @@ def _refuse_check(options: DriveOptions) -> None:
     if options.check:
         raise UsageError(
             f'cannot check workload "{options.workload}": its data are not Steelyard\'s'
-        )
-
-
-def _require_held(
-    workload: Workload, scale: int, held: LoadedData | None, target: Endpoint
-) -> None:
-    where = f'database "{DATABASE}" of the server at "{target.host}"'
-    load = f"steelyard workloads load {workload.name} TARGET --replace"
-    if held is None:
-        raise UsageError(
-            f'cannot drive workload "{workload.name}": {where} was not loaded by Steelyard',
-            hint=f"Load it first: {load.removesuffix(' --replace')}",
-        )
-    if held.workload != workload.loaded_name:
-        raise UsageError(
-            f'cannot drive workload "{workload.name}" with these options: {where} holds '
-            f'"{held.workload}", not "{workload.loaded_name}"',
-            hint=f"Give the options that it was loaded with by --set, or load anew: {load}",
-        )
-    if held.scale != scale:
-        raise UsageError(
-            f"{where} was loaded at scale {held.scale}, not {scale}", hint="Leave --set out."
         )

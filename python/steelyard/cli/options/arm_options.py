@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.engines.postgres.intake.configuration import read_file
 
@@ -22,12 +23,15 @@ def arm_changes(
     """
     changes, builds = list[str](), dict[str, Path | None]()
     for name, given in (("control", control), ("arm", arm)):
-        if given is not None and given.startswith(CONF):
+        if given is not None and given.startswith(ADDRESS):
+            builds[name] = None  # said by address_changes
+        elif given is not None and given.startswith(CONF):
             changes += _of_file(name, Path(given.removeprefix(CONF)).expanduser())
             builds[name] = None
         else:
             builds[name] = None if given is None else Path(given)
-    if changes and not any(builds.values()):
+    told = [one for one in (control, arm) if one is not None]
+    if told and not any(builds.values()):
         return changes
     return changes + build_changes(study, builds["control"], builds["arm"], account)
 

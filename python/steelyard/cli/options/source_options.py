@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from steelyard.cli.options.address_options import with_own_workload
 from steelyard.model.errors import UsageError
 
 
@@ -29,15 +30,11 @@ class SourceOptions:
                 raise UsageError(f"option {name} belongs to --from")
             return list(changes)
         place = self._standing()
-        named = any(
-            one.partition("=")[0] in ("workload", "workload.name", "workload.scale")
-            for one in changes
-        )
         told = [f"source.place={json.dumps(place)}"]
         told += [f"source.database={json.dumps(self.database)}"] if self.database else []
         if self.config:
             told.append(f"source.config={json.dumps(os.path.abspath(self.config))}")
-        return [*([] if named else ["workload=own"]), *changes, *told]
+        return [*with_own_workload(changes), *told]
 
     def _standing(self) -> str:
         """The place as a path; of a running server a base backup is taken first."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.options.address_options import without_passwords
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
@@ -66,7 +67,7 @@ def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:
     which is taken."""
     kept: list[str] = []
     skip = False
-    for argument in arguments:
+    for argument in without_passwords(arguments):
         if not skip and argument != "--record" and not argument.startswith("--record="):
             kept.append(argument)
         skip = argument == "--record"

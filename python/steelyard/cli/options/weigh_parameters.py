@@ -27,7 +27,13 @@ Database = Annotated[str | None, typer.Option(metavar="NAME", help="Which databa
 Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="The postgresql.conf of --from, if elsewhere.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a running server is copied.")]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="DSN", help="Weigh at a running server: arms are its sessions."),
+]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Agree to a base backup, or that scripts write at an address.")
+]
 SweepOf = Annotated[
     str | None,
     typer.Option("--sweep", metavar="KEY=V,V,...", help="Weigh at several values of a key."),
@@ -42,10 +48,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standar
 ControlIs = Annotated[
     str | None,
     typer.Option(
-        "--control", metavar="WHAT", help="conf=FILE: its settings; of study builds: its BINDIR."
+        "--control", metavar="WHAT", help="conf=FILE, address=DSN, or a BINDIR of study builds."
     ),
 ]
 ArmIs = Annotated[
     str | None,
-    typer.Option("--arm", metavar="WHAT", help="The same of the arm: conf=FILE, or a BINDIR."),
+    typer.Option("--arm", metavar="WHAT", help="The same of the arm."),
 ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.engines.adapters import Wanted
+from steelyard.engines.engine import Instance, Settings
 from steelyard.engines.postgres.builds.find import find_alike
 from steelyard.engines.postgres.intake.place import look
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes.cleanup import remove_servers
+from steelyard.engines.postgres.reaching.address import session_address
+from steelyard.engines.postgres.reaching.reached import CountingServer, ReachedServer
 from steelyard.model.errors import EngineError
 
-__all__ = ["find_arms", "look", "remove_servers"]
+__all__ = ["count_alone", "find_arms", "look", "reach", "remove_servers"]
 
 OLDEST = 140000
 """The first version with pg_stat_wal."""
@@ -27,3 +30,15 @@ def find_arms(wanted: Sequence[Wanted], account: str | None, *, contrib: bool) -
                 detail="Older servers do not tell how much write-ahead log they wrote.",
             )
     return found
+
+
+def reach(
+    common: str | None, own: str | None, settings: Settings, database: str | None
+) -> ReachedServer:
+    """A server that is running, as sessions with settings see it."""
+    return ReachedServer(session_address(common, own, settings, database))
+
+
+def count_alone(instance: Instance) -> Instance:
+    """The same, where no other arm is reached at its server."""
+    return CountingServer(instance.address) if isinstance(instance, ReachedServer) else instance

@@ -185,5 +185,10 @@ def plan_threats(plan: Plan) -> Iterator[Threat]:
         times = {1: "once", 2: "twice"}[fewest]
         seen = f"the builds cannot share data, and that of each was loaded {times}"
         yield raise_threat(ThreatKind.DIRECTORY_TIED, seen)
-    if plan.placement == "free":
+    if plan.residency == "one server":
+        seen = "the treatment was drawn onto connections to one running server"
+        yield raise_threat(ThreatKind.SHARED_BACKGROUND, seen)
+    if plan.residency == "several servers":
+        yield raise_threat(ThreatKind.ADDRESS_ONLY, "each arm is a running server of its own")
+    if plan.placement == "free" and plan.residency == "own servers":
         yield raise_threat(ThreatKind.PLACEMENT_FREE, plan.placement_why)

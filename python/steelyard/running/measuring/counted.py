@@ -88,7 +88,8 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
     """What one discarded epoch says; WeighingError: the workload cannot work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: look what the work takes")
-    first = "symmetric" if study.placement == "auto" else study.placement
+    asked, why = setup.placement
+    first = "symmetric" if asked == "auto" else asked
     with (
         setup.started_arms(0, "restore") as standing,
         setup.connect(standing, first, design.script_seed(PILOT), find_stalls(study, None)) as load,
@@ -107,9 +108,7 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
     require_work(lines)
     require_answers(lines)
     done = sum(line.transactions for line in lines)
-    placement, placement_why = (
-        choose_placement(share) if study.placement == "auto" else (first, "the study says so")
-    )
+    placement, placement_why = choose_placement(share) if asked == "auto" else (asked, why)
     visit_ns = _mean_visit_ns(lines)
     control_ns = _per_transaction_ns([x for x in lines if x.arm == design.arms[0]])
     return Choices(
@@ -122,8 +121,8 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         placement_why=placement_why,
         warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
         epochs=design.epochs,
-        upkeep="restore",
-        upkeep_why="what an epoch used up is put back",
+        upkeep="reconnect" if study.reaches else "restore",
+        upkeep_why="" if study.reaches else "what an epoch used up is put back",
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
         pilot=PilotFigures(

@@ -18,7 +18,7 @@ from typing import Self
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
-from steelyard.engines.loading import DATABASE
+from steelyard.engines.loading import work_database
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.readings import Reading
 from steelyard.model.units import format_duration
@@ -311,7 +311,7 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
     weight = next(arm.weight for arm in study.every_arm if arm.name == name)
     stall = stall or Stall(probability=0.0, length_ns=0)
     driven = DriveWeight(weight.double_work, stall.probability, stall.length_ns)
-    database = replace(instance.address, database=DATABASE)
+    database = replace(instance.address, database=work_database(instance))
     return DriveArm(name, database, study.workload.clients, driven)
 
 

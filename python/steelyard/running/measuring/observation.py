@@ -20,7 +20,7 @@ from steelyard.engines.engine import (
     WaitWatch,
     Warmable,
 )
-from steelyard.engines.loading import DATABASE
+from steelyard.engines.loading import work_database
 from steelyard.model.errors import EngineError
 from steelyard.model.process import TreeUse
 from steelyard.workloads.reading.scripts import Script
@@ -35,7 +35,8 @@ def plans_of(instance: Instance, scripts: Sequence[Script]) -> dict[str, str]:
     """`script: statement` → its plan on this server."""
     if not isinstance(instance, Plans):
         return {}
-    return dict(instance.plans(DATABASE, {script.name: script.text for script in scripts}))
+    texts = {script.name: script.text for script in scripts}
+    return dict(instance.plans(work_database(instance), texts))
 
 
 def checkpointer_of(instance: Instance) -> CheckpointSession:
@@ -45,7 +46,7 @@ def checkpointer_of(instance: Instance) -> CheckpointSession:
             f"engine cannot be made to write what it owes: {instance.identity.kind}",
             hint='Weigh with cost = "foreground".',
         )
-    return instance.checkpointer(DATABASE)
+    return instance.checkpointer(work_database(instance))
 
 
 def use_of(instance: Instance) -> TreeUse:
@@ -57,7 +58,7 @@ def fill_pool(instance: Instance) -> PoolFill:
     """Read the data into the buffer pool; EngineError: the engine cannot."""
     if not isinstance(instance, Warmable):
         raise EngineError(f"engine cannot fill its buffer pool: {instance.identity.kind}")
-    return instance.fill_pool(DATABASE)
+    return instance.fill_pool(work_database(instance))
 
 
 class WaitSampling:
@@ -69,7 +70,7 @@ class WaitSampling:
         with ExitStack() as started:
             for instance in instances:
                 if isinstance(instance, Waits):
-                    started.callback(self._end, instance.watch_waits(DATABASE))
+                    started.callback(self._end, instance.watch_waits(work_database(instance)))
             self._stack = started.pop_all()
 
     def __enter__(self) -> Self:

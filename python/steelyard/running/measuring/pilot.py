@@ -92,7 +92,7 @@ class Pilot:
             return pilot_turns(setup, self._progress)
         if study.budget.counted is not None:
             return pilot_counted(setup, study.budget.counted, self._progress)
-        asked = study.placement
+        asked, _ = setup.placement
         self._progress.stage("pilot: watch the load settle")
         warming = self._warm_up("symmetric" if asked == "auto" else asked)
         setup, settling = self._setup, warming.settled
@@ -208,9 +208,8 @@ class Pilot:
         return replace(warming, epochs_why=why)
 
     def _placement(self, settling: Settled) -> tuple[str, str]:
-        if self._study.placement != "auto":
-            return self._study.placement, "the study says so"
-        return choose_placement(settling.wal_flush_share)
+        asked, why = self._setup.placement
+        return choose_placement(settling.wal_flush_share) if asked == "auto" else (asked, why)
 
     def _compare_slices(
         self, load: Load, warming: _Warming
@@ -295,6 +294,8 @@ class Pilot:
         with self._setup.started_arms(0, "restore"):
             pass
         took_ns = self._setup.laboratory.clock.now_ns() - started
+        if self._study.reaches:
+            return "reconnect", "the servers are not ours: only connections are opened afresh"
         took = format_duration(took_ns)
         if took_ns <= max(self._design.epoch_ns / 3, ALWAYS_WORTH_NS):
             return "restore", f"putting the files back and restarting takes {took} an epoch"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, cast
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import (
     UNPROTECTED,
     Clonable,
@@ -29,7 +30,7 @@ from steelyard.engines.memory.cap import Capped
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
-from steelyard.record.plan import Upkeep
+from steelyard.record.plan import Residency, Upkeep
 from steelyard.study.study import Arm
 
 MOST_DIRTY_BYTES = 64 << 20
@@ -90,7 +91,7 @@ class Slots:
         order: Sequence[str],
         upkeep: Upkeep,
         loads: Mapping[str, int] | None = None,
-    ) -> dict[str, LocalInstance]:
+    ) -> dict[str, Instance]:
         """Stop what runs, put the arms' files into their slots, start them in order; arm → server.
 
         `loads`: arm → which of the loads of its data it uses; the first where none is given.
@@ -128,6 +129,21 @@ class Slots:
             raise ArmLostError.at_start(arm, failure) from failure
         self._started[arm] = copy
         return copy
+
+    @property
+    def residency(self) -> Residency:
+        """Each arm has a server of its own, made for the weighing."""
+        return "own servers"
+
+    @property
+    def template(self) -> Path | None:
+        """What the first arm's data was cloned from."""
+        return next(iter(self.arms.values())).templates[0]
+
+    @property
+    def setting_rules(self) -> SettingRules:
+        """Of the first arm's engine."""
+        return next(iter(self.arms.values())).engine.setting_rules
 
     @property
     def directories(self) -> tuple[Path, ...]:

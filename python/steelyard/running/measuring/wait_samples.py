@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from steelyard.engines.engine import Instance, WaitProbe, Waits, WaitSeen
-from steelyard.engines.loading import DATABASE
+from steelyard.engines.loading import work_database
 from steelyard.model.errors import EngineError
 from steelyard.record.epoch import WaitLine, WaitsLine
 from steelyard.record.slice import SliceLine
@@ -48,7 +48,7 @@ class WaitSamples:
         for arm, instance in standing.items():
             if isinstance(instance, Waits):
                 try:
-                    self._probes[arm] = instance.wait_probe(DATABASE)
+                    self._probes[arm] = instance.wait_probe(work_database(instance))
                 except EngineError:
                     continue
         self._arm: str | None = None

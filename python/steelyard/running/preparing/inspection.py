@@ -64,9 +64,9 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
 
 
 def _look(setup: Setup) -> _Arms:
-    host, prepared = setup.laboratory.host, setup.slots.arms[setup.study.control.name]
+    host = setup.laboratory.host
     with setup.started_arms(0, "restore") as started:
-        place = host.environment(started, setup.scripts, prepared.templates[0])
+        place = host.environment(started, setup.scripts, setup.slots.template)
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(
             place.model_copy(update={"workload": workload}),
@@ -80,8 +80,14 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     study, control = setup.study, setup.study.control
     [arm] = [one for one in study.arms if one.name == name]
     may_differ = study.declared_differences(arm) | setup.builds.declared(name)
-    rules = setup.slots.arms[control.name].engine.setting_rules
-    found = compare(arms.settings[control.name], arms.settings[name], may_differ, rules)
+    rules, ours, theirs = (
+        setup.slots.setting_rules,
+        arms.settings[control.name],
+        arms.settings[name],
+    )
+    if _as_it_stands(setup, name):
+        may_differ |= {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
+    found = compare(ours, theirs, may_differ, rules)
     found.refuse_undeclared(control.name, name)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
@@ -93,6 +99,13 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
         ),
         builds=tuple(apart(builds)),
     )
+
+
+def _as_it_stands(setup: Setup, arm: str) -> bool:
+    """Whether whatever differs between an arm and the control is what is weighed: another server,
+    or another role or database."""
+    words = {setup.study.control.address, *(a.address for a in setup.study.arms if a.name == arm)}
+    return setup.slots.residency == "several servers" or len(words) > 1
 
 
 def _kept_environment(setup: Setup, seen: Environment) -> tuple[Environment, tuple[str, ...]]:

@@ -13,6 +13,7 @@ from steelyard.record.record import FORMAT, Record
 from steelyard.record.recorded import PLAN, read_verdict
 from steelyard.running.measuring.counted import counted_blocks
 from steelyard.running.measuring.load import thread_count
+from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
@@ -69,6 +70,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         arms=design.arms,
         assignment=design.assignment,
         start_orders=design.start_orders,
+        residency=setup.slots.residency,
         loads=_loads(setup),
         defaults=_defaults(setup.builds),
         memory=setup.memory,
@@ -99,6 +101,8 @@ def _defaults(builds: BuildComparison) -> DefaultsFound:
 
 def _loads(setup: Setup) -> Loads:
     """How the data of each arm was loaded, how often, and what that took when it was done."""
+    if not isinstance(setup.slots, Slots):
+        return Loads()
     builds, arms = setup.builds, setup.slots.arms
     loads = {}
     for arm, loader in builds.loaders.items():

@@ -10,7 +10,7 @@ from steelyard.analysis.pilot.turn_lengths import least_budget_s
 from steelyard.engines.engine import Engine, Settings, SettingsCheck, StatementCounting
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
-from steelyard.model.units import NS_PER_S
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import MemoryPlan
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.counted import require_whole_passes
@@ -21,6 +21,7 @@ from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.reaching.sessions import Sessions, round_trips
 from steelyard.running.turns.pilot import too_short
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
@@ -42,10 +43,11 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = _layout(kept, data.scripts)
-        arms, builds, memory = _arms(study, data, laboratory, layout, progress)
-        # Pages that stayed in memory would be read there, and charged to no arm.
-        evict = laboratory.engines.evict if memory is not None else None
-        slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back, evict)
+        slots, builds, memory = (
+            (*_sessions(study, data, laboratory, progress), None)
+            if study.reaches
+            else _own_servers(study, data, laboratory, layout, progress)
+        )
         cost, cost_why = which_cost(study, data.scripts, layout)
         setup = Setup(
             laboratory=laboratory,
@@ -72,6 +74,33 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     except BaseException:
         kept.record.discard_if_bare()
         raise
+
+
+def _own_servers(
+    study: Study, data: WorkloadData, laboratory: Laboratory, layout: str, progress: Progress
+) -> tuple[Slots, BuildComparison, MemoryPlan | None]:
+    """The slots in which the arms' servers will be started."""
+    arms, builds, memory = _arms(study, data, laboratory, layout, progress)
+    # Pages that stayed in memory would be read there, and charged to no arm.
+    evict = laboratory.engines.evict if memory is not None else None
+    slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back, evict)
+    return slots, builds, memory
+
+
+def _sessions(
+    study: Study, data: WorkloadData, laboratory: Laboratory, progress: Progress
+) -> tuple[Sessions, BuildComparison]:
+    """The arms at their addresses; nothing is started or loaded. UsageError: a server does not
+    hold what the scripts work on."""
+    require_whole_passes(study)
+    progress.stage("reach the servers")
+    arms = laboratory.engines.reach(study, data.database)
+    for instance in arms.values():
+        data.require_loaded(instance)
+    for arm, taken_ns in round_trips(arms).items():
+        progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
+    same = dict.fromkeys(arms, study.control.name)
+    return Sessions(arms), BuildComparison(same, 1, study.defaults)
 
 
 def _arms(
@@ -177,6 +206,8 @@ def _layout(kept: Kept, scripts: tuple[Script, ...]) -> tuple[str, str]:
 def which_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
     """ "slices" or "turns", and why: what acts through checkpoints is measured over their cycles.
     StudyError where the budget cannot hold turns, however short they are."""
+    if study.reaches:
+        return "slices", "an address is neither started nor stopped"
     own = study.layout == "auto"
     layout, why = _own_layout(study, scripts) if own else (study.layout, "the study says so")
     if layout == "turns":
@@ -211,6 +242,8 @@ def which_cost(study: Study, scripts: tuple[Script, ...], layout: str) -> tuple[
     """ "foreground", "whole" or "cycles", and why: work that writes leaves a debt behind."""
     if layout == "turns":
         return "cycles", "whole checkpoint cycles are measured: what an arm leaves is in them"
+    if study.reaches:
+        return "foreground", "what a server that is not ours leaves to the background is no arm's"
     if study.cost != "auto":
         return study.cost, "the study says so"
     if any(script.writes for script in scripts):

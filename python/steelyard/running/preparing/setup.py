@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from steelyard.engines.engine import Instance, LocalInstance
+from steelyard.engines.engine import Instance
+from steelyard.model.errors import StudyError
 from steelyard.record.plan import MemoryPlan, Upkeep, Warm
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory, WorkloadData
@@ -15,6 +16,7 @@ from steelyard.running.measuring.load import Load
 from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
+from steelyard.running.reaching.sessions import Sessions
 from steelyard.study.design import Design, draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -31,7 +33,7 @@ class Setup:
     layout_why: str
     cost: str  # "foreground", "whole", or "cycles"
     cost_why: str
-    slots: Slots
+    slots: Slots | Sessions
     data: WorkloadData
     record: Record
     builds: BuildComparison
@@ -47,6 +49,20 @@ class Setup:
     def writes(self) -> bool:
         """Whether the work writes."""
         return any(script.writes for script in self.scripts)
+
+    @property
+    def own_slots(self) -> Slots:
+        """The slots, of servers that we start. StudyError: the arms are sessions of others."""
+        if isinstance(self.slots, Slots):
+            return self.slots
+        raise StudyError("turns need servers that we start and stop")
+
+    @property
+    def placement(self) -> tuple[str, str]:
+        """ "symmetric", "partition", "free", or "auto" for the pilot to choose; and why."""
+        if self.study.reaches:
+            return "free", "the servers' processes are not ours to place"
+        return self.study.placement, "the study says so"
 
     def watched(self, arms: Mapping[str, Instance]) -> dict[str, Instance]:
         """Those of the arms whose sessions are looked at in their measured slices."""
@@ -86,15 +102,15 @@ class Setup:
         meanwhile is stopped at the end."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
-            self.slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
-            yield self.slots
+            self.own_slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
+            yield self.own_slots
         finally:
             self.slots.stop_arms()
 
     @contextmanager
     def started_arms(
         self, epoch: int, upkeep: Upkeep, warm: Warm = "by load"
-    ) -> Iterator[dict[str, LocalInstance]]:
+    ) -> Iterator[dict[str, Instance]]:
         """The arms, started in the slots of an epoch and stopped at the end whatever happens; with
         `warm` "by reading" the data is in their buffer pools."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)

@@ -117,7 +117,7 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
 
 def cycle_engine(setup: Setup, arm: str) -> CycleSettings:
     """The engine of an arm, which must know what spaces checkpoints."""
-    engine = setup.slots.arms[arm].engine
+    engine = setup.own_slots.arms[arm].engine
     if not isinstance(engine, CycleSettings):
         raise EngineError(
             f'engine "{engine.identity.kind}" does not say what spaces its checkpoints',
@@ -128,7 +128,7 @@ def cycle_engine(setup: Setup, arm: str) -> CycleSettings:
 
 def _look(setup: Setup, arm: str, placement: str) -> _Looked:
     """An arm alone under load for some seconds."""
-    clock, study, slots = setup.laboratory.clock, setup.study, setup.slots
+    clock, study, slots = setup.laboratory.clock, setup.study, setup.own_slots
     engine, design = cycle_engine(setup, arm), setup.design
     began_ns = clock.now_ns()
     instance = slots.start_arm(arm, slots.slot(design.slots_of(0)[arm]), engine.tell_checkpoints)
@@ -243,7 +243,7 @@ def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
     took = format_duration(lay_ns)
     if lay_ns <= RESTORE_SHARE * turn_s * NS_PER_S:
         return "restore", f"putting the files back takes {took} an epoch"
-    if setup.slots.exchangeable():
+    if setup.own_slots.exchangeable():
         return "exchange", f"putting the files back takes {took}; any arm may use any copy"
     return "carry", f"putting the files back takes {took}, more than a fifth of a turn"
 

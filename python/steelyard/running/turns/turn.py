@@ -91,7 +91,7 @@ class TurnRunner:
     def run(self, where: TurnPlace, kept: list[SliceLine], report: ReportsPhase) -> TurnLine:
         """One turn of an arm whose files are laid; `kept` gets its slices as they end.
         ArmLostError: the arm could not start or survive."""
-        setup, slots, arm = self._setup, self._setup.slots, where.arm
+        setup, slots, arm = self._setup, self._setup.own_slots, where.arm
         phases = Phases(self._clock.now_ns, report)
         host_before = setup.laboratory.host.sample()
         with phases("evict"):
@@ -99,7 +99,7 @@ class TurnRunner:
         with phases("quiet"):
             quiet = self._quiet()
         with phases("start"):
-            slot = replace(setup.slots.slot(where.slot), start_order=where.position)
+            slot = replace(setup.own_slots.slot(where.slot), start_order=where.position)
             instance = slots.start_arm(arm, slot, self._turns.settings.get(arm))
             with slots.naming_kills():
                 setup.data.before_clients(instance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.engines.engine import Countable, Instance
-from steelyard.engines.loading import DATABASE
+from steelyard.engines.loading import work_database
 from steelyard.model.readings import Kind, Sample
 from steelyard.telemetry.source import Moment
 
@@ -27,7 +27,7 @@ class ServerCounters:
     def read(self, instance: Instance) -> Sample:
         """The counters by name."""
         assert isinstance(instance, Countable)  # `needs` was read first
-        return instance.counters(DATABASE)
+        return instance.counters(work_database(instance))
 
 
 SOURCE = ServerCounters()

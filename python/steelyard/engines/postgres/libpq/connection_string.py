@@ -58,6 +58,14 @@ def connection_words(target: str) -> dict[str, str]:
         ) from error
 
 
+def without_password(target: str) -> str:
+    """The same connection string without its password; UsageError: it is none."""
+    from psycopg.conninfo import make_conninfo
+
+    words = connection_words(target)
+    return make_conninfo("", **{word: said for word, said in words.items() if word != "password"})
+
+
 def on_this_machine(host: str) -> bool:
     """Whether a host of a connection string is this machine, or a socket on it."""
     return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")

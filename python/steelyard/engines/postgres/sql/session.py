@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,15 @@ _SETTINGS = "SELECT name, setting, unit FROM pg_catalog.pg_settings ORDER BY nam
 
 def read_settings(address: Endpoint) -> dict[str, str]:
     """Every setting by name, its unit behind the value; ServerError when it cannot be reached."""
-    rows = _ask(address, _SETTINGS)
+    return _with_units(_ask(address, _SETTINGS))
+
+
+def settings_in(session: psycopg.Connection[Any]) -> dict[str, str]:
+    """Every setting as an open session sees it, likewise."""
+    return _with_units(session.execute(_SETTINGS.encode()).fetchall())
+
+
+def _with_units(rows: Iterable[tuple[Any, ...]]) -> dict[str, str]:
     return {name: f"{value} {unit}" if unit else value for name, value, unit in rows}
 
 
@@ -164,12 +172,17 @@ def read_plans(conninfo: str, scripts: Mapping[str, str]) -> dict[str, str]:
     version; EXPLAIN (GENERIC_PLAN) only from 16 on. A statement that cannot be planned has the
     server's message in place of a plan.
     """
-    plans: dict[str, str] = {}
     with connect(conninfo) as connection:
-        connection.execute("SET plan_cache_mode = force_generic_plan")
-        for name, script in scripts.items():
-            for statement in statements(script):
-                plans[f"{name}: {' '.join(statement.split())}"] = _plan(connection, statement)
+        return plans_in(connection, scripts)
+
+
+def plans_in(session: psycopg.Connection[Any], scripts: Mapping[str, str]) -> dict[str, str]:
+    """The plans as an open session makes them, which plans generically from then on."""
+    plans: dict[str, str] = {}
+    session.execute("SET plan_cache_mode = force_generic_plan")
+    for name, script in scripts.items():
+        for statement in statements(script):
+            plans[f"{name}: {' '.join(statement.split())}"] = _plan(session, statement)
     return plans
 
 

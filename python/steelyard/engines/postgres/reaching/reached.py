@@ -1,0 +1,165 @@
+"""A server that somebody else runs, as the sessions of one arm see it.
+
+What it does not offer (another product behind PostgreSQL's protocol, a pooler, a role without
+rights) is left out: no settings, no plans, no counters. It is connected to, and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from steelyard.engines.postgres.libpq.connection_string import GivenAddress, conninfo_of
+from steelyard.engines.postgres.settings import SETTING_RULES
+from steelyard.engines.postgres.sql.counters import KINDS, read_counters
+from steelyard.engines.postgres.sql.database import PostgresDatabase
+from steelyard.engines.postgres.sql.session import CONNECT_SECONDS, plans_in, settings_in
+from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
+
+if TYPE_CHECKING:
+    import psycopg
+
+ROUND_TRIPS = 20
+HIDDEN = "(hidden)"
+_SECRET = frozenset({"primary_conninfo"})
+"""Settings that may say a password."""
+_SERVER = """
+SELECT system_identifier::text, pg_postmaster_start_time()::text FROM pg_control_system()
+"""
+_LEAVING = """
+SELECT count(*) FROM pg_catalog.pg_stat_activity
+ WHERE application_name = 'steelyard' AND backend_type = 'client backend'
+"""
+_LEFT_SECONDS = 5.0
+
+
+class ReachedServer:
+    """One arm at an address; implements Instance, Reached, Tunable, Plans and HoldsWorkload."""
+
+    setting_rules = SETTING_RULES
+
+    def __init__(self, address: GivenAddress) -> None:
+        self._address = address
+        self._seen: dict[str, Any] = {}
+
+    @property
+    def address(self) -> GivenAddress:
+        """Of its sessions, settings included."""
+        return self._address
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The version as the server tells it; how it was built is not told."""
+        with self._session() as session:
+            number = session.info.server_version
+            version = session.info.parameter_status("server_version") or "unknown"
+        return Identity(
+            kind="postgres",
+            version=version,
+            version_number=number,
+            builder="",
+            configure="",
+            cflags="",
+            origin="address",
+            bindir="",
+            assertions=False,
+        )
+
+    @property
+    def running(self) -> bool:
+        """Whether it takes a connection now."""
+        try:
+            with self._session():
+                return True
+        except ServerError:
+            return False
+
+    @cached_property
+    def server(self) -> tuple[str, ...]:
+        """Which server it is: its cluster and its start, or its address where it tells neither."""
+        rows = self._rows(_SERVER)
+        if rows:
+            return tuple(str(value) for value in rows[0])
+        return (self._address.host, str(self._address.port))
+
+    @cached_property
+    def round_trip_ns(self) -> int:
+        """Of the shortest statement, the fastest of 20."""
+        with self._session() as session:
+            taken = []
+            for _ in range(ROUND_TRIPS):
+                began = time.monotonic_ns()
+                session.execute("SELECT 1").fetchall()
+                taken.append(time.monotonic_ns() - began)
+        return min(taken)
+
+    def settings(self) -> dict[str, str]:
+        """As a session of the arm sees them; none where the server does not list them."""
+        try:
+            with self._session() as session:
+                found = settings_in(session)
+        except ServerError:
+            return {}
+        return {name: HIDDEN if name in _SECRET and v else v for name, v in found.items()}
+
+    def plans(self, database: str, scripts: Mapping[str, str]) -> dict[str, str]:
+        """The generic plans of the statements; none where the server does not tell them."""
+        try:
+            with self._session() as session:
+                return plans_in(session, scripts)
+        except ServerError:
+            return {}
+
+    def workload_database(self) -> PostgresDatabase:
+        """Database "steelyard" of the server."""
+        return PostgresDatabase(self._address)
+
+    def _rows(self, query: str) -> Sequence[tuple[Any, ...]]:
+        """Of a query that the server may not offer: none then."""
+        try:
+            with self._session() as session:
+                return session.execute(query.encode()).fetchall()
+        except ServerError:
+            return ()
+
+    @contextmanager
+    def _session(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection like those of the load; ServerError: the server's own words."""
+        import psycopg
+
+        try:
+            with psycopg.connect(
+                conninfo_of(self._address), autocommit=True, connect_timeout=CONNECT_SECONDS
+            ) as session:
+                session.prepare_threshold = None  # a pooler may hand each statement to another
+                yield session
+        except psycopg.Error as error:
+            raise ServerError(
+                f'could not work on database "{self._address.database}" at "{self._address.host}"',
+                detail=str(error).strip(),
+            ) from error
+
+
+class CountingServer(ReachedServer):
+    """A server that is reached by one arm only, so that its counters are that arm's: Countable.
+    They hold what else was done there too."""
+
+    counter_kinds: Sequence[Kind] = KINDS
+
+    def counters(self, database: str) -> Sample:
+        """The counters, once our own sessions have flushed theirs and gone. EngineError: hidden."""
+        limit = time.monotonic() + _LEFT_SECONDS
+        while time.monotonic() < limit:
+            rows = self._rows(_LEAVING)
+            if not rows or rows[0][0] == 0:
+                break
+            time.sleep(0.02)
+        try:
+            return read_counters(conninfo_of(self._address), self.identity.version_number)
+        except (EngineError, ValueError) as reason:
+            return Sample({}, str(reason))

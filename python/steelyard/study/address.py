@@ -1,0 +1,55 @@
+"""Says what a study of running servers may hold: arms that are sessions, nothing of our own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steelyard.study.study import Study
+
+_PASSWORD = re.compile(r"(?:^|\s)password\s*=|^[a-z]+://[^/@\s]*:[^/@\s]+@|[?&]password=")
+_OURS = {
+    "source": "data is taken in only by servers that we start",
+    "memory": "only servers that we start can be held to it",
+    "statement_counters": "nothing is installed in a server that is not ours",
+    "contrib": "nothing is installed in a server that is not ours",
+}
+"""Keys of a study that need a server that we start, and why."""
+
+
+def holds_password(address: str) -> bool:
+    """Whether a connection string or URI says a password."""
+    return _PASSWORD.search(address) is not None
+
+
+def require_reachable(study: Study) -> None:
+    """ValueError where a study of running servers asks for what only our own servers can do."""
+    addresses = [study.address, *(arm.address for arm in study.every_arm)]
+    if not any(addresses):
+        return
+    if study.address is None and None in addresses[1:]:
+        raise ValueError("every arm needs an address, or the study one for all of them")
+    if any(holds_password(address) for address in addresses if address):
+        raise ValueError(
+            "an address says a password, which would stand in the record: leave it to PGPASSWORD "
+            "or to a password file"
+        )
+    for key, why in _OURS.items():
+        if getattr(study, key):
+            raise ValueError(f'"{key}" does not go with an address: {why}')
+    if study.layout == "turns" or study.cost == "whole":
+        key = 'layout = "turns"' if study.layout == "turns" else 'cost = "whole"'
+        raise ValueError(
+            f"{key} needs servers that we start and stop: an address is weighed as it is"
+        )
+    for arm in study.every_arm:
+        if arm.bindir or arm.profile or not arm.checksums or arm.weight.background:
+            wrong = (
+                "bindir" if arm.bindir else "profile" if arm.profile
+                else "checksums" if not arm.checksums else "weight.background"
+            )  # fmt: skip
+            raise ValueError(
+                f'arm "{arm.name}" has "{wrong}", which needs a server that we start: at an '
+                "address an arm has settings of its sessions, a role, a database"
+            )

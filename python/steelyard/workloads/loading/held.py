@@ -1,0 +1,29 @@
+"""Makes sure that a server holds what a workload works on before it is driven there."""
+
+from __future__ import annotations
+
+from steelyard.engines.loading import DATABASE, LoadedData
+from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.workload import Workload
+
+
+def require_held(workload: Workload, scale: int, held: LoadedData | None, host: str) -> None:
+    """UsageError where a server does not hold the data of a workload at its scale: `held` is what
+    its database says that it was loaded with, None that Steelyard did not load it."""
+    where = f'database "{DATABASE}" of the server at "{host}"'
+    load = f"steelyard workloads load {workload.name} TARGET --replace"
+    if held is None:
+        raise UsageError(
+            f'cannot drive workload "{workload.name}": {where} was not loaded by Steelyard',
+            hint=f"Load it first: {load.removesuffix(' --replace')}",
+        )
+    if held.workload != workload.loaded_name:
+        raise UsageError(
+            f'cannot drive workload "{workload.name}" with these options: {where} holds '
+            f'"{held.workload}", not "{workload.loaded_name}"',
+            hint=f"Give the options that it was loaded with by --set, or load anew: {load}",
+        )
+    if held.scale != scale:
+        raise UsageError(
+            f"{where} was loaded at scale {held.scale}, not {scale}", hint="Leave --set out."
+        )

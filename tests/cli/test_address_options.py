@@ -1,0 +1,91 @@
+"""`--address` and `address=` as overrides of a study; passwords are kept nowhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from steelyard.cli.options.address_options import (
+    address_changes,
+    require_agreed,
+    with_own_workload,
+    without_passwords,
+)
+from steelyard.model.errors import UsageError
+from steelyard.study.read import read_study
+from steelyard.workloads.reading.resolved import completed
+
+
+@pytest.fixture(autouse=True)
+def _no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "")
+
+
+def test_without_an_address_nothing_is_changed() -> None:
+    assert address_changes(None, "conf=prod.conf", "/opt/bin") == []
+
+
+def test_two_addresses_are_those_of_the_arms() -> None:
+    changes = address_changes(None, "address=host=db1", "address=host=db2")
+    study = read_study("addresses", changes)
+    assert (study.control.address, study.arms[0].address) == ("host=db1", "host=db2")
+
+
+def test_one_address_is_the_studys_and_its_servers_settings_are_left_to_it() -> None:
+    changes = [*address_changes("host=db1 dbname=shop", None, None), "arm.settings.jit=off"]
+    study = read_study("settings", changes)
+    assert study.address == "host=db1 dbname=shop"
+    assert study.settings == {}
+    assert study.arms[0].settings == {"jit": "off"}
+
+
+def test_a_password_goes_to_the_environment_and_into_no_study() -> None:
+    changes = address_changes("postgresql://app:secret@db1/shop", None, "address=user=b")
+    assert os.environ["PGPASSWORD"] == "secret"
+    assert "secret" not in str(changes)
+    assert "user=app" in str(changes)
+
+
+def test_two_passwords_are_refused() -> None:
+    with pytest.raises(UsageError, match="two passwords"):
+        address_changes(None, "address=host=a password=x", "address=host=b password=y")
+
+
+def test_a_command_is_kept_without_its_passwords() -> None:
+    given = ["weigh", "--control", "address=host=a password=x", "--address", "postgres://u:x@b/d"]
+    kept = without_passwords(given)
+    assert kept[:2] == ["weigh", "--control"]
+    assert kept[2] == "address=host=a"
+    assert "x" not in kept[4]
+    assert without_passwords(["--from", "/data", "-f", "q.sql"]) == [
+        "--from",
+        "/data",
+        "-f",
+        "q.sql",
+    ]
+
+
+def test_scripts_of_the_user_are_driven_unless_a_workload_is_named() -> None:
+    assert with_own_workload(["budget.measuring=1m"])[0] == "workload=own"
+    assert with_own_workload(["workload=pgbench"]) == ["workload=pgbench"]
+
+
+def test_who_writes_at_an_address_must_agree(tmp_path: Path) -> None:
+    writes, reads = tmp_path / "w.sql", tmp_path / "r.sql"
+    writes.write_text("UPDATE t SET a = 1;\n")
+    reads.write_text("SELECT 1;\n")
+    address = ["workload=own", *address_changes("host=db1", None, None)]
+
+    def of(file: Path, *more: str) -> list[str]:
+        return [*address, f'workload.scripts={{"{file}" = 1}}', *more]
+
+    study = completed(read_study("sessions", of(writes)))
+    with pytest.raises(UsageError, match="writes into the database") as caught:
+        require_agreed(study, agreed=False)
+    assert "--yes" in str(caught.value.hint)
+    require_agreed(study, agreed=True)
+    require_agreed(completed(read_study("sessions", of(reads))), agreed=False)
+    loaded = read_study("sessions", ["workload=pgbench", *address_changes("host=db1", None, None)])
+    require_agreed(completed(loaded), agreed=False)  # Steelyard made it

@@ -1,0 +1,93 @@
+"""A server that is running, seen through sessions: settings, plans, identity, what it hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from own_cache import own_server
+from steelyard.engines.engine import Countable, Freezable, Reached, Restartable, Tunable
+from steelyard.engines.postgres.adapter import count_alone, reach
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.reaching.reached import HIDDEN
+from steelyard.model.errors import ServerError
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    settings = {"shared_buffers": "16MB", "primary_conninfo": "host=a password=secret"}
+    with own_server("18", settings) as instance:
+        yield conninfo_of(instance.address)
+
+
+def test_settings_hold_in_its_sessions_and_what_may_be_a_password_is_hidden(address: str) -> None:
+    settings = {"work_mem": "7MB", "search_path": "a, b", "enable_seqscan": "off"}
+    one = reach(address, None, settings, None)
+    seen = one.settings()
+    assert seen["work_mem"] == "7168 kB"
+    assert seen["search_path"] == "a, b"
+    assert seen["primary_conninfo"] == HIDDEN
+    assert len(seen) > 300
+    assert "Index Only Scan" in str(
+        one.plans("", {"q": "SELECT relname FROM pg_class ORDER BY relname;"})
+    )
+
+
+def test_it_is_reached_and_tuned_but_neither_started_nor_frozen(address: str) -> None:
+    one = reach(address, None, {}, None)
+    assert isinstance(one, Reached)
+    assert isinstance(one, Tunable)
+    assert not isinstance(one, Restartable)
+    assert not isinstance(one, Freezable)
+    assert not isinstance(one, Countable)
+    assert one.running
+    assert one.identity.version_number // 10000 == 18
+    assert one.identity.origin == "address"
+    assert one.round_trip_ns > 0
+
+
+def test_two_addresses_of_one_server_are_one_server(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as session:
+        session.execute("CREATE ROLE second LOGIN")
+    own = reach(address, None, {}, None)
+    assert reach(address, "user=second", {}, None).server == own.server
+    with own_server("18", port=5433) as other:
+        assert reach(conninfo_of(other.address), None, {}, None).server != own.server
+
+
+def test_counters_are_of_a_server_that_one_arm_has_for_itself(address: str) -> None:
+    alone = count_alone(reach(address, None, {}, None))
+    assert isinstance(alone, Countable)
+    before = alone.counters("").values["commits"]
+    with psycopg.connect(address, application_name="steelyard", autocommit=True) as session:
+        for _ in range(50):
+            session.execute("SELECT 1")
+    assert alone.counters("").values["commits"] - before >= 50
+
+
+def test_a_role_that_may_see_little_hides_what_it_must(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as session:
+        session.execute("CREATE ROLE humble LOGIN")
+        session.execute("REVOKE ALL ON FUNCTION pg_control_system() FROM PUBLIC")
+    humble = reach(address, "user=humble", {}, None)
+    assert humble.server[1] == "5432"  # its address, where it does not tell its identity
+    assert "primary_conninfo" not in humble.settings()
+
+
+def test_a_server_that_is_not_there_is_named(address: str) -> None:
+    gone = reach(address, "port=1", {}, None)
+    assert not gone.running
+    with pytest.raises(ServerError, match="could not work on database"):
+        _ = gone.identity
+    assert gone.settings() == {}
+    assert gone.plans("", {"q": "SELECT 1;"}) == {}
+
+
+def test_a_setting_that_a_session_cannot_have_is_the_servers_own_message(address: str) -> None:
+    with pytest.raises(ServerError) as caught:
+        _ = reach(address, None, {"shared_buffers": "1GB"}, None).identity
+    assert "cannot be changed without restarting" in str(caught.value.detail)

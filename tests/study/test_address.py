@@ -1,0 +1,82 @@
+"""What a study of running servers may hold, and what it may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steelyard.study.address import holds_password
+from steelyard.study.study import Study
+
+
+def study(**changes: Any) -> Study:
+    facts: dict[str, Any] = {
+        "name": "far",
+        "title": "t",
+        "question": "q",
+        "address": "host=db1",
+        "control": {"name": "a"},
+        "arms": [{"name": "b", "settings": {"jit": "off"}}],
+    }
+    return Study.model_validate({**facts, **changes})
+
+
+def test_a_study_reaches_by_its_own_address_or_by_those_of_its_arms() -> None:
+    assert study().reaches
+    assert not study(address=None).reaches
+    both = {
+        "control": {"name": "a", "address": "host=db1"},
+        "arms": [{"name": "b", "address": "host=db2"}],
+    }
+    assert study(address=None, **both).reaches
+
+
+def test_without_an_address_for_all_every_arm_needs_one() -> None:
+    with pytest.raises(ValueError, match="every arm needs an address"):
+        study(address=None, control={"name": "a", "address": "host=db1"})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "host=db1 password=secret",
+        "host=db1 password = 'se cret'",
+        "postgresql://app:secret@db1/shop",
+        "postgresql://db1/shop?password=secret",
+    ],
+)
+def test_a_password_is_refused(address: str) -> None:
+    assert holds_password(address)
+    with pytest.raises(ValueError, match="PGPASSWORD"):
+        study(address=address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["host=db1 user=password", "postgresql://app@db1/shop", "passfile=app.pgpass", "shop"],
+)
+def test_what_says_none_is_taken(address: str) -> None:
+    assert not holds_password(address)
+    assert study(address=address).address == address
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"memory": "1GB"}, "memory"),
+        ({"source": "/data"}, "source"),
+        ({"contrib": True}, "contrib"),
+        ({"layout": "turns"}, "turns"),
+        ({"cost": "whole"}, "whole"),
+        ({"arms": [{"name": "b", "checksums": False}]}, "checksums"),
+        ({"arms": [{"name": "b", "bindir": "/opt/bin"}]}, "bindir"),
+        ({"arms": [{"name": "b", "profile": "ours"}]}, "profile"),
+        ({"arms": [{"name": "b", "weight": {"background": 0.1}}]}, "weight.background"),
+    ],
+)
+def test_what_needs_a_server_of_ours_is_refused_by_its_name(
+    changes: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(ValueError, match=named):
+        study(**changes)
