@@ -10,6 +10,7 @@ import pytest
 from steelyard.evaluation.time_parts import parts_of, time_parts
 from steelyard.model.readings import (
     SESSION_CPU,
+    SESSION_LOG,
     SESSION_QUEUE,
     ArmTotals,
     EpochTotals,
@@ -76,6 +77,37 @@ def test_the_parts_add_up_to_the_time_of_a_transaction() -> None:
             "debt": 0,
         }
     )
+
+
+def logged(us: float, cpu: float, queue: float, looks: dict[str, int]) -> dict[str, float]:
+    """The parts of 100 µs where sessions were timed to write and sync the log for so long."""
+    told = epoch(a=(100.0, cpu, queue, looks))
+    told.readings["a"][SESSION_LOG] = Reading(SESSION_LOG, "µs", us * DONE, measured=True)  # type: ignore[index]
+    found = parts_of(told, "a")
+    assert found is not None
+    assert sum(found.values()) == pytest.approx(100.0)
+    return found
+
+
+def test_a_processor_that_a_sync_keeps_busy_is_the_logs() -> None:
+    # 100 µs: 30 on a processor, 10 in the queue; 60 are left, a quarter of them seen in the log.
+    found = logged(40.0, 30.0, 10.0, {"wal": 100, "locks": 200})
+    assert found["wal"] == pytest.approx(40.0)
+    assert found["processor"] == pytest.approx(11.25)
+    assert found["queue"] == pytest.approx(3.75)
+    assert found["locks"] + found["client"] == pytest.approx(45.0)
+
+
+def test_waiting_for_others_syncs_is_longer_than_the_own() -> None:
+    found = logged(5.0, 30.0, 10.0, {"wal": 100, "locks": 200})
+    assert found["wal"] == pytest.approx(15.0)  # as it was looked at
+    assert found["processor"] == pytest.approx(30.0)
+
+
+def test_no_more_is_taken_than_there_is() -> None:
+    found = logged(500.0, 30.0, 10.0, {"wal": 100, "locks": 200})
+    assert found["wal"] == pytest.approx(55.0)
+    assert found["processor"] == pytest.approx(0.0)
 
 
 def test_what_is_charged_is_a_part_of_its_own() -> None:

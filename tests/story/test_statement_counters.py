@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.engines.noop import NoopInstance
 from steelyard.model.statements import StatementCount, StatementCounts, between
+from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
 from story.asked import study_of
@@ -56,6 +58,9 @@ def test_what_statements_cost_is_told_where_a_study_asks(tmp_path: Path, weigh_i
     assert not [key for key in rows if key[0] == SELECT], "it cost nothing in either arm"
     starts = [call.arguments[1] for call in world.noop.calls if call.action == "start"]
     assert all(given["count_statements"] == "on" for given in starts)
+    shown = render_verdict(Verdict.of_json(verdict, "the verdict"), 100)
+    assert "an execution of" in shown
+    assert UPDATE in shown
     page = render_page(read_source(tmp_path / "record", core_counts))
     assert f"{UPDATE}: WAL" in page
     assert "What an execution of each statement cost" in page

@@ -261,6 +261,14 @@ class StatementCounting(Protocol):
 
 
 @runtime_checkable
+class LogTiming(Protocol):
+    """An engine whose servers can time what sessions write and sync of the log."""
+
+    def log_timing(self, settings: Settings) -> Settings:
+        """What is to be set beside an arm's own settings, which stay as they are."""
+
+
+@runtime_checkable
 class CountedStatements(Protocol):
     """Counts log and blocks of each statement."""
 

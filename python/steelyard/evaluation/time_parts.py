@@ -4,7 +4,8 @@ METHODOLOGY.md, causes. Time on a processor and time in the queue for one are co
 for the sessions' processes. What is left of the time under load is split by what sessions that did
 not run were seen to do, at random moments of the measured slices. Sessions that run are seen too
 seldom, since whoever looks needs a processor itself, and those that were just woken are still seen
-to wait: so the looks say nothing of the first two parts.
+to wait: so the looks say nothing of the first two parts. A sync of the log keeps a processor busy
+for much of its time: where the server times these calls, their whole time is the log's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from steelyard.analysis.decision.part_differences import (
     part_differences,
 )
 from steelyard.evaluation.bottleneck import bottlenecks
-from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, EpochTotals
+from steelyard.model.readings import SESSION_CPU, SESSION_LOG, SESSION_QUEUE, EpochTotals
 from steelyard.model.units import NS_PER_US
 from steelyard.model.waits import WaitPart
 from steelyard.record.machine.probe import Probe
@@ -27,6 +28,7 @@ from steelyard.record.verdict import TimePart, TimeParts
 PROCESSOR, QUEUE, CLIENT, DEBT, REST = "processor", "queue", "client", "debt", "rest"
 UNSPLIT = "waits"
 """In place of what only looks at the sessions tell apart."""
+LOG: WaitPart = "wal"
 SAMPLED: tuple[WaitPart, ...] = ("read", "wal", "locks")
 
 
@@ -52,7 +54,25 @@ def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
     every, left = sum(waiting.values()), loaded - sum(parts.values())
     if not every:
         return {**parts, DEBT: owed, REST: left}
-    return {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
+    split = {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
+    return _with_timed_log(split, epoch.per_transaction(arm, SESSION_LOG))
+
+
+def _with_timed_log(parts: dict[str, float], timed_us: float) -> dict[str, float]:
+    """The parts with the log's at least as long as sessions were timed to write and sync it: what
+    looks at sessions that do not run miss of these calls was spent on a processor, or in the queue
+    for one, and is taken from these two in proportion. `timed_us`: NaN where nobody timed it."""
+    running = parts[PROCESSOR] + parts[QUEUE]
+    more = min(timed_us - parts[LOG], running)
+    if not more > 0:
+        return parts
+    share = more / running
+    return {
+        **parts,
+        PROCESSOR: parts[PROCESSOR] * (1 - share),
+        QUEUE: parts[QUEUE] * (1 - share),
+        LOG: parts[LOG] + more,
+    }
 
 
 def times_told(

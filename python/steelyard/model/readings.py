@@ -16,6 +16,10 @@ SESSION_QUEUE = "session_queue_us"
 """Readings of the sessions of an arm over its measured slices, in µs: on a processor, and runnable
 without one."""
 
+SESSION_LOG = "session_log_us"
+"""Reading of the time that sessions spent in calls that write or sync the log, in µs, on a
+processor or not."""
+
 
 @dataclass(frozen=True)
 class Reading:

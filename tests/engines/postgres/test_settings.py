@@ -51,3 +51,9 @@ def test_the_two_bundled_versions_come_from_one_builder() -> None:
     newer, older = (find_postgres(version).identity for version in ("18", "16"))
     assert newer.version != older.version
     assert builds_differ(newer, older) == []
+
+
+def test_the_log_is_timed_unless_the_settings_say_otherwise() -> None:
+    engine = find_postgres("18")
+    assert engine.log_timing({"work_mem": "4MB"}) == {"track_wal_io_timing": "on"}
+    assert engine.log_timing({"TRACK_WAL_IO_TIMING": "off"}) == {}

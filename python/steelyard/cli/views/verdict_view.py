@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.text_layout import wrapped
@@ -14,13 +15,15 @@ from steelyard.record.verdict import Pages, TimeParts, Verdict
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
-from steelyard.report.tables import amount, cause_rows
+from steelyard.report.tables import amount, cause_rows, statement_cost_rows
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
 
 _INDENT = "  "
 _MOST_CHART = 76
 _LEAST_WIDTH = 50
+_MOST_COSTS = 6
+_MOST_STATEMENT = 44
 
 
 def render_verdict(verdict: Verdict, width: int) -> str:
@@ -99,7 +102,27 @@ def _causes(verdict: Verdict, width: int) -> list[str]:
         about = [cause for cause in verdict.causes if cause.arm == arm]
         title = "cause, per transaction"
         lines += _table(title, about[0].control, arm, cause_rows(about), width)
+    lines += _statements(verdict, width)
     return lines + _queries(verdict, width) + _work(verdict, width) + _pages(verdict.pages, width)
+
+
+def _statements(verdict: Verdict, width: int) -> list[str]:
+    """What an execution of each statement cost, where the servers counted it: those that wrote most
+    log, in every arm against the control."""
+    lines: list[str] = []
+    for arm in dict.fromkeys(one.arm for one in verdict.statement_costs):
+        about = [one for one in verdict.statement_costs if one.arm == arm]
+        short = [
+            one.model_copy(
+                update={"statement": shorten(one.statement, _MOST_STATEMENT, placeholder=" …")}
+            )
+            for one in about[:_MOST_COSTS]
+        ]
+        rows = statement_cost_rows(short)
+        lines += _table("an execution of", about[0].control, arm, rows, width)
+        more = len(about) - len(rows)
+        lines += [f"and {more} more, in the report"] if more > 0 else []
+    return lines
 
 
 def _queries(verdict: Verdict, width: int) -> list[str]:

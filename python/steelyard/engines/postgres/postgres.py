@@ -135,6 +135,11 @@ class Postgres:
         """What loads pg_stat_statements beside an arm's own modules."""
         return counting(settings)
 
+    def log_timing(self, settings: Settings) -> dict[str, str]:
+        """Two looks at the clock for each write and each sync of the log."""
+        names = {name.lower() for name in settings}
+        return {} if "track_wal_io_timing" in names else {"track_wal_io_timing": "on"}
+
     def adopt(self, instance: Instance) -> Cluster:
         """The same stopped cluster, to be started by this build; its layout must be alike."""
         if not isinstance(instance, Cluster):

@@ -7,7 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
-from steelyard.engines.engine import Engine, Settings, SettingsCheck, StatementCounting
+from steelyard.engines.engine import (
+    Engine,
+    LogTiming,
+    Settings,
+    SettingsCheck,
+    StatementCounting,
+)
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import NS_PER_S, format_duration
@@ -120,16 +126,31 @@ def _arms(
     )
     builds = compare_builds(study, engines, laboratory, progress)
     templates = _templates(study, engines, builds, data, progress)
+    settings = {arm.name: builds.settings_of(study, arm) for arm in study.every_arm}
+    timing = _log_timing(study, engines, settings)
     prepared = [
         Prepared(
             arm=arm,
             engine=engines[arm.name],
             templates=templates[builds.loaders[arm.name]],
-            settings=_counted(study, engines[arm.name], builds.settings_of(study, arm)),
+            settings=_counted(study, engines[arm.name], {**settings[arm.name], **timing}),
         )
         for arm in study.every_arm
     ]
     return prepared, builds, memory
+
+
+def _log_timing(
+    study: Study, engines: Mapping[str, Engine], settings: Mapping[str, Settings]
+) -> Settings:
+    """What makes every server time its log; nothing where an arm is not to be watched, or says
+    itself whether the log is timed."""
+    asked = [
+        engine.log_timing(settings[arm]) if isinstance(engine, LogTiming) else {}
+        for arm, engine in engines.items()
+    ]
+    watched = all(arm.telemetry for arm in study.every_arm)
+    return asked[0] if watched and all(one == asked[0] for one in asked) else {}
 
 
 def _counted(study: Study, engine: Engine, settings: Settings) -> Settings:

@@ -17,12 +17,13 @@ from steelyard.engines.postgres.sql.counters import (
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.readings import Sample
+from steelyard.model.readings import SESSION_LOG, Sample
 from steelyard.telemetry.source import RESET, reading
 
 BLOCK = 8192
 UNTOLD = "the server does not tell it"
-TIMES = {"wal_write_us", "wal_sync_us", "block_read_us", "block_write_us"}
+LOG_TIMES = {"wal_write_us", "wal_sync_us", SESSION_LOG}
+TIMES = {*LOG_TIMES, "block_read_us", "block_write_us"}
 
 
 class Counters:
@@ -154,6 +155,7 @@ def test_times_are_told_where_the_server_takes_them(server: Any, table: int) -> 
         timed = _counted(server, "CHECKPOINT", change, "SELECT sum(length(filler)) FROM wide")
         assert not TIMES & timed.untold
         assert timed.wal_sync_us > 0
+        assert 0 < timed.session_log_us <= timed.wal_sync_us + timed.wal_write_us
         assert timed.block_read_us > 0
     finally:
         with server.connect() as connection:

@@ -15,7 +15,7 @@ from typing import Any
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
-from steelyard.model.readings import Kind, Sample
+from steelyard.model.readings import SESSION_LOG, Kind, Sample
 
 POLL_SECONDS = 0.005
 
@@ -52,6 +52,7 @@ KINDS = (
     Kind("block_write_us", "µs"),
     Kind("slru_read", "pages"),
     Kind("slru_written", "pages"),
+    Kind(SESSION_LOG, "µs"),
 )
 """Cumulative counts of a whole cluster; a difference of two belongs to the time between.
 
@@ -64,7 +65,9 @@ by what was rolled back. Autovacuums and autoanalyzes are those of the database 
 18 on, does not. `blocks_read_in_bulk` went through the small ring of a large scan,
 `blocks_evicted` made room for others: with `blocks_written_by_sessions`, the sign of a pool that is
 too small (from 16 on; who wrote, in 14 and 15 too). Times of the log need track_wal_io_timing,
-those of blocks track_io_timing. Sources: system_views.sql and monitoring.sgml of 14 to 18.
+those of blocks track_io_timing. `session_log_us` is what client sessions wrote and synced of the
+log; before 18 nobody tells it apart from what the log writer and the checkpointer did. Sources:
+system_views.sql and monitoring.sgml of 14 to 18.
 """
 
 

@@ -34,6 +34,8 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
             THEN 1000 * d.blk_write_time END AS block_write_us,
        slru.slru_read,
        slru.slru_written,
+       CASE WHEN current_setting('track_wal_io_timing')::bool
+            THEN 1000 * (w.wal_write_time + w.wal_sync_time) END AS session_log_us,
        ARRAY[w.stats_reset, b.stats_reset, d.stats_reset]::text[] AS resets
   FROM pg_stat_wal AS w,
        pg_stat_bgwriter AS b,

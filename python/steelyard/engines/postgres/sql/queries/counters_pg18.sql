@@ -38,6 +38,8 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
             THEN 1000 * d.blk_write_time END AS block_write_us,
        slru.slru_read,
        slru.slru_written,
+       CASE WHEN current_setting('track_wal_io_timing')::bool
+            THEN 1000 * (lw.session_time) END AS session_log_us,
        ARRAY[w.stats_reset, c.stats_reset, io.stats_reset, d.stats_reset]::text[] AS resets
   FROM pg_stat_wal AS w,
        pg_stat_checkpointer AS c,
@@ -83,6 +85,9 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
        (SELECT sum(writes)::bigint AS wal_writes,
                sum(fsyncs)::bigint AS wal_syncs,
                sum(write_time) AS write_time,
-               sum(fsync_time) AS fsync_time
+               sum(fsync_time) AS fsync_time,
+               coalesce(sum(write_time) FILTER (WHERE backend_type = 'client backend'), 0)
+                 + coalesce(sum(fsync_time) FILTER (WHERE backend_type = 'client backend'), 0)
+                 AS session_time
           FROM pg_stat_io
          WHERE object = 'wal') AS lw
