@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from steelyard.model.endpoint import Endpoint
@@ -46,7 +46,8 @@ class DriveArm:
     def to_json(self) -> dict[str, Any]:
         """The arm as the driver reads it: the endpoint's fields lie beside the arm's own."""
         own = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
-        return own | asdict(self.endpoint)
+        known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
+        return own | {key: said for key, said in asdict(self.endpoint).items() if key in known}
 
 
 @dataclass(frozen=True)

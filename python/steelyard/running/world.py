@@ -46,7 +46,7 @@ from steelyard.telemetry.host import (
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
-from steelyard.workloads.loading.held import require_held
+from steelyard.workloads.loading.held import held_by, require_held
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.taken import taken_template
 from steelyard.workloads.loading.template import description, template
@@ -178,8 +178,8 @@ class LoadedWorkload:
     def require_loaded(self, instance: Instance) -> None:
         """UsageError where it was loaded with something else, or not at all."""
         if self._workload.loaded:
-            with database_of(instance).checker() as checker:
-                require_held(self._workload, self._scale, checker.loaded(), instance.address.host)
+            held = held_by(database_of(instance))
+            require_held(self._workload, self._scale, held, instance.address.host)
 
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing."""

@@ -14,7 +14,7 @@ from steelyard.model.errors import UsageError
 from steelyard.running.measuring.load import driven, numbered
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
-from steelyard.workloads.loading.held import require_held
+from steelyard.workloads.loading.held import held_by, require_held
 from steelyard.workloads.reading.chosen import scale_and_options
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve
@@ -71,8 +71,7 @@ def open_workload(
         _refuse_check(options)
         held = None
     else:
-        with database.checker() as checker:
-            held = checker.loaded()
+        held = held_by(database)
     choice = WorkloadChoice(
         name=options.workload,
         scale=scale or (held.scale if held else None),

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from steelyard.engines.loading import DATABASE, LoadedData
-from steelyard.model.errors import UsageError
+from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
+from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.reading.workload import Workload
+
+
+def held_by(database: WorkloadDatabase) -> LoadedData | None:
+    """What a server says that it was loaded with; None where it has no database of ours."""
+    try:
+        with database.checker() as checker:
+            return checker.loaded()
+    except ServerError as failure:
+        if f'database "{DATABASE}" does not exist' in (failure.detail or ""):
+            return None
+        raise
 
 
 def require_held(workload: Workload, scale: int, held: LoadedData | None, host: str) -> None:
