@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
+from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.study import Study
 
 Table = dict[str, Any]
@@ -130,7 +131,9 @@ def _validate(table: Table, file: Path) -> Study:
         shaped["arms"] = [arms] if isinstance(arms, dict) else arms
     shaped.setdefault("name", file.stem)
     try:
-        return Study.model_validate(shaped)
+        return Study.model_validate(with_cells(shaped))
+    except FactorError as failure:
+        raise StudyError(f'{file.name}: invalid value for "{failure.key}": {failure}') from failure
     except ValidationError as failure:
         raise _study_error(failure, file) from failure
 
@@ -165,10 +168,9 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
 def _keys_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
     """The keys a table accepts, found by walking the models along a validation error's path."""
     for part in path:
-        if isinstance(part, int):
+        if isinstance(part, int) or part not in model.model_fields:  # a place, or a free name
             continue
-        field = model.model_fields.get(part)
-        inner = _model_in(field.annotation) if field else None
+        inner = _model_in(model.model_fields[part].annotation)
         if inner is None:
             return []
         model = inner

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from steelyard.model.profiles import Group, ProfileName, WorkKind
 from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
 from steelyard.study.address import require_reachable
+from steelyard.study.factors import Factorial, Fraction, factorial
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
@@ -67,7 +68,7 @@ def at_least(duration: str) -> AfterValidator:
 
 Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
-Fraction = Annotated[float, BeforeValidator(_fraction)]
+Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(_settings)]
 
 
@@ -78,15 +79,15 @@ class _Model(BaseModel):
 class Weight(_Model):
     """A slowdown of known size put on an arm, to prove that the balance reads right."""
 
-    double_work: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    double_work: Annotated[Share, Field(ge=0, lt=1)] = 0.0
     """Probability that a transaction is done twice and counted once: truth 1/(1+p)."""
-    stall: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    stall: Annotated[Share, Field(ge=0, lt=1)] = 0.0
     """Probability that a transaction sleeps in the server first."""
-    stall_share: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    stall_share: Annotated[Share, Field(ge=0, lt=1)] = 0.0
     """In place of `stall`: share of a transaction's mean time that stalls are to add. The pilot
     finds the probability."""
     stall_time: Annotated[Nanoseconds, Field(ge=0)] = 200_000_000
-    background: Annotated[Fraction, Field(ge=0, lt=1)] = 0.0
+    background: Annotated[Share, Field(ge=0, lt=1)] = 0.0
     """Share of its work that the arm leaves to the background, executed after each slice. Charged,
     as every debt is, with cost "whole" only: truth 1/(1+p)."""
 
@@ -138,6 +139,18 @@ class Arm(_Model):
     a role or a database of the study's. Its settings are those of its sessions."""
 
 
+class Level(_Model):
+    """What a level of a factor sets in its arms: keys of an arm, and only those named."""
+
+    version: Annotated[str | None, BeforeValidator(_version)] = None
+    bindir: str | None = None
+    checksums: bool | None = None
+    settings: Annotated[dict[str, str] | None, BeforeValidator(_settings)] = None
+    profile: Annotated[ProfileChoice | None, BeforeValidator(_choice)] = None
+    telemetry: bool | None = None
+    weight: Weight | None = None
+
+
 class WorkloadChoice(_Model):
     """Which workload is driven, how large, and by how many clients."""
 
@@ -175,7 +188,7 @@ class Decision(_Model):
     metric: Literal["throughput", "latency_mean", "geometric_mean"] = "throughput"
     """geometric_mean: of the times that each block's slices took, every script weighted alike where
     it is a slice of its own; with counted slices only."""
-    margin: Annotated[Fraction, Field(gt=0, lt=0.5)] = 0.01
+    margin: Annotated[Share, Field(gt=0, lt=0.5)] = 0.01
     first_verdict: bool = False
     open_ended: bool = False
     judged: Literal["jointly", "separately"] = "jointly"
@@ -257,6 +270,10 @@ class Study(_Model):
     question: str
     engine: str = "postgres"
     """The kind of database of every arm: its adapter finds the builds."""
+    factors: dict[str, dict[str, Level]] | None = None
+    """Factor → its two levels, the baseline first; control and arms are their cells."""
+    fraction: Fraction | None = None
+    """Of all cells, those that are weighed. None: full."""
     control: Arm
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
     settings: Settings = {}
@@ -302,6 +319,19 @@ class Study(_Model):
         return self
 
     @model_validator(mode="after")
+    def _arms_are_cells(self) -> Study:
+        if self.factors is None and self.fraction is not None:
+            raise ValueError('"fraction" is of the cells that "factors" have: there are none')
+        laid = self.factorial
+        if laid is None:
+            return self
+        if [cell.arm for cell in laid.cells] != [arm.name for arm in self.every_arm]:
+            raise ValueError('"factors" make the arms themselves: leave out [[arm]]')
+        if self.decision.judged != "separately":
+            raise ValueError("effects are judged once, at the end: leave out decision.judged")
+        return self
+
+    @model_validator(mode="after")
     def _turns_are_timed(self) -> Study:
         if self.layout == "turns" and self.budget.counted is not None:
             raise ValueError('layout = "turns" cuts by time: leave out budget.counted')
@@ -333,6 +363,14 @@ class Study(_Model):
     def reaches(self) -> bool:
         """Whether the arms are sessions of servers that are not ours."""
         return any((self.address, *(arm.address for arm in self.every_arm)))
+
+    @property
+    def factorial(self) -> Factorial | None:
+        """Cells and effects, where the study has factors."""
+        if self.factors is None:
+            return None
+        levels = {name: tuple(one) for name, one in self.factors.items()}
+        return factorial(levels, self.fraction or "full")
 
     def differs_only_in_weight(self, arm: Arm) -> bool:
         """Whether an arm is the control but for its name and its weight."""
