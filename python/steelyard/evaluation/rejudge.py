@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.analysis.calibration.balance import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
+from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
@@ -48,6 +49,8 @@ def rejudge(recorded: Recorded) -> Verdict:
     times = times_told(told, control, arms, recorded.environment.probe)
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
     layout = {"layout": plan.layout} if plan.layout else {}
+    factors = factors_told(recorded, contrasts)
+    sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
     return Verdict.model_validate(
         {
             "study": study.name,
@@ -58,7 +61,8 @@ def rejudge(recorded: Recorded) -> Verdict:
             "placement": plan.placement,
             **layout,
             **_turns(plan, [epoch.totals for epoch in recorded.epochs], arms),
-            "sentence": ". ".join(contrast.sentence() for contrast in contrasts),
+            "sentence": ". ".join(sentences),
+            **({"factors": factors} if factors is not None else {}),
             "contrasts": [_line(recorded, contrast, told) for contrast in contrasts],
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
             "latency": [row for arm in arms for row in latency_rows(told, control, arm)],

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import confidence_set, one_sided_set
 from steelyard.model.estimate import Interval
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
 
@@ -119,7 +119,7 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
 
 
-def reading(one: SweptContrast) -> str:
+def reading(one: PercentInterval) -> str:
     """`"−4.1 % [−6.0, −2.2]"`."""
     ends = [
         "unbounded" if end is None else format_percent(end).removesuffix(" %")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from steelyard.record.factors import FactorsPlan
 from steelyard.record.frozen import Frozen
 
 Residency = Literal["own servers", "one server", "several servers"]
@@ -198,6 +199,8 @@ class Plan(Choices):
     defaults: DefaultsFound | None = None
     memory: MemoryPlan | None = None
     """None: no cap."""
+    factors: FactorsPlan | None = None
+    """None: the arms are no cells of a factorial."""
     writes: bool
     attempt: int = 1
     command: str = ""

@@ -12,6 +12,7 @@ from typing import Literal
 
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.epoch import LedgerStanding
+from steelyard.record.factors import FactorsTold
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import DefaultsFound, Difference, Loads
 from steelyard.record.turns_told import DistanceLine, TurnsTold
@@ -207,6 +208,8 @@ class Verdict(Frozen):
     turns: TurnsTold | None = None
     """What else turns show."""
     sentence: str
+    factors: FactorsTold | None = None
+    """Effects and interactions, where the arms are cells of a factorial."""
     contrasts: tuple[ContrastLine, ...]
     causes: tuple[Cause, ...]
     latency: tuple[Latency, ...]

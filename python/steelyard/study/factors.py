@@ -1,7 +1,7 @@
 """Lays out a factorial: cells made of the levels of factors, and the effects read from them.
 
-A cell is an arm with one level of every factor. The first level of a factor is its baseline, and the
-cell of first levels the control. A half fraction keeps the cells with an even number of second
+A cell is an arm with one level of every factor. The first level of a factor is its baseline, and
+the cell of first levels the control. A half fraction keeps the cells with an even number of second
 levels, the control among them; each effect then shares its contrast with another, its alias.
 
 Source: Box, Hunter & Hunter, Statistics for Experimenters, 2nd ed., Wiley 2005, chapters 5 and 6.
@@ -175,20 +175,17 @@ def with_cells(table: Mapping[str, Any]) -> dict[str, Any]:
     record does, is left as it is. FactorError: two factors set one key, a factor sets nothing, or
     the arms have names of their own.
     """
-    factors = table.get("factors")
-    if not isinstance(factors, dict):
+    factors, common = table.get("factors"), table.get("control", {})
+    if not isinstance(factors, dict) or not isinstance(common, dict):
         return dict(table)
     if "arms" in table:
-        if "name" in table.get("control", {}):
+        if "name" in common:
             return dict(table)
         raise FactorError("arm", "factors make the arms: set control.KEY for all of them")
     if any(not isinstance(one, dict) for one in factors.values()) or any(
         not isinstance(level, dict) for one in factors.values() for level in one.values()
     ):
         raise FactorError("factors", "a factor is a table of two levels, each a table of an arm")
-    common = table.get("control", {})
-    if not isinstance(common, dict):
-        return dict(table)
     if "name" in common:
         raise FactorError("control.name", "cells are named by their levels: leave it out")
     fraction: Fraction = "half" if table.get("fraction") == "half" else "full"
@@ -231,6 +228,8 @@ def _merged(common: Mapping[str, Any], levels: Sequence[Mapping[str, Any]]) -> d
     for level in levels:
         for key, value in level.items():
             inner = merged.get(key)
-            both = key in _TABLES and isinstance(value, dict) and isinstance(inner, dict)
-            merged[key] = {**inner, **value} if both else value
+            if key in _TABLES and isinstance(value, dict) and isinstance(inner, dict):
+                merged[key] = {**inner, **value}
+            else:
+                merged[key] = value
     return merged

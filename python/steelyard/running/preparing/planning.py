@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.analysis.decision.looks import ALPHAS
 from steelyard.model.errors import RecordError
+from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
 from steelyard.record.record import FORMAT, Record
 from steelyard.record.recorded import PLAN, read_verdict
@@ -41,7 +42,7 @@ def write_plan(setup: Setup, choices: Choices, kept: Kept, progress: Progress) -
 def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
-    counted = study.budget.counted
+    counted, cells = study.budget.counted, study.factorial
     return Plan(
         format=FORMAT,
         weighing=secrets.token_hex(8),
@@ -78,6 +79,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         attempt=attempt_number(kept.record, study),
         command=shlex.join(kept.question.command),
         **{name: getattr(choices, name) for name in Choices.model_fields},
+        **({"factors": FactorsPlan.of(cells)} if cells is not None else {}),
     )
 
 

@@ -1,0 +1,1 @@
+"""Factorials: effects and interactions of a record, and their sentences."""

@@ -1,0 +1,117 @@
+"""Writes what a factorial shows: first an interaction that matters, then the main effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from steelyard.evaluation.sweep import reading
+from steelyard.record.factors import (
+    EffectLine,
+    FactorsPlan,
+    FactorsTold,
+    SimpleEffectLine,
+    effect_name,
+)
+
+_METRICS = {"latency_mean": "mean latency", "geometric_mean": "geometric mean time"}
+
+
+def sentences(told: FactorsTold, plan: FactorsPlan, invalid: Sequence[str]) -> tuple[str, ...]:
+    """Sentences without full stops; `invalid`: threats that forbid to say anything of effects.
+
+    `wal_compression (pglz against plain) depends on full_page_writes: −14.20 % [−15.00, −13.40]
+    with images, −0.10 % [−0.50, +0.30] with no-images; difference …`
+    """
+    if invalid:
+        return (f"invalid: nothing can be said of the effects: {', '.join(invalid)}",)
+    said = list(_said(told, plan))
+    metric = _METRICS.get(told.metric, told.metric)
+    count = "1 epoch" if told.epochs == 1 else f"{told.epochs} epochs"
+    said[0] += f" ({metric}; joint {100 * told.confidence:g} % intervals, {count})"
+    return (*said, *_left_out(told), *alias_sentences(plan))
+
+
+def _said(told: FactorsTold, plan: FactorsPlan) -> Iterator[str]:
+    interactions = [one for one in told.effects if not one.is_main]
+    matter = sorted(
+        (one for one in interactions if one.verdict == "matters"),
+        key=lambda one: -abs(one.estimate_percent or 0.0),
+    )
+    for one in matter:
+        yield _depends(one, told, plan)
+    for one in told.effects:
+        if one.is_main:
+            yield _main(one, told, plan, matter)
+    margin = f"±{told.margin_percent:g} %"
+    for verdict, words in (
+        ("nonzero", f"not zero, and not shown to be beyond {margin}"),
+        ("negligible", f"no interaction beyond {margin}"),
+        ("inconclusive", "not told"),
+    ):
+        kind = [one for one in interactions if one.verdict == verdict]
+        if kind:
+            yield f"{words}: {', '.join(f'{one.name} {reading(one)}' for one in kind)}"
+
+
+def _depends(one: EffectLine, told: FactorsTold, plan: FactorsPlan) -> str:
+    """Of the factor whose effect comes nearest to nothing at a level of the other; of three factors
+    the numbers alone."""
+    if len(one.factors) > 2:
+        *pair, by = one.factors
+        return f"the interaction of {' and '.join(pair)} depends on {by}: difference {reading(one)}"
+    own = {name: [s for s in told.simple_effects if _is(s, name, one)] for name in one.factors}
+    factor = min(own, key=lambda name: min(map(_size, own[name])))
+    [by] = [name for name in one.factors if name != factor]
+    parts = sorted(own[factor], key=_size, reverse=True)
+    read = ", ".join(f"{reading(part)} with {part.level}" for part in parts)
+    said = f"{_named(factor, plan)} depends on {by}: {read}; difference {reading(one)}"
+    also = [
+        f", or {' on '.join(alias)}, which half of the cells cannot tell" for alias in one.aliases
+    ]
+    return said + "".join(also)
+
+
+def _is(simple: SimpleEffectLine, factor: str, of: EffectLine) -> bool:
+    return simple.factor == factor and simple.by in of.factors
+
+
+def _size(one: SimpleEffectLine) -> float:
+    return abs(one.estimate_percent or 0.0)
+
+
+def _main(
+    one: EffectLine, told: FactorsTold, plan: FactorsPlan, matter: Sequence[EffectLine]
+) -> str:
+    [factor] = one.factors
+    others = [name for each in matter for name in each.factors if factor in each.factors]
+    over = [name for name in dict.fromkeys(others) if name != factor]
+    mean = f", on average over {' and '.join(over)}" if over else ""
+    words = {
+        "equivalent": f"is equivalent within ±{told.margin_percent:g} %",
+        "inconclusive": "is not told",
+    }.get(one.verdict, f"is {one.verdict}")
+    return f"{_named(factor, plan)} {words}{mean}: {reading(one)}"
+
+
+def _named(factor: str, plan: FactorsPlan) -> str:
+    """`"checksums (checked against unchecked)"`."""
+    first, second = plan.factors[factor]
+    return f"{factor} ({second} against {first})"
+
+
+def _left_out(told: FactorsTold) -> Iterator[str]:
+    if told.left_out:
+        count = len(told.left_out)
+        epochs = "1 epoch is" if count == 1 else f"{count} epochs are"
+        yield f"{epochs} left out, in which a cell could not be measured"
+
+
+def alias_sentences(plan: FactorsPlan) -> Iterator[str]:
+    """What a fraction cannot tell apart; nothing of a full factorial."""
+    pairs = [
+        f"{one.name} from {' or '.join(effect_name(alias) for alias in one.aliases)}"
+        for one in plan.effects
+        if one.aliases
+    ]
+    if pairs:
+        yield f"half of the cells cannot tell {', '.join(pairs)}"
