@@ -25,6 +25,7 @@ from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.contrast_text import method_text, shown_epoch
+from steelyard.report.factors.shown import shown_factors
 from steelyard.report.incidents import (
     epochs_with_incidents,
     incident_rows,
@@ -90,6 +91,7 @@ def _context(source: Source) -> dict[str, Any]:
         "classes": classes,
         "contrasts": contrasts,
         "calibration": _calibration(source),
+        "factors": shown_factors(verdict.factors if verdict else None),
         "threats": sorted(
             _by_threat((c.arm, c.threats) for c in source.contrasts),
             key=lambda shown: not shown.threat.invalidates,

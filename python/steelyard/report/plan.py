@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import MemoryPlan, Plan, TurnChoices
 
 _COSTS = {
@@ -29,6 +31,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     rows = [
         ("metric that decides", plan.metric.replace("_", " ")),
         ("margin", f"±{100 * plan.margin:.3g} %"),
+        *(factor_rows(plan.factors) if plan.factors is not None else ()),
         *(_slice_rows(plan) if plan.turns is None else _turn_rows(plan, plan.turns)),
         ("placement", _because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
@@ -39,6 +42,19 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("seed", str(plan.seed)),
     ]
     return [(label, text) for label, text in rows if text not in ("", "–")]
+
+
+def factor_rows(factors: FactorsPlan) -> list[tuple[str, str]]:
+    """Factors, cells and effects of a factorial as label and text, and what a half cannot tell."""
+    control, *others = [cell.arm for cell in factors.cells]
+    named = [f"{name} ({two} against {one})" for name, (one, two) in factors.factors.items()]
+    joint = "joint 95 % intervals, at the end"
+    return [
+        ("factors", ", ".join(named)),
+        ("cells", f"{control} (control), {', '.join(others)}"),
+        ("effects", f"{', '.join(one.name for one in factors.effects)}: {joint}"),
+        ("fraction", ": ".join((factors.fraction, *alias_sentences(factors)))),
+    ]
 
 
 def _slice_rows(plan: Plan) -> list[tuple[str, str]]:

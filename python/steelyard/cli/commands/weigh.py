@@ -160,11 +160,17 @@ def _weighed(
 
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:
+    from steelyard.cli.views.factors.factors_view import render_factors
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.cli.views.verdict_view import render_verdict
 
-    typer.echo(verdict_json(verdict) if as_json else render_verdict(verdict, terminal_width()))
+    if as_json:
+        typer.echo(verdict_json(verdict))
+    elif verdict.factors is not None:
+        typer.echo(render_factors(verdict, verdict.factors, terminal_width()))
+    else:
+        typer.echo(render_verdict(verdict, terminal_width()))
 
 
 def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:

@@ -38,8 +38,7 @@ def interval_chart(contrast: JudgedContrast, margin_percent: float, width: int) 
     left, right = better_side(contrast)
     return [
         interval_line(contrast, x),
-        _axis(x, margin_percent),
-        _labels(x),
+        *axis_lines(x, margin_percent),
         _sides(f"◂ {left}", f"margin ±{margin_percent:.3g} %", f"{right} ▸", int(x.end) + 1),
     ]
 
@@ -61,6 +60,11 @@ def interval_line(interval: PercentInterval, x: Linear) -> str:
     row[last] = "▸" if high is None else "┤"
     row[column(middle, x)] = "●"
     return "".join(row).rstrip()
+
+
+def axis_lines(x: Linear, margin_percent: float) -> list[str]:
+    """The axis with the margin around zero, and its labels."""
+    return [_axis(x, margin_percent), _labels(x)]
 
 
 def column(value: float, x: Linear) -> int:

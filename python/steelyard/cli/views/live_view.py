@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
 from steelyard.cli.views.progress_lines import (
+    cell_line,
     epoch_line,
     epoch_reading,
     epoch_text,
-    plan_line,
+    plan_lines,
     recalled_line,
     threat_line,
     time_left_text,
@@ -75,13 +76,16 @@ class PlainView:
     def plan(self, plan: Plan) -> None:
         """The plan in a line."""
         self._plan = plan
-        self._write(f"plan: {plan_line(plan)}")
+        for line in plan_lines(plan):
+            self._write(line)
 
     def epoch(
         self, n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
     ) -> None:
         """The epoch's readings and what they add up to so far."""
-        self._write(epoch_line(n, total, contrasts, seconds_left))
+        cells = self._plan is not None and self._plan.factors is not None
+        said = cell_line(n, total, contrasts, seconds_left) if cells else ""
+        self._write(said or epoch_line(n, total, contrasts, seconds_left))
 
     def why(self, told: Sequence[TimeParts]) -> None:
         """Nothing: the summary tells it."""
@@ -146,7 +150,8 @@ class LiveView:
         """The plan in a line that stays."""
         self._plan = plan
         self._stage = ""
-        self._print(f"plan: {plan_line(plan)}", "")
+        for line in plan_lines(plan):
+            self._print(line, "")
         self._draw()
 
     def epoch(
@@ -212,6 +217,9 @@ class LiveView:
             picture.append(f" {self._stage}" if self._stage else "", "dim")
             return picture
         for number, contrast in enumerate(self._contrasts):
+            if self._plan.factors is not None:  # too many for a chart each
+                picture.append(f"{contrast.arm}: {reading_text(contrast)}\n")
+                continue
             if number == 0:
                 self._draw_dots(picture, contrast, width)
             self._draw_chart(picture, contrast, width)

@@ -9,8 +9,8 @@ from steelyard.model.units import NS_PER_S, format_duration, format_percent, per
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan, TurnChoices
 from steelyard.record.verdict import Verdict
-from steelyard.report.contrast_text import full_stop, reading_text
-from steelyard.report.plan import about_duration
+from steelyard.report.contrast_text import estimate_text, full_stop, reading_text
+from steelyard.report.plan import about_duration, factor_rows
 
 
 def plan_line(plan: Plan) -> str:
@@ -22,6 +22,12 @@ def plan_line(plan: Plan) -> str:
     if plan.slice_ns:
         parts.append(f"slices of {format_duration(plan.slice_ns)}")
     return ", ".join([*parts, *_further_parts(plan)])
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan, and the factors, cells and effects of a factorial, a line each."""
+    more = factor_rows(plan.factors) if plan.factors is not None else []
+    return [f"plan: {plan_line(plan)}", *(f"{label}: {text}" for label, text in more)]
 
 
 def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
@@ -64,6 +70,27 @@ def epoch_line(
     left = time_left_text(seconds_left)
     width = len(str(total))
     return f"epoch {n:>{width}}/{total}  " + "; ".join(texts) + (f", {left}" if left else "")
+
+
+def cell_line(
+    n: int, total: int, contrasts: Sequence[ContrastLine], seconds_left: float | None
+) -> str:
+    """Of a factorial: `"epoch  3/16  7 cells against off+plain so far from −14.20 % (on+pglz) to
+    +3.10 % (on+plain), 4 min left"`; empty where nothing is known yet."""
+    known = [one for one in contrasts if one.estimate_percent is not None]
+    if not known:
+        return ""
+    least, most = (pick(known, key=_estimate) for pick in (min, max))
+    ends = [f"{estimate_text(one)} ({one.arm})" for one in (least, most)]
+    left = time_left_text(seconds_left)
+    return (
+        f"epoch {n:>{len(str(total))}}/{total}  {len(contrasts)} cells against "
+        f"{contrasts[0].control} so far from {ends[0]} to {ends[1]}{f', {left}' if left else ''}"
+    )
+
+
+def _estimate(one: ContrastLine) -> float:
+    return one.estimate_percent or 0.0
 
 
 def recalled_line(total: int, contrasts: Sequence[ContrastLine]) -> str:

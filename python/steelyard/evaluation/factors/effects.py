@@ -88,7 +88,7 @@ def joint_effects(
 ) -> tuple[JointResult, ...]:
     """Contrasts of the cells' logs, shape (epochs, cells), each with its joint interval; `weights`:
     by arm, one mapping a contrast. Fewer than two epochs tell nothing of any."""
-    if len(logs) < 2:
+    if len(logs) < 2 or not weights:
         return tuple(JointResult(math.nan, UNBOUNDED, 1.0) for _ in weights)
     table = np.array([[one[arm] for arm in arms] for one in weights], dtype=float)
     return joint_flips(logs @ table.T)

@@ -54,21 +54,27 @@ def _said(told: FactorsTold, plan: FactorsPlan) -> Iterator[str]:
 
 
 def _depends(one: EffectLine, told: FactorsTold, plan: FactorsPlan) -> str:
-    """Of the factor whose effect comes nearest to nothing at a level of the other; of three factors
-    the numbers alone."""
+    """Of two factors what one does at either level of the other; of three the difference alone."""
     if len(one.factors) > 2:
         *pair, by = one.factors
         return f"the interaction of {' and '.join(pair)} depends on {by}: difference {reading(one)}"
-    own = {name: [s for s in told.simple_effects if _is(s, name, one)] for name in one.factors}
-    factor = min(own, key=lambda name: min(map(_size, own[name])))
-    [by] = [name for name in one.factors if name != factor]
-    parts = sorted(own[factor], key=_size, reverse=True)
+    parts = sorted(parts_of(one, told), key=_size, reverse=True)
     read = ", ".join(f"{reading(part)} with {part.level}" for part in parts)
-    said = f"{_named(factor, plan)} depends on {by}: {read}; difference {reading(one)}"
+    named, by = _named(parts[0].factor, plan), parts[0].by
+    said = f"{named} depends on {by}: {read}; difference {reading(one)}"
     also = [
         f", or {' on '.join(alias)}, which half of the cells cannot tell" for alias in one.aliases
     ]
     return said + "".join(also)
+
+
+def parts_of(one: EffectLine, told: FactorsTold) -> tuple[SimpleEffectLine, ...]:
+    """Of two factors that interact the effect of one at both levels of the other: of that which
+    comes nearest to doing nothing at one of them. None of more factors."""
+    own = [[s for s in told.simple_effects if _is(s, name, one)] for name in one.factors]
+    if len(own) != 2 or not all(own):
+        return ()
+    return tuple(min(own, key=lambda parts: min(map(_size, parts))))
 
 
 def _is(simple: SimpleEffectLine, factor: str, of: EffectLine) -> bool:

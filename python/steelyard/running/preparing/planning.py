@@ -43,7 +43,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
     counted, cells = study.budget.counted, study.factorial
-    return Plan(
+    plan = Plan(
         format=FORMAT,
         weighing=secrets.token_hex(8),
         study=study.name,
@@ -79,8 +79,8 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         attempt=attempt_number(kept.record, study),
         command=shlex.join(kept.question.command),
         **{name: getattr(choices, name) for name in Choices.model_fields},
-        **({"factors": FactorsPlan.of(cells)} if cells is not None else {}),
     )
+    return plan if cells is None else plan.model_copy(update={"factors": FactorsPlan.of(cells)})
 
 
 def _load_ns(design: Design, choices: Choices) -> int:
