@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
 from steelyard.study.factors import FactorError, with_cells
-from steelyard.study.study import Study
+from steelyard.study.study import Level, Study
 
 Table = dict[str, Any]
 
@@ -167,10 +167,13 @@ def _study_error(failure: ValidationError, file: Path) -> StudyError:
 
 def _keys_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
     """The keys a table accepts, found by walking the models along a validation error's path."""
+    if path[:1] == ("factors",):  # and the free names of a factor and of a level
+        return _keys_at(Level, path[3:])
     for part in path:
-        if isinstance(part, int) or part not in model.model_fields:  # a place, or a free name
+        if isinstance(part, int):
             continue
-        inner = _model_in(model.model_fields[part].annotation)
+        field = model.model_fields.get(part)
+        inner = _model_in(field.annotation) if field else None
         if inner is None:
             return []
         model = inner

@@ -1,0 +1,95 @@
+"""A factorial prints as the golden files show: sentences, effects on one scale, cells.
+
+After a deliberate change: `STEELYARD_GOLDEN=write pytest tests/cli/test_factors_view.py`, then read
+the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.factors.planted import laid, made
+from record.made import line_of, plan_of, verdict_of
+from steelyard.cli.views.factors.factors_view import render_factors
+from steelyard.cli.views.progress_lines import cell_line, plan_lines
+from steelyard.evaluation.factors.words import sentences
+from steelyard.record.factors import FactorsPlan, FactorsTold
+from steelyard.record.verdict import Verdict
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+
+def factorial(read: dict[str, tuple[float, str]], **more: Any) -> tuple[Verdict, FactorsTold]:
+    design = laid(more.pop("factors", 2), more.pop("fraction", "full"))
+    simple = {"a with cold": -0.3, "a with hot": -4.1, "b with low": -8.0, "b with high": -12.0}
+    told = made(design, read, simple, **more)
+    told = told.model_copy(update={"sentences": sentences(told, FactorsPlan.of(design), ())})
+    control, *others = [cell.arm for cell in told.cells]
+    contrasts = [
+        line_of(
+            arm=arm, control=control, verdict="slower", estimate_percent=-2.0 * n,
+            low_percent=-2.0 * n - 0.6, high_percent=-2.0 * n + 0.6,
+        )
+        for n, arm in enumerate(others, 1)
+    ]  # fmt: skip
+    facts = {"whole_seconds": 1500, "measured_seconds": 600, "seed": 7}
+    verdict = verdict_of(*contrasts, factors=told, study="factorial", **facts)
+    return verdict, told
+
+
+MATTERS = factorial({"a": (-2.2, "slower"), "b": (-10.0, "slower"), "a × b": (-3.8, "matters")})
+HALF = factorial(
+    {"a": (-2.2, "slower"), "c": (0.7, "inconclusive")}, factors=3, fraction="half", left_out=(4,)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "width"),
+    [
+        ("factors_matters_100", MATTERS, 100),
+        ("factors_matters_50", MATTERS, 50),
+        ("factors_half_80", HALF, 80),
+    ],
+)
+def test_a_factorial_prints_as_the_golden_file_shows(
+    name: str, told: tuple[Verdict, FactorsTold], width: int
+) -> None:
+    shown = render_factors(*told, width) + "\n"
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("STEELYARD_GOLDEN") == "write":
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("told", [MATTERS, HALF])
+@pytest.mark.parametrize("width", [10, 50, 72, 200])
+def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
+    told: tuple[Verdict, FactorsTold], width: int
+) -> None:
+    for line in render_factors(*told, width).splitlines():
+        if not line.startswith(("record", "report", "repeat")):
+            assert len(line) <= max(width, 50)
+
+
+def test_a_plan_says_its_factors_cells_effects_and_what_a_half_cannot_tell() -> None:
+    lines = plan_lines(plan_of(factors=FactorsPlan.of(laid(3, "half"))))
+    assert lines[1:] == [
+        "factors: a (high against low), b (hot against cold), c (wet against dry)",
+        "cells: low+cold+dry (control), low+hot+wet, high+cold+wet, high+hot+dry",
+        "effects: a, b, c: joint 95 % intervals, at the end",
+        "fraction: half: half of the cells cannot tell a from b × c, b from a × c, c from a × b",
+    ]
+    assert len(plan_lines(plan_of())) == 1
+
+
+def test_an_epoch_says_between_what_its_cells_lie() -> None:
+    assert cell_line(3, 16, MATTERS[0].contrasts, 61.0) == (
+        "epoch  3/16  3 cells against low+cold so far from −6.00 % (high+hot) to −2.00 % "
+        "(low+hot), 1 min 1 s left"
+    )
+    nothing = [line_of(estimate_percent=None)]
+    assert cell_line(1, 16, nothing, None) == ""
