@@ -6,15 +6,19 @@ the difference.
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from evaluation.factors.planted import laid, made
 from record.made import line_of, plan_of, verdict_of
+from steelyard.cli.views.ci.markdown import markdown
 from steelyard.cli.views.factors.factors_view import render_factors
+from steelyard.cli.views.live_view import LiveView
 from steelyard.cli.views.progress_lines import cell_line, plan_lines
 from steelyard.evaluation.factors.words import sentences
 from steelyard.record.factors import FactorsPlan, FactorsTold
@@ -32,7 +36,7 @@ def factorial(read: dict[str, tuple[float, str]], **more: Any) -> tuple[Verdict,
     contrasts = [
         line_of(
             arm=arm, control=control, verdict="slower", estimate_percent=-2.0 * n,
-            low_percent=-2.0 * n - 0.6, high_percent=-2.0 * n + 0.6,
+            low_percent=-2.0 * n - 0.6, high_percent=-2.0 * n + 0.6, details={"d": (-0.02 * n,)},
         )
         for n, arm in enumerate(others, 1)
     ]  # fmt: skip
@@ -93,3 +97,21 @@ def test_an_epoch_says_between_what_its_cells_lie() -> None:
     )
     nothing = [line_of(estimate_percent=None)]
     assert cell_line(1, 16, nothing, None) == ""
+
+
+def test_a_terminal_shows_a_line_a_cell_while_it_is_weighed() -> None:
+    stream = io.StringIO()
+    with LiveView(Console(file=stream, width=100, height=40, force_terminal=True)) as view:
+        view.plan(plan_of(factors=FactorsPlan.of(laid(2))))
+        view.epoch(1, 16, MATTERS[0].contrasts, None)
+    shown = stream.getvalue()
+    assert "effects: a, b, a × b: joint 95 % intervals, at the end" in shown
+    for one in MATTERS[0].contrasts:
+        assert f"{one.arm}: " in shown
+
+
+def test_the_summary_of_a_build_names_what_matters_and_has_a_row_an_effect() -> None:
+    lines = markdown(MATTERS[0]).splitlines()
+    assert lines[0] == "### factorial: matters: a × b"
+    assert "| a × b | −3.80 % | \\[−4.30, −3.30\\] % | matters |" in lines
+    assert markdown(HALF[0]).startswith("### factorial: no interaction matters")

@@ -116,8 +116,17 @@ def test_a_near_key_of_a_level_is_suggested(file: Path) -> None:
     assert 'Perhaps you meant "settings".' in str(caught.value)
 
 
+def test_the_cells_of_a_record_are_not_changed_one_by_one(file: Path) -> None:
+    again = file.parent / "study.toml"
+    again.write_text(write_study(read_study(str(file))))
+    for override in ("control.settings.jit=off", "fraction=full", "arm.bare+none.checksums=true"):
+        with pytest.raises(StudyError, match="laid out already"):
+            read_study(str(again), [override])
+    assert read_study(str(again), ["workload.scale=3"]).workload.scale == 3
+
+
 def test_arms_beside_factors_are_refused(file: Path) -> None:
-    for more in ('[arm]\nname = "x"\n', '[[arm]]\nname = "x"\n[[arm]]\nname = "y"\n'):
+    for more in ("[arm]\nchecksums = true\n", '[[arm]]\nname = "x"\n[[arm]]\nname = "y"\n'):
         file.write_text(STUDY + more)
         with pytest.raises(StudyError, match="factors make the arms"):
             read_study(str(file))

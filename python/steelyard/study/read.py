@@ -79,6 +79,11 @@ def _override(table: Table, override: str, file: Path) -> None:
         raise StudyError(
             f'invalid override: "{override}"', hint="Write it as KEY=VALUE: --set workload.scale=50"
         )
+    if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
+        raise StudyError(
+            f'{file.name}: override "{override}" cannot change cells that are laid out already',
+            hint="Change the study that has factors only, not the one of a record.",
+        )
     if path[0] == "arm":
         target, path = _arm_of(table, path[1:], override, file)
     else:

@@ -62,7 +62,8 @@ def begin_sweep(request: SweepRequest) -> None:
             for name, value in first.source.model_dump(exclude_none=True).items()
         ]
         if not request.version_named:
-            arms = {"control": first.control, **{f"arm.{a.name}": a for a in first.arms}}
+            own = {} if first.factors is not None else {f"arm.{a.name}": a for a in first.arms}
+            arms = {"control": first.control, **own}
             changes += [f"{place}.version={json.dumps(a.version)}" for place, a in arms.items()]
     plan = SweepPlan(
         key=sweep.key,

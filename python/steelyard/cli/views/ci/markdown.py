@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine
+from steelyard.record.factors import FactorsTold
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import MARKS, ends_of, estimate_text, interval_text
 from steelyard.report.time_parts import cause_lines
@@ -16,9 +17,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 def markdown(verdict: Verdict) -> str:
     """The sentence, a row an arm, the cause, the doubts, and the command that repeats it."""
-    first = verdict.contrasts[0]
-    lines = [f"### {MARKS[first.verdict]} {escaped(verdict.study)}: {first.verdict}", ""]
-    lines += [escaped(verdict.sentence), "", *_table(verdict.contrasts), ""]
+    lines = [_head(verdict), "", escaped(verdict.sentence), ""]
+    lines += [*_effects(verdict.factors), *_table(verdict.contrasts), ""]
     if verdict.time:
         lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time)] + [""]
     lines += [*_doubts(verdict.contrasts), ""]
@@ -31,6 +31,27 @@ def markdown(verdict: Verdict) -> str:
 def escaped(text: str) -> str:
     """Text on one line in which no letter is markup."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _head(verdict: Verdict) -> str:
+    first, factors = verdict.contrasts[0], verdict.factors
+    if factors is None:
+        return f"### {MARKS[first.verdict]} {escaped(verdict.study)}: {first.verdict}"
+    matters = [one.name for one in factors.effects if one.verdict == "matters"]
+    said = f"matters: {', '.join(matters)}" if matters else "no interaction matters"
+    return f"### {escaped(verdict.study)}: {said}"
+
+
+def _effects(factors: FactorsTold | None) -> list[str]:
+    """A row an effect of a factorial; nothing where there is none."""
+    if factors is None:
+        return []
+    rows = [
+        f"| {escaped(one.name)} | {estimate_text(one)} "
+        f"| {escaped(interval_text(ends_of(one)))} | {one.verdict} |"
+        for one in factors.effects
+    ]
+    return ["| effect | change | joint interval | verdict |", "|---|---:|---:|---|", *rows, ""]
 
 
 def _table(contrasts: Sequence[ContrastLine]) -> list[str]:
