@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.analysis.decision.sign_flip import confidence_set, one_sided_set
 from steelyard.model.estimate import Interval
-from steelyard.model.units import format_percent, percent_of_log
-from steelyard.record.contrast import ContrastLine, PercentInterval
+from steelyard.model.units import format_reading, percent_of_log
+from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
 
@@ -119,14 +119,9 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
 
 
-def reading(one: PercentInterval) -> str:
+def reading(one: SweptContrast) -> str:
     """`"−4.1 % [−6.0, −2.2]"`."""
-    ends = [
-        "unbounded" if end is None else format_percent(end).removesuffix(" %")
-        for end in (one.low_percent, one.high_percent)
-    ]
-    middle = "-" if one.estimate_percent is None else format_percent(one.estimate_percent)
-    return f"{middle} [{ends[0]}, {ends[1]}]"
+    return format_reading(one.estimate_percent, one.low_percent, one.high_percent)
 
 
 def _listed(words: Sequence[str]) -> str:

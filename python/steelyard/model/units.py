@@ -99,3 +99,10 @@ def format_percent(percent: float, digits: int = 2) -> str:
     rounded = f"{abs(percent):.{digits}f}"
     sign = "" if float(rounded) == 0 else ("−" if percent < 0 else "+")
     return f"{sign}{rounded} %"
+
+
+def format_reading(middle: float | None, low: float | None, high: float | None) -> str:
+    """`"−4.10 % [−6.00, −2.20]"` of percents; an end that is None is unbounded."""
+    ends = ["unbounded" if end is None else format_percent(end) for end in (low, high)]
+    said = "-" if middle is None else format_percent(middle)
+    return f"{said} [{ends[0].removesuffix(' %')}, {ends[1].removesuffix(' %')}]"

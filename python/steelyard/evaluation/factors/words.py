@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.evaluation.sweep import reading
+from steelyard.model.units import format_reading
+from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import (
     EffectLine,
     FactorsPlan,
@@ -50,18 +51,20 @@ def _said(told: FactorsTold, plan: FactorsPlan) -> Iterator[str]:
     ):
         kind = [one for one in interactions if one.verdict == verdict]
         if kind:
-            yield f"{words}: {', '.join(f'{one.name} {reading(one)}' for one in kind)}"
+            yield f"{words}: {', '.join(f'{one.name} {_reading(one)}' for one in kind)}"
 
 
 def _depends(one: EffectLine, told: FactorsTold, plan: FactorsPlan) -> str:
     """Of two factors what one does at either level of the other; of three the difference alone."""
     if len(one.factors) > 2:
         *pair, by = one.factors
-        return f"the interaction of {' and '.join(pair)} depends on {by}: difference {reading(one)}"
+        return (
+            f"the interaction of {' and '.join(pair)} depends on {by}: difference {_reading(one)}"
+        )
     parts = sorted(parts_of(one, told), key=_size, reverse=True)
-    read = ", ".join(f"{reading(part)} with {part.level}" for part in parts)
+    read = ", ".join(f"{_reading(part)} with {part.level}" for part in parts)
     named, by = _named(parts[0].factor, plan), parts[0].by
-    said = f"{named} depends on {by}: {read}; difference {reading(one)}"
+    said = f"{named} depends on {by}: {read}; difference {_reading(one)}"
     also = [
         f", or {' on '.join(alias)}, which half of the cells cannot tell" for alias in one.aliases
     ]
@@ -96,7 +99,7 @@ def _main(
         "equivalent": f"is equivalent within ±{told.margin_percent:g} %",
         "inconclusive": "is not told",
     }.get(one.verdict, f"is {one.verdict}")
-    return f"{_named(factor, plan)} {words}{mean}: {reading(one)}"
+    return f"{_named(factor, plan)} {words}{mean}: {_reading(one)}"
 
 
 def _named(factor: str, plan: FactorsPlan) -> str:
@@ -110,6 +113,10 @@ def _left_out(told: FactorsTold) -> Iterator[str]:
         count = len(told.left_out)
         epochs = "1 epoch is" if count == 1 else f"{count} epochs are"
         yield f"{epochs} left out, in which a cell could not be measured"
+
+
+def _reading(one: PercentInterval) -> str:
+    return format_reading(one.estimate_percent, one.low_percent, one.high_percent)
 
 
 def alias_sentences(plan: FactorsPlan) -> Iterator[str]:
