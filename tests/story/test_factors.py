@@ -139,6 +139,13 @@ def test_without_an_interaction_main_effects_come_first_and_none_is_said_to_be_t
     assert third.startswith("no interaction beyond ±2 %: checksums × compression ")
 
 
+def test_too_few_epochs_tell_nothing_of_any_effect(world: ScriptedWorld, weigh_in: Weigh) -> None:
+    world.noise, world.speed = 0.01, planted(0.9)
+    told = weigh_in(world, factorial(FACTORS, budget={"measuring": "20s", "epochs": 4}))
+    assert {one["verdict"] for one in effects(told).values()} == {"inconclusive"}
+    assert " is not told: −" in told["factors"]["sentences"][0]
+
+
 def test_the_half_of_three_factors_says_what_it_cannot_tell(
     world: ScriptedWorld, weigh_in: Weigh
 ) -> None:

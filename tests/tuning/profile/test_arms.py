@@ -85,6 +85,23 @@ def test_a_group_is_set_back_and_one_that_sets_nothing_is_no_arm(
     assert set(whole) - set(log.settings) >= {"max_wal_size", "checkpoint_timeout"}
 
 
+def test_a_cell_of_a_factorial_stays_though_its_profile_changes_nothing(
+    resolved: Resolved, tmp_path: Path
+) -> None:
+    _, resolve = resolved
+    file = tmp_path / "cells.toml"
+    file.write_text(
+        'title = "t?"\nquestion = "q?"\n[factors.storage]\nwith = { profile = "ours" }\n'
+        'less = { profile = { name = "ours", without = ["storage"] } }\n'
+        "[factors.checksums]\noff = { checksums = false }\non = { checksums = true }\n"
+    )
+    study = resolve(read_study(str(file)).model_copy(update={"memory": None}))
+    assert [arm.name for arm in study.every_arm] == ["with+off", "with+on", "less+off", "less+on"]
+    assert study.arms[1].settings == study.control.settings != {}
+    file.write_text(write_study(study))
+    assert read_study(str(file)).arms == study.arms
+
+
 def test_an_ablation_of_nothing_is_refused(resolved: Resolved) -> None:
     _, resolve = resolved
     study = read_study("tuning-ablation")

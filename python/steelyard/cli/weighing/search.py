@@ -79,7 +79,7 @@ def search_settings(request: SearchRequest) -> None:
 def _searched(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
     study = completed(read_study(request.study, changes))
-    return study.model_copy(update={"arms": study.arms[:1]})
+    return study.model_copy(update={"arms": study.arms[:1], "factors": None, "fraction": None})
 
 
 def _asked(study: Study, account: str | None) -> Accepting:

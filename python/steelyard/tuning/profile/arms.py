@@ -19,7 +19,8 @@ def with_profiles(study: Study, place: Path, cache: Path, account: str | None, s
     """The study with every profile in place of its name; itself where no arm has one.
 
     `place`: where data directories stand, whose free room and probe count. An arm that a profile
-    leaves as the control is dropped, and `say` is told. UsageError: a profile does not fit.
+    leaves as the control is dropped, and `say` is told; a cell of a factorial stays. UsageError: a
+    profile does not fit.
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study
@@ -39,7 +40,8 @@ def with_profiles(study: Study, place: Path, cache: Path, account: str | None, s
     control = resolved(study.control)
     arms = []
     for arm, made in ((arm, resolved(arm)) for arm in study.arms):
-        if arm.profile is not None and arm.profile.without and made.settings == control.settings:
+        alike = made.settings == control.settings and study.factors is None  # cells stay
+        if arm.profile is not None and arm.profile.without and alike:
             say(f"arm {arm.name} is left out: the profile sets nothing of that group here")
         else:
             arms.append(made)
