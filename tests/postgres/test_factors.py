@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from underway import Underway
+from underway import QUICK, Underway
 
 from steelyard.evaluation.rejudge import rejudge
 from steelyard.record.record import Record
@@ -104,3 +104,27 @@ def test_weights_that_add_up_in_time_interact_as_their_ratios_say(start: Start) 
     assert [cell["arm"] for cell in plan["factors"]["cells"]] == [
         "once+awake", "once+asleep", "twice+awake", "twice+asleep"
     ]  # fmt: skip
+
+
+def test_the_built_in_factorial_weighs_eight_cells_that_differ_in_nothing_else(
+    start: Start,
+) -> None:
+    weighing = start("record", "factorial", *QUICK, "--set", "budget.epochs=8", "--seed", "3")
+    weighing.in_the_middle_of(1)
+    traces = weighing.traces()
+    assert weighing.end() == 0, weighing.said
+    assert traces.left == []
+    verdict = weighing.verdict
+    assert len(verdict["contrasts"]) == 7
+    assert len(effects(verdict)) == 7
+    assert len(verdict["factors"]["simple_effects"]) == 12
+    names = {name for name, *_ in verdict["differences"]["declared"]}
+    assert names == {"data_checksums", "full_page_writes", "wal_compression"}
+    assert verdict["differences"]["undeclared"] == []
+    # A server that logs no images has none to compress.
+    images = {
+        one["arm"]: one["arm_value"]
+        for one in verdict["causes"]
+        if one["metric"] == "full_page_images_per_transaction"
+    }
+    assert all((value == 0) is ("no-images" in arm) for arm, value in images.items()), images
