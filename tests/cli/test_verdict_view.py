@@ -15,7 +15,7 @@ import pytest
 from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.verdict import Verdict
+from steelyard.record.verdict import FlippedPlan, Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -169,3 +169,21 @@ def test_of_several_arms_every_distance_names_its_own() -> None:
 
 def test_a_summary_holds_no_terminal_codes() -> None:
     assert "\x1b" not in render_verdict(FASTER, 100)
+
+
+def test_a_flipped_plan_is_named_beside_the_time_of_its_statement() -> None:
+    time = {
+        "arm": "off", "control": "on", "of": "statement", "control_us": 100.0, "arm_us": 340.0,
+        "estimate_percent": 240.0, "low_percent": 230.0, "high_percent": 250.0, "confidence": 0.95,
+    }  # fmt: skip
+    one = {
+        "arm": "off", "control": "on", "statement": "mix: SELECT n FROM t WHERE id = $1",
+        "flips": ["Index Scan on t by t_pkey → Seq Scan on t", "Sort added"],
+    }  # fmt: skip
+    verdict = FASTER.model_copy(
+        update={"plans": tuple(FlippedPlan.model_validate(x) for x in ({**one, "time": time}, one))}
+    )
+    text = " ".join(render_verdict(verdict, 400).split())
+    named = "plan flipped: Index Scan on t by t_pkey → Seq Scan on t and 1 more"
+    assert f"{named}; 100 µs on, 340 µs off: +240.0 % [+230.0, +250.0] (mix: SELECT" in text
+    assert f"{named} (mix: SELECT n FROM t WHERE id = $1)" in text

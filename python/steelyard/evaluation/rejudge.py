@@ -11,6 +11,7 @@ from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
+from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
@@ -48,6 +49,10 @@ def rejudge(recorded: Recorded) -> Verdict:
     told = complete([epoch.totals for epoch in recorded.epochs])
     times = times_told(told, control, arms, recorded.environment.probe)
     costs = [row for arm in arms for row in statement_cost_rows(told, control, arm)]
+    queries = [row for arm in arms for row in query_rows(told, control, arm)]
+    statements = [row for arm in arms for row in statement_rows(told, control, arm)]
+    timed = Timed(told, statements, queries)
+    plans = [one for arm in arms for one in flipped(recorded.inspection, control, arm, timed)]
     layout = {"layout": plan.layout} if plan.layout else {}
     factors = factors_told(recorded, contrasts)
     sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
@@ -67,9 +72,10 @@ def rejudge(recorded: Recorded) -> Verdict:
             "causes": [row for arm in arms for row in cause_rows(told, control, arm)],
             "latency": [row for arm in arms for row in latency_rows(told, control, arm)],
             "latency_by_script": [row for arm in arms for row in script_rows(told, control, arm)],
-            "queries": [row for arm in arms for row in query_rows(told, control, arm)],
-            "statements": [row for arm in arms for row in statement_rows(told, control, arm)],
+            "queries": queries,
+            "statements": statements,
             **({"statement_costs": costs} if costs else {}),
+            **({"plans": plans} if plans else {}),
             "work": [row for arm in arms for row in work_rows(told, control, arm)],
             "probes": probe_rows(told, [control, *arms]),
             "pages": _pages(study, told),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.record.environment import Environment, Inspection
@@ -103,6 +103,13 @@ def read_environment(record: Record) -> Environment | None:
     """environment.json; None where the weighing did not come so far."""
     raw = _raw_environment(record)
     return None if raw is None else Environment.of_json(raw, _place(record, ENVIRONMENT))
+
+
+def read_query_plans(record: Record) -> Mapping[str, Mapping[str, str]]:
+    """Arm → statement → its query plan, of inspection.json; empty where there is none."""
+    if not (record.directory / INSPECTION).exists():
+        return {}
+    return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION)).plans
 
 
 def read_verdict(record: Record) -> Verdict | None:

@@ -83,6 +83,28 @@ class Statement(Compared):
     arm_us: float
 
 
+class StatementTime(Compared):
+    """Mean time of a statement in both arms."""
+
+    of: Literal["statement", "script", "transaction"]
+    """What was timed; where a script or a transaction is the statement alone, its own time."""
+    control_us: float
+    arm_us: float
+
+
+class FlippedPlan(Frozen):
+    """A statement that an arm plans otherwise than the control."""
+
+    arm: str
+    control: str
+    statement: str
+    """As inspection.json has it: `script: statement`."""
+    flips: tuple[str, ...]
+    """What flipped, the most telling first: `Index Scan on t by t_pkey → Seq Scan on t`."""
+    time: StatementTime | None = None
+    """None: it was not timed by itself."""
+
+
 class Work(Compared):
     """What the workload counts of its own work."""
 
@@ -217,6 +239,8 @@ class Verdict(Frozen):
     queries: tuple[Query, ...]
     statements: tuple[Statement, ...]
     statement_costs: tuple[StatementCost, ...] = ()
+    plans: tuple[FlippedPlan, ...] = ()
+    """Statements whose plan flipped; every plan is in inspection.json."""
     work: tuple[Work, ...]
     probes: tuple[Probe, ...]
     pages: Pages | None

@@ -32,6 +32,7 @@ from steelyard.report.incidents import (
     interruption_text,
 )
 from steelyard.report.plan import plan_rows
+from steelyard.report.plans.shown import shown_plans
 from steelyard.report.shown_contrast import show_contrast
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
@@ -105,6 +106,7 @@ def _context(source: Source) -> dict[str, Any]:
         **_tables(verdict, plan.control),
         "time": [_time(one) for one in verdict.time] if verdict else [],
         "pages": verdict.pages if verdict else None,
+        "query_plans": shown_plans(source.plans, plan.control, verdict),
         "differences": verdict.differences if verdict else None,
         "default_rows": build_differences.default_rows(defaults),
         "only_lines": build_differences.only_lines(defaults, plan.control),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -20,6 +20,7 @@ from steelyard.record.record import Record
 from steelyard.record.recorded import (
     read_environment,
     read_plan,
+    read_query_plans,
     read_slices,
     read_telemetry,
     read_verdict,
@@ -97,6 +98,8 @@ class Source:
     """Of the study; empty where it has none."""
     plan: Plan
     environment: Environment
+    plans: Mapping[str, Mapping[str, str]]
+    """Arm → statement → its query plan; empty where none were read."""
     verdict: Verdict | None
     epochs: tuple[Epoch, ...]
     events: tuple[Event, ...]
@@ -148,6 +151,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> Source:
         question=question,
         plan=plan,
         environment=environment,
+        plans=read_query_plans(record),
         verdict=verdict,
         epochs=tuple(Epoch.of(line, plan.processors) for line in telemetry.epochs),
         events=tuple(Event(line.epoch + 1, line.event) for line in telemetry.events),

@@ -6,11 +6,19 @@ from steelyard.evaluation.threats.inspection import shown_statements
 
 
 def test_few_statements_are_shown_whole() -> None:
-    assert shown_statements(["q: SELECT 1;", "q: SELECT 2;"]) == "q: SELECT 1;; q: SELECT 2;"
+    assert shown_statements(["q: SELECT 1;", "q: SELECT 2;"], {}) == "q: SELECT 1;; q: SELECT 2;"
 
 
 def test_of_many_long_statements_the_first_are_shown_and_the_rest_counted() -> None:
-    shown = shown_statements([f"delivery: SELECT {n} " + "x " * 400 for n in range(10)])
+    shown = shown_statements([f"delivery: SELECT {n} " + "x " * 400 for n in range(10)], {})
     assert shown.startswith("delivery: SELECT 0 x")
     assert shown.endswith("…; and 7 more")
     assert len(shown) < 600
+
+
+def test_what_flipped_is_named_and_those_statements_come_first() -> None:
+    flips = {"q: SELECT 2;": ("Index Scan on t by t_pkey → Seq Scan on t", "a → b", "c → d")}
+    assert shown_statements(["q: SELECT 1;", "q: SELECT 2;"], flips) == (
+        "q: SELECT 2; flipped: Index Scan on t by t_pkey → Seq Scan on t, a → b and 1 more; "
+        "q: SELECT 1;"
+    )

@@ -15,6 +15,7 @@ from steelyard.record.verdict import Pages, TimeParts, Verdict
 from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 from steelyard.report.incidents import interruption_text
+from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import amount, cause_rows, statement_cost_rows
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
@@ -22,8 +23,9 @@ from steelyard.report.turns import evenness_value, stall_sums
 _INDENT = "  "
 _MOST_CHART = 76
 _LEAST_WIDTH = 50
-_MOST_COSTS = 6
-_MOST_STATEMENT = 44
+_MOST_COSTS, _SHORT_STATEMENT = 6, 44
+_MOST_PLANS, _MOST_STATEMENT = 3, 70
+"""Costs of statements, and flipped plans, that are told, and characters of each statement."""
 
 
 def render_verdict(verdict: Verdict, width: int) -> str:
@@ -35,6 +37,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     ]
     blocks.append(_turns(verdict, width))
     blocks.append(_causes(verdict, width))
+    blocks.append(_plans(verdict, width))
     blocks.append(_builds(verdict, width))
     blocks.append(
         [*verdict_threats(contrasts, width), *wrapped(interruption_text(verdict), width, "")]
@@ -114,7 +117,7 @@ def _statements(verdict: Verdict, width: int) -> list[str]:
         about = [one for one in verdict.statement_costs if one.arm == arm]
         short = [
             one.model_copy(
-                update={"statement": shorten(one.statement, _MOST_STATEMENT, placeholder=" …")}
+                update={"statement": shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")}
             )
             for one in about[:_MOST_COSTS]
         ]
@@ -166,6 +169,21 @@ def _builds(verdict: Verdict, width: int) -> list[str]:
     """What the builds of the arms assume differently, and how often data was loaded."""
     texts = [*default_lines(verdict), loads_line(verdict.loads)]
     return [line for text in texts if text for line in wrapped(text, width, "")]
+
+
+def _plans(verdict: Verdict, width: int) -> list[str]:
+    """Statements whose plan flipped, each with its first flip and its time."""
+    several = len(verdict.contrasts) > 1
+    lines: list[str] = []
+    for one in verdict.plans[:_MOST_PLANS]:
+        more = len(one.flips) - 1
+        words = one.flips[0] + (f" and {more} more" if more else "")
+        time = f"; {time_text(one.time)}" if one.time else ""
+        arm = f" of {one.arm}" if several else ""
+        statement = shorten(one.statement, _SHORT_STATEMENT, placeholder=" …")
+        lines += wrapped(f"plan{arm} flipped: {words}{time} ({statement})", width, "")
+    left_out = len(verdict.plans) - _MOST_PLANS
+    return [*lines, *([f"and {left_out} plans more, in the report"] if left_out > 0 else [])]
 
 
 def _pages(pages: Pages | None, width: int) -> list[str]:

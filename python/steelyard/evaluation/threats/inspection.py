@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 
 from steelyard.analysis.calibration.balance import OFF_BALANCE
+from steelyard.evaluation.plans.flips import flips
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.record.environment import Difference, Inspection
 from steelyard.record.epoch import LedgerStanding
@@ -13,6 +14,8 @@ from steelyard.record.epoch import LedgerStanding
 MOST_STATEMENTS = 3
 MOST_WORDS = 160
 """Statements, and characters of each, that a threat names."""
+MOST_FLIPS = 2
+"""Flips of each."""
 
 
 def inspection_threats(inspection: Inspection, control: str, arm: str) -> tuple[Threat, ...]:
@@ -41,15 +44,27 @@ def own_threats(inspection: Inspection, control: str, arm: str) -> Iterator[Thre
     ours, theirs = (inspection.plans.get(name, {}) for name in (control, arm))
     changed = [one for one in {**ours, **theirs} if ours.get(one) != theirs.get(one)]
     if changed:
-        yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {shown_statements(changed)}")
+        named = {one: flips(ours.get(one, ""), theirs.get(one, "")).names for one in changed}
+        yield raise_threat(ThreatKind.PLANS_DIFFER, f"{pair}: {shown_statements(changed, named)}")
     yield from _carried_over(own.seen)
 
 
-def shown_statements(statements: Sequence[str]) -> str:
-    """The first few, each cut to what tells it from others, and how many more there are."""
-    shown = [shorten(one, MOST_WORDS, placeholder=" …") for one in statements[:MOST_STATEMENTS]]
-    more = len(statements) - len(shown)
+def shown_statements(statements: Sequence[str], flips_of: Mapping[str, Sequence[str]]) -> str:
+    """The first few, those with a flip before the others, each cut to what tells it from others and
+    with what flipped; and how many more there are."""
+    told = sorted(statements, key=lambda one: not flips_of.get(one))
+    shown = [_with_flips(one, flips_of.get(one, ())) for one in told[:MOST_STATEMENTS]]
+    more = len(told) - len(shown)
     return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def _with_flips(statement: str, names: Sequence[str]) -> str:
+    words = shorten(statement, MOST_WORDS, placeholder=" …")
+    if not names:
+        return words
+    more = len(names) - MOST_FLIPS
+    listed = ", ".join(names[:MOST_FLIPS]) + (f" and {more} more" if more > 0 else "")
+    return f"{words} flipped: {listed}"
 
 
 def differences_in_words(differences: Sequence[Difference]) -> str:

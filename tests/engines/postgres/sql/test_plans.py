@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard.engines.postgres.sql.session import read_plans, statements
+from steelyard.engines.postgres.sql.plans import read_plans, statements
 
 SCRIPT = r"""
 \set aid random(1, 100000 * :scale)
@@ -30,6 +32,42 @@ def test_variables_become_parameters_and_strings_stay() -> None:
 
 def test_a_last_statement_without_a_semicolon_counts() -> None:
     assert statements("SELECT 1;\nSELECT 2") == ["SELECT 1", "SELECT 2"]
+
+
+def test_a_backslash_command_ends_the_statement_before_it() -> None:
+    script = r"""
+SELECT id AS source_id FROM source_rows WHERE id = :id \gset
+INSERT INTO results VALUES (:source_id);
+SELECT 1 AS a
+\gset first_
+SELECT 2 \; SELECT 3 /* not ; here, nor :there */ AS b;
+\startpipeline
+SELECT $tag$ a ; b \ c $tag$;
+"""
+    assert statements(script) == [
+        "SELECT id AS source_id FROM source_rows WHERE id = $1",
+        "INSERT INTO results VALUES ($1)",
+        "SELECT 1 AS a",
+        "SELECT 2",
+        "SELECT 3   AS b",
+        r"SELECT $tag$ a ; b \ c $tag$",
+    ]
+
+
+@pytest.mark.parametrize("name", ["tproc-c-client", "reserva", "select-insert", "tproc-h"])
+def test_no_statement_of_a_workload_swallows_the_next(name: str) -> None:
+    """Every statement that the load driver sends has a plan of its own."""
+    folder = Path(str(resources.files("steelyard") / "workloads" / name / "scripts"))
+    for script in folder.glob("*.sql"):
+        text = script.read_text(encoding="utf-8")
+        assert not [one for one in statements(text) if "\\" in one or ";" in one], script.name
+        assert statements(text), script.name
+
+
+@pytest.mark.postgres
+def test_a_variable_of_two_types_is_two_parameters(server: Any) -> None:
+    found = read_plans(server.conninfo, {"s": "SELECT length(:a), abs(:a::int) + :a;"})
+    assert found == {"s: SELECT length($1), abs($1::int) + $1": "Result"}
 
 
 @pytest.mark.postgres

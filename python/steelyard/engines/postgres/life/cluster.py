@@ -23,7 +23,8 @@ from steelyard.engines.postgres.sql.buffer_pool import fill_pool
 from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
 from steelyard.engines.postgres.sql.counters import KINDS, sample_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
-from steelyard.engines.postgres.sql.session import Checkpoints, read_plans, read_settings
+from steelyard.engines.postgres.sql.plans import read_plans
+from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
 from steelyard.engines.postgres.sql.statements import (
     UNCOUNTED,
     counts,

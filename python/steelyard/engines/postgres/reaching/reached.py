@@ -16,7 +16,8 @@ from steelyard.engines.postgres.libpq.connection_string import GivenAddress, con
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.counters import KINDS, read_counters
 from steelyard.engines.postgres.sql.database import PostgresDatabase
-from steelyard.engines.postgres.sql.session import CONNECT_SECONDS, plans_in, settings_in
+from steelyard.engines.postgres.sql.plans import plans_in
+from steelyard.engines.postgres.sql.session import CONNECT_SECONDS, settings_in
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
 from steelyard.model.readings import Kind, Sample

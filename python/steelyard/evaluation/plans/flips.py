@@ -1,0 +1,195 @@
+"""Compares two query plans node by node, and names what flipped: access paths, joins, workers.
+
+What is no flip: costs, rows, widths, and the words of conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from steelyard.evaluation.plans.matching import Matching, Pair, family, match
+from steelyard.evaluation.plans.tree import PlanNode, read_plan
+
+_SERVING_A_JOIN = ("Hash", "Memoize", "Materialize", "Sort", "Incremental Sort")
+"""Nodes that one join method needs and another does not: no flip of their own beneath one."""
+_STAGES = ("Partial ", "Finalize ")
+_RANKS = ("scan", "join", "order", "gather", "aggregate", "sort")
+"""Which flips are told first; what is in one plan only comes last."""
+_MOST_SOURCES = 4
+
+
+@dataclass(frozen=True)
+class Flips:
+    """Where two plans differ."""
+
+    names: tuple[str, ...] = ()
+    """`Index Scan on orders by orders_pkey → Seq Scan on orders`, the most telling first."""
+    control_lines: frozenset[int] = frozenset()
+    """Lines of the control's plan, from 0, with nodes that differ; those that follow from a flip
+    are among them."""
+    arm_lines: frozenset[int] = frozenset()
+
+
+def flips(control: str, arm: str) -> Flips:
+    """What differs between the plans of one statement, as texts of EXPLAIN (COSTS OFF)."""
+    if control == arm:
+        return Flips()
+    ours, theirs = read_plan(control), read_plan(arm)
+    both = ((control, ours), (arm, theirs))
+    if ours is None or theirs is None:
+        if ours is theirs:
+            return Flips()
+        told = " → ".join(text or "no plan" if tree is None else "a plan" for text, tree in both)
+        return Flips((told,))
+    return _Comparison(ours, theirs).flips()
+
+
+@dataclass
+class _Comparison:
+    """Two plans beside each other, and what was found of them so far."""
+
+    control: PlanNode
+    arm: PlanNode
+    found: list[tuple[int, str]] = field(default_factory=list)  # (rank, name)
+    control_lines: set[int] = field(default_factory=set)
+    arm_lines: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._matching: Matching = match(self.control, self.arm)
+        self._workers = (_workers(self.control), _workers(self.arm))
+        joins = max(_count_joins(self.control), _count_joins(self.arm))
+        self._several_joins = joins > 1
+        self._parallel = any(
+            pair.control.parallel != pair.arm.parallel
+            for pair in self._matching.pairs
+            if family(pair.control) == "scan"
+        )
+
+    def flips(self) -> Flips:
+        """Compare every pair, then tell what only one plan has."""
+        different = [pair for pair in self._matching.pairs if _differ(pair)]
+        for pair in different:
+            self._tell(pair)
+        self._tell_order()
+        flipped = [pair for pair in different if "join" in map(family, (pair.control, pair.arm))]
+        served = {
+            id(child)
+            for pair in flipped
+            for node in (pair.control, pair.arm)
+            for child in _serving(node)
+        }
+        for nodes, lines, what in (
+            (self._matching.control, self.control_lines, "removed"),
+            (self._matching.arm, self.arm_lines, "added"),
+        ):
+            for node in nodes:
+                lines.add(node.line)
+                if id(node) not in served and not self._follows(node):
+                    self.found.append((len(_RANKS), f"{_named(node)} {what}"))
+        names = dict.fromkeys(name for _, name in sorted(self.found, key=lambda one: one[0]))
+        return Flips(tuple(names), frozenset(self.control_lines), frozenset(self.arm_lines))
+
+    def _tell(self, pair: Pair) -> None:
+        self.control_lines.update(_own_lines(pair.control))
+        self.arm_lines.update(_own_lines(pair.arm))
+        ours, theirs = pair.control, pair.arm
+        kind = family(ours)
+        if self._parallel and kind != "scan" and _unstaged(ours) == _unstaged(theirs):
+            return  # a join or an aggregate as before, now of rows that workers read, or no more
+        if (kind == "gather" and self._parallel) or kind == theirs.kind == "Hash":
+            return
+        if pair.moved and _essence(ours) == _essence(theirs):
+            return
+        workers = ours.parallel != theirs.parallel
+        words = [
+            _named(node, counts.get(node.line, 0) if workers else 0)
+            for node, counts in zip((ours, theirs), self._workers, strict=True)
+        ]
+        of = f" of {_sources(ours)}" if kind == "join" and self._several_joins else ""
+        rank = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+        self.found.append((rank, f"{words[0]} → {words[1]}{of}"))
+
+    def _tell_order(self) -> None:
+        moved = [pair for pair in self._matching.pairs if pair.moved]
+        if moved:
+            first = [
+                min(joins, key=lambda node: len(list(node.sources())))
+                for joins in ([one.control for one in moved], [one.arm for one in moved])
+            ]
+            words = " → ".join(f"{_sources(join)} first" for join in first)
+            self.found.append((_RANKS.index("order"), f"join order: {words}"))
+
+    def _follows(self, node: PlanNode) -> bool:
+        """Whether a node goes with a hash join, or with workers, that only one plan has."""
+        if node.kind == "Hash":
+            return True
+        staged = family(node) == "aggregate" and node.kind.startswith(_STAGES)
+        return self._parallel and (staged or family(node) == "gather")
+
+
+def _differ(pair: Pair) -> bool:
+    return pair.moved or _essence(pair.control) != _essence(pair.arm)
+
+
+def _essence(node: PlanNode) -> tuple[str, bool, str, str, int]:
+    relation = node.relation if family(node) == "scan" else ""
+    return node.kind, node.parallel, relation, node.index, node.workers
+
+
+def _unstaged(node: PlanNode) -> str:
+    kind = node.kind
+    for stage in _STAGES:
+        kind = kind.removeprefix(stage)
+    return kind
+
+
+def _named(node: PlanNode, workers: int = 0) -> str:
+    """`Parallel Seq Scan (2 workers) on orders o`, `Gather (2 workers)`, `Append of 3 scans`."""
+    count = workers or node.workers
+    words = [f"Parallel {node.kind}" if node.parallel else node.kind]
+    if count and (node.parallel or node.workers):
+        words.append(f"({count} worker{'' if count == 1 else 's'})")
+    if family(node) == "append":
+        words.append(f"of {len(list(node.sources()))} scans")
+    if node.relation:
+        other = f" {node.alias}" if node.alias != node.relation else ""
+        words.append(f"on {node.relation}{other}")
+    if node.index:
+        words.append(f"by {node.index}")
+    return " ".join(words)
+
+
+def _sources(node: PlanNode) -> str:
+    """`orders and lineitem`; of many the first few."""
+    every = list(dict.fromkeys(node.sources()))
+    left_out = len(every) - _MOST_SOURCES
+    words = [*every[:_MOST_SOURCES], f"{left_out} more"] if left_out > 0 else every
+    return f"{', '.join(words[:-1])} and {words[-1]}" if words[1:] else "".join(words)
+
+
+def _serving(node: PlanNode) -> Iterator[PlanNode]:
+    """What stands directly beneath a join for its sake, one above the other."""
+    for child in node.children:
+        if child.kind in _SERVING_A_JOIN:
+            yield child
+            yield from _serving(child)
+
+
+def _own_lines(node: PlanNode) -> Iterator[int]:
+    """Its line, and those of the bitmaps that it reads."""
+    yield node.line
+    if node.kind == "Bitmap Heap Scan":
+        yield from (one.line for one in node.nodes() if one.kind.startswith("Bitmap"))
+
+
+def _workers(plan: PlanNode, above: int = 0) -> dict[int, int]:
+    """Line → workers of the nearest Gather above."""
+    found = {plan.line: above}
+    for child in plan.children:
+        found |= _workers(child, plan.workers or above)
+    return found
+
+
+def _count_joins(plan: PlanNode) -> int:
+    return sum(family(node) == "join" for node in plan.nodes())

@@ -1,0 +1,145 @@
+"""Finds the nodes of one query plan again in another.
+
+A node is known by what it does and to which rows: a scan by the alias it reads, a join, sort or
+aggregate by the aliases beneath it. So a node that one plan has besides (Gather, Memoize, Sort)
+does not shift all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.evaluation.plans.tree import PlanNode
+
+_JOIN = re.compile(r"^(?:Nested Loop|(?:Nested Loop|Hash|Merge)(?: \w+)* Join)$")
+_AGGREGATE = re.compile(r"^(?:Partial |Finalize )?(?:Hash|Group|Mixed)?Aggregate$")
+_NUMBERED = re.compile(r"_\d+$")
+_FAMILIES = {
+    "Sort": "sort", "Incremental Sort": "sort", "Gather": "gather", "Gather Merge": "gather",
+    "Append": "append", "Merge Append": "append",
+}  # fmt: skip
+_OF_A_BITMAP = ("Bitmap Index Scan", "BitmapAnd", "BitmapOr")
+"""Nodes beneath a Bitmap Heap Scan, which is told with the indexes they read."""
+
+
+def family(node: PlanNode) -> str:
+    """What a node does, whichever way: `scan`, `join`, `aggregate`, `sort`, `gather`, `append`,
+    else its kind."""
+    if node.is_scan:
+        return "scan"
+    if _JOIN.match(node.kind):
+        return "join"
+    if _AGGREGATE.match(node.kind):
+        return "aggregate"
+    return _FAMILIES.get(node.kind, node.kind)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A node of the control's plan, and what stands for it in the arm's."""
+
+    control: PlanNode
+    arm: PlanNode
+    moved: bool = False
+    """A join, of other rows than the one it is paired with: the order of joins differs."""
+
+
+@dataclass
+class Matching:
+    """The nodes of two plans: those with a partner, and those that only one plan has."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    control: list[PlanNode] = field(default_factory=list)
+    arm: list[PlanNode] = field(default_factory=list)
+    beneath: list[PlanNode] = field(default_factory=list)
+    """Scans of partitions beneath an Append that stands for one scan of the other plan."""
+
+    def join(self, control: PlanNode, arm: PlanNode, *, moved: bool = False) -> None:
+        """Make a pair of two nodes that have no partner."""
+        self.pairs.append(Pair(control, arm, moved))
+        self.control.remove(control)
+        self.arm.remove(arm)
+
+
+Role = Callable[[PlanNode], Hashable]
+
+
+def match(control: PlanNode, arm: PlanNode) -> Matching:
+    """Every node of both plans, with its partner or without."""
+    found = Matching(control=list(_counted(control)), arm=list(_counted(arm)))
+    _match_by(found, _role)
+    _match_partitions(found)
+    _match_by(found, _loose_role)
+    joins = ([one for one in side if family(one) == "join"] for side in (found.control, found.arm))
+    for ours, theirs in list(zip(*joins, strict=False)):
+        found.join(ours, theirs, moved=True)
+    _match_in_place(found, control, arm)
+    return found
+
+
+def _counted(plan: PlanNode) -> Iterator[PlanNode]:
+    return (node for node in plan.nodes() if node.kind not in _OF_A_BITMAP)
+
+
+def _match_by(found: Matching, role: Role) -> None:
+    """Pair nodes of one role in the order in which they stand."""
+    waiting: defaultdict[Hashable, list[PlanNode]] = defaultdict(list)
+    for node in found.arm:
+        waiting[role(node)].append(node)
+    for node in list(found.control):
+        if same := waiting[role(node)]:
+            found.join(node, same.pop(0))
+
+
+def _role(node: PlanNode) -> Hashable:
+    kind = family(node)
+    return kind, node.alias if node.alias else frozenset(node.sources())
+
+
+def _loose_role(node: PlanNode) -> Hashable:
+    """The same where a partition stands for its table: PostgreSQL numbers their aliases."""
+    kind = family(node)
+    return kind, _base(node.alias) if node.alias else frozenset(map(_base, node.sources()))
+
+
+def _base(alias: str) -> str:
+    return _NUMBERED.sub("", alias)
+
+
+def _match_partitions(found: Matching) -> None:
+    """Pair the scan of a table with the Append of the scans of its partitions."""
+    _match_scans(found, found.control, found.arm, found.join)
+    _match_scans(found, found.arm, found.control, lambda arm, control: found.join(control, arm))
+
+
+def _match_scans(
+    found: Matching,
+    ours: Sequence[PlanNode],
+    theirs: list[PlanNode],
+    join: Callable[[PlanNode, PlanNode], None],
+) -> None:
+    for scan in [one for one in ours if family(one) == "scan" and one.alias]:
+        for append in [one for one in theirs if family(one) == "append"]:
+            sources = set(append.sources())
+            if sources and {_base(one) for one in sources} == {_base(scan.alias)}:
+                join(scan, append)
+                beneath = [node for node in append.nodes() if node in theirs]
+                found.beneath += beneath
+                theirs[:] = [node for node in theirs if node not in beneath]
+                break
+
+
+def _match_in_place(found: Matching, control: PlanNode, arm: PlanNode) -> None:
+    """Pair what is left, where nothing else is left at its place: the root, or beneath a pair."""
+    if control in found.control and arm in found.arm:
+        found.join(control, arm)
+    for pair in found.pairs:  # it grows meanwhile
+        if family(pair.control) == "join" and pair.control.kind != pair.arm.kind:
+            continue  # each join method has helpers of its own beneath it
+        ours = [one for one in pair.control.children if one in found.control]
+        theirs = [one for one in pair.arm.children if one in found.arm]
+        if len(ours) == len(theirs) == 1:
+            found.join(ours[0], theirs[0])

@@ -1,0 +1,146 @@
+"""Turns the plans of a record into what the page shows of them: text, marks and times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.evaluation.plans.flipped import statement_times
+from steelyard.evaluation.plans.flips import flips
+from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.record.verdict import StatementTime, Verdict
+from steelyard.report.contrast_text import reading_text
+
+MOST_FLIPPED, MOST_ALIKE = 60, 200
+"""Statements whose plans are printed, to keep the page small; the record holds all."""
+MOST_LETTERS = 160
+"""Of a line of a plan: conditions may hold lists of a thousand values."""
+_UNTIMED = "not timed by itself; workload.timed = true times every statement"
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """A line of a plan, and whether its node differs from the other arm's."""
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class FlippedStatement:
+    """A statement that two arms plan otherwise, with its time in both."""
+
+    name: str
+    flips: tuple[str, ...]
+    time: str
+    control: tuple[PlanLine, ...]
+    arm: tuple[PlanLine, ...]
+
+
+@dataclass(frozen=True)
+class PlannedPair:
+    """An arm against the control."""
+
+    control: str
+    arm: str
+    flipped: tuple[FlippedStatement, ...]
+    left_out: int
+    """Further flipped statements, which the page does not print."""
+
+
+@dataclass(frozen=True)
+class PlannedStatement:
+    """A statement that all arms plan alike: one plan, and its time in every arm that has one."""
+
+    name: str
+    times: tuple[str, ...]
+    plan: str
+
+
+@dataclass(frozen=True)
+class ShownPlans:
+    """Every statement of a record that has a plan."""
+
+    statements: int
+    pairs: tuple[PlannedPair, ...]
+    alike: tuple[PlannedStatement, ...]
+    left_out: int
+    """Statements with one plan in all arms that the page does not print."""
+
+    @property
+    def any_flip(self) -> bool:
+        """Whether some statement is planned otherwise somewhere."""
+        return any(pair.flipped for pair in self.pairs)
+
+
+def shown_plans(
+    plans: Mapping[str, Mapping[str, str]], control: str, verdict: Verdict | None
+) -> ShownPlans | None:
+    """`plans`: arm → statement → plan, as inspection.json has them; None where there are none."""
+    ours = plans.get(control, {})
+    if not ours:
+        return None
+    arms = [arm for arm in plans if arm != control]
+    pairs = tuple(_pair(control, arm, ours, plans[arm], verdict) for arm in arms)
+    flipped = {one.name for pair in pairs for one in pair.flipped}
+    alike = [one for one in ours if one not in flipped]
+    times = [
+        statement_times(verdict.statements, verdict.queries, arm, ours) if verdict else {}
+        for arm in arms
+    ]
+    return ShownPlans(
+        statements=len(ours),
+        pairs=pairs,
+        alike=tuple(
+            PlannedStatement(
+                one,
+                tuple(time_text(found[one]) for found in times if one in found),
+                "\n".join(_cut(line) for line in ours[one].splitlines()),
+            )
+            for one in alike[:MOST_ALIKE]
+        ),
+        left_out=max(0, len(alike) - MOST_ALIKE),
+    )
+
+
+def _pair(
+    control: str,
+    arm: str,
+    ours: Mapping[str, str],
+    theirs: Mapping[str, str],
+    verdict: Verdict | None,
+) -> PlannedPair:
+    told = {one.statement: one for one in verdict.plans if one.arm == arm} if verdict else {}
+    shown: list[FlippedStatement] = []
+    for statement in ours:
+        found = flips(ours[statement], theirs.get(statement, ""))
+        if found.names:
+            shown.append(
+                FlippedStatement(
+                    statement,
+                    found.names,
+                    time_text(told[statement].time) if statement in told else "",
+                    _lines(ours[statement], found.control_lines),
+                    _lines(theirs.get(statement, ""), found.arm_lines),
+                )
+            )
+    left_out = max(0, len(shown) - MOST_FLIPPED)
+    return PlannedPair(control, arm, tuple(shown[:MOST_FLIPPED]), left_out)
+
+
+def _lines(plan: str, differing: frozenset[int]) -> tuple[PlanLine, ...]:
+    lines = enumerate(plan.splitlines())
+    return tuple(PlanLine(_cut(line), number in differing) for number, line in lines)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} …"
+
+
+def time_text(time: StatementTime | None) -> str:
+    """`"120 µs on, 3.4 ms off: +2 733 % [+2 690, +2 780]"`; why there is none."""
+    if time is None:
+        return _UNTIMED
+    whole = "a transaction of this statement alone: " if time.of == "transaction" else ""
+    control, arm = (format_duration(us * NS_PER_US) for us in (time.control_us, time.arm_us))
+    return f"{whole}{control} {time.control}, {arm} {time.arm}: {reading_text(time)}"

@@ -1,0 +1,84 @@
+"""A flip is told beside the time of its statement."""
+
+from __future__ import annotations
+
+from evaluation.made import MakeEpoch
+from steelyard.evaluation.plans.flipped import Timed, flipped, match_times
+from steelyard.record.environment import Inspection
+from steelyard.record.verdict import Query, Statement
+
+INDEX = "Index Scan using t_pkey on t\n  Index Cond: (id = $1)"
+SEQ = "Seq Scan on t\n  Filter: (id = $1)"
+SELECT, UPDATE = "mix: SELECT n FROM t WHERE id = $1", "mix: UPDATE t SET n = n + $1 WHERE id = $2"
+
+
+def seen(control: dict[str, str], arm: dict[str, str]) -> Inspection:
+    return Inspection(
+        compared=1, statements=len(control), writes=False, arms={},
+        plans={"on": control, "off": arm},
+    )  # fmt: skip
+
+
+def statement(name: str, arm: str = "off") -> Statement:
+    return Statement(
+        statement=name, arm=arm, control="on", estimate_percent=50.0, low_percent=40.0,
+        high_percent=60.0, confidence=0.95, control_us=100.0, arm_us=150.0,
+    )  # fmt: skip
+
+
+def test_a_flip_stands_beside_the_time_of_its_statement() -> None:
+    found = seen({SELECT: INDEX, UPDATE: INDEX}, {SELECT: SEQ, UPDATE: INDEX})
+    rows = [statement("mix:3 SELECT n FROM t WHERE id = :id;"), statement("mix:2 BEGIN;")]
+    [one] = flipped(found, "on", "off", Timed([], rows, []))
+    assert one.statement == SELECT
+    assert one.flips == ("Index Scan on t by t_pkey → Seq Scan on t",)
+    assert one.time is not None
+    assert (one.time.of, one.time.control_us, one.time.arm_us) == ("statement", 100.0, 150.0)
+    assert (one.time.low_percent, one.time.high_percent) == (40.0, 60.0)
+
+
+def test_the_time_of_a_query_that_is_a_slice_of_its_own_is_its_statements() -> None:
+    query = Query(
+        query="mix", excluded=False, arm="off", control="on", estimate_percent=50.0,
+        low_percent=40.0, high_percent=60.0, confidence=0.95, control_ms=1.0, arm_ms=1.5,
+        control_unfinished=0, arm_unfinished=0,
+    )  # fmt: skip
+    [one] = flipped(seen({SELECT: INDEX}, {SELECT: SEQ}), "on", "off", Timed([], [], [query]))
+    assert one.time is not None
+    assert (one.time.of, one.time.control_us, one.time.arm_us) == ("script", 1000.0, 1500.0)
+    both = seen({SELECT: INDEX, UPDATE: INDEX}, {SELECT: SEQ, UPDATE: INDEX})
+    [untimed] = flipped(both, "on", "off", Timed([], [], [query]))
+    assert untimed.time is None
+    assert "time" not in untimed.to_json()
+
+
+def test_a_transaction_of_one_statement_has_its_time(make_epoch: MakeEpoch) -> None:
+    epochs = [make_epoch(n, transactions={"off": 800 - n}).totals for n in range(10)]
+    [one] = flipped(seen({SELECT: INDEX}, {SELECT: SEQ}), "on", "off", Timed(epochs, [], []))
+    assert one.time is not None
+    assert one.time.of == "transaction"
+    assert one.time.arm_us > one.time.control_us > 0
+
+
+def test_arms_that_plan_alike_have_no_flip() -> None:
+    timed = Timed([], [], [])
+    assert flipped(seen({SELECT: INDEX}, {SELECT: INDEX}), "on", "off", timed) == []
+    assert (
+        flipped(seen({SELECT: INDEX}, {SELECT: INDEX.replace("$1", "1")}), "on", "off", timed) == []
+    )
+    assert flipped(seen({SELECT: INDEX}, {}), "on", "off", timed) == []
+
+
+def test_statements_that_begin_alike_are_timed_in_their_order() -> None:
+    plans = [f"d: WITH o AS ( SELECT {n} FROM t WHERE a = $1)" for n in range(3)]
+    rows = [statement(f"d:{line} WITH o AS (") for line in (12, 4, 8)]
+    found = match_times(plans, rows)
+    assert [found[one].statement for one in plans] == [
+        "d:4 WITH o AS (", "d:8 WITH o AS (", "d:12 WITH o AS (",
+    ]  # fmt: skip
+
+
+def test_a_cast_is_no_variable() -> None:
+    plan = "s: SELECT $1::int, id FROM t WHERE id = $2"
+    row = statement(r"s:1 SELECT :a::int, id FROM t WHERE id = :b \gset")
+    assert match_times([plan], [row]) == {plan: row}

@@ -1,0 +1,40 @@
+"""A setting that flips a plan is told by the flip's name, beside the statement's time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from underway import QUICK, Underway
+
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
+
+WITHOUT_INDEXES = (
+    *("--set", "arm.settings.enable_indexscan=off"),
+    *("--set", "arm.settings.enable_bitmapscan=off"),
+)
+FLIP = "Index Scan on pgbench_accounts by pgbench_accounts_pkey → Seq Scan on pgbench_accounts"
+
+
+def test_a_plan_that_flips_is_named_in_verdict_and_report(start: Callable[..., Underway]) -> None:
+    timed = ("--set", "workload.timed=true", "--set", "workload.scale=1")
+    weighing = start("record", "settings", "-f", "simple-update", *WITHOUT_INDEXES, *timed, *QUICK)
+    assert weighing.end() == 0, weighing.said
+    verdict = weighing.verdict
+
+    by_statement = {one["statement"]: one for one in verdict["plans"]}
+    select = "simple-update: SELECT abalance FROM pgbench_accounts WHERE aid = $1"
+    update = "simple-update: UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2"
+    assert set(by_statement) == {select, update}, "the insert has no index to lose"
+    for one in by_statement.values():
+        assert one["flips"] == [FLIP]
+        assert one["time"]["of"] == "statement"
+        assert one["time"]["arm_us"] > one["time"]["control_us"] > 0
+    [contrast] = verdict["contrasts"]
+    [threat] = [one for one in contrast["threats"] if one["name"] == "plans differ"]
+    assert f"{select} flipped: {FLIP}" in threat["seen"]
+
+    page = Path(verdict["record"], "report.html").read_text(encoding="utf-8")
+    assert f"<strong>{FLIP}</strong>" in page
+    assert '<span class="differs">▸ Index Scan using pgbench_accounts_pkey' in page
