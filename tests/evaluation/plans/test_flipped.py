@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.plans.flipped import Timed, flipped, match_times
+from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.record.environment import Inspection
 from steelyard.record.verdict import Query, Statement
 
@@ -67,18 +67,3 @@ def test_arms_that_plan_alike_have_no_flip() -> None:
         flipped(seen({SELECT: INDEX}, {SELECT: INDEX.replace("$1", "1")}), "on", "off", timed) == []
     )
     assert flipped(seen({SELECT: INDEX}, {}), "on", "off", timed) == []
-
-
-def test_statements_that_begin_alike_are_timed_in_their_order() -> None:
-    plans = [f"d: WITH o AS ( SELECT {n} FROM t WHERE a = $1)" for n in range(3)]
-    rows = [statement(f"d:{line} WITH o AS (") for line in (12, 4, 8)]
-    found = match_times(plans, rows)
-    assert [found[one].statement for one in plans] == [
-        "d:4 WITH o AS (", "d:8 WITH o AS (", "d:12 WITH o AS (",
-    ]  # fmt: skip
-
-
-def test_a_cast_is_no_variable() -> None:
-    plan = "s: SELECT $1::int, id FROM t WHERE id = $2"
-    row = statement(r"s:1 SELECT :a::int, id FROM t WHERE id = :b \gset")
-    assert match_times([plan], [row]) == {plan: row}

@@ -203,7 +203,11 @@ def test_the_lines_that_differ_are_known() -> None:
     assert found.control_lines == {0, 2, 5}
     assert found.arm_lines == {0, 2, 3}
     bitmaps = flips(INDEX, BITMAP)
-    assert (bitmaps.control_lines, bitmaps.arm_lines) == ({0}, {0, 2, 3, 5})
+    assert bitmaps.control_lines == {0}
+    assert bitmaps.arm_lines == {0, 2, 3, 5}
+    partitions = flips(INDEX, APPEND)
+    assert partitions.control_lines == {0}
+    assert partitions.arm_lines == {0, 2, 4}
     parallel = flips(PARALLEL, SERIAL)
     assert parallel.control_lines == {0, 1, 3, 4}
 

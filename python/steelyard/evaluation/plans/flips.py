@@ -177,10 +177,10 @@ def _serving(node: PlanNode) -> Iterator[PlanNode]:
 
 
 def _own_lines(node: PlanNode) -> Iterator[int]:
-    """Its line, and those of the bitmaps that it reads."""
+    """Its line, and those of what is told with it: bitmaps, and scans of partitions."""
     yield node.line
-    if node.kind == "Bitmap Heap Scan":
-        yield from (one.line for one in node.nodes() if one.kind.startswith("Bitmap"))
+    if node.kind == "Bitmap Heap Scan" or family(node) == "append":
+        yield from (one.line for one in node.nodes())
 
 
 def _workers(plan: PlanNode, above: int = 0) -> dict[int, int]:

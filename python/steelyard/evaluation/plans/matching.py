@@ -54,8 +54,6 @@ class Matching:
     pairs: list[Pair] = field(default_factory=list)
     control: list[PlanNode] = field(default_factory=list)
     arm: list[PlanNode] = field(default_factory=list)
-    beneath: list[PlanNode] = field(default_factory=list)
-    """Scans of partitions beneath an Append that stands for one scan of the other plan."""
 
     def join(self, control: PlanNode, arm: PlanNode, *, moved: bool = False) -> None:
         """Make a pair of two nodes that have no partner."""
@@ -111,12 +109,11 @@ def _base(alias: str) -> str:
 
 def _match_partitions(found: Matching) -> None:
     """Pair the scan of a table with the Append of the scans of its partitions."""
-    _match_scans(found, found.control, found.arm, found.join)
-    _match_scans(found, found.arm, found.control, lambda arm, control: found.join(control, arm))
+    _match_scans(found.control, found.arm, found.join)
+    _match_scans(found.arm, found.control, lambda arm, control: found.join(control, arm))
 
 
 def _match_scans(
-    found: Matching,
     ours: Sequence[PlanNode],
     theirs: list[PlanNode],
     join: Callable[[PlanNode, PlanNode], None],
@@ -126,8 +123,7 @@ def _match_scans(
             sources = set(append.sources())
             if sources and {_base(one) for one in sources} == {_base(scan.alias)}:
                 join(scan, append)
-                beneath = [node for node in append.nodes() if node in theirs]
-                found.beneath += beneath
+                beneath = list(append.nodes())
                 theirs[:] = [node for node in theirs if node not in beneath]
                 break
 
