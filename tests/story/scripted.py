@@ -270,6 +270,22 @@ class ScriptedWorkload:
     def require_loaded(self, instance: Instance) -> None:
         self.world.required.append(instance.address.host)
 
+    def altered(
+        self,
+        engine: Engine,
+        template: Path,
+        statements: Sequence[str],
+        arm: str,
+        report: Callable[[str], None],
+        *,
+        copies: int,
+    ) -> Path:
+        report(f'execute the sql of arm "{arm}"')
+        made = template.with_name(f"{template.name}-{'-'.join(statements).replace(' ', '_')}")
+        if made not in self.world.noop.journal.stopped:
+            self.world.noop.create(made, protection="checksums")
+        return made
+
     def before_clients(self, instance: Instance) -> None:
         assert instance.running
         self.world.begun.append((instance.address.port, self.world.lives))

@@ -156,3 +156,38 @@ def test_a_damaged_file_is_refused_with_its_name(
     with pytest.raises(StudyError, match=words) as failure:
         read_study(str(file))
     assert "bad.toml" in failure.value.primary
+
+
+def test_sql_is_a_statement_or_several_and_a_declared_difference(minimal: Path) -> None:
+    one = read_study(str(minimal), ["arm.sql=VACUUM t"])
+    assert one.arms[0].sql == ("VACUUM t",)
+    several = read_study(str(minimal), ['sql=["SELECT 1"]', 'arm.sql=["A \'b\'", "C \\"d\\""]'])
+    assert several.sql_of(several.arms[0]) == ("SELECT 1", "A 'b'", 'C "d"')
+    assert several.sql_of(several.control) == ("SELECT 1",)
+    assert several.declared_differences(several.arms[0]) == {"sql"}
+    assert several.differences_beside_settings(several.arms[0]) == [
+        ("sql", "none", "A 'b'; C \"d\"")
+    ]
+    file = minimal.with_name("again.toml")
+    file.write_text(write_study(several))
+    assert read_study(str(file)).model_copy(update={"name": "mine"}) == several
+
+
+def test_texts_of_several_lines_are_written_and_read_back(minimal: Path) -> None:
+    study = read_study(str(minimal), ['workload.texts={ "look" = "SELECT 1;\\nSELECT \\"a\\";" }'])
+    assert study.workload.texts == {"look": 'SELECT 1;\nSELECT "a";'}
+    file = minimal.with_name("again.toml")
+    file.write_text(write_study(study))
+    assert read_study(str(file)).workload == study.workload
+
+
+def test_a_need_that_there_is_not_is_refused_with_those_that_there_are(minimal: Path) -> None:
+    with pytest.raises(StudyError, match=r'invalid value for "needs\.0": input should be'):
+        read_study(str(minimal), ['needs=["gpu"]'])
+
+
+def test_backends_behind_a_pooler_are_not_placed(minimal: Path) -> None:
+    with pytest.raises(StudyError, match='needs placement = "free"'):
+        read_study(str(minimal), ["arm.connect=pgbouncer"])
+    free = read_study(str(minimal), ["arm.connect=pgbouncer", "placement=free"])
+    assert free.declared_differences(free.arms[0]) == {"connect"}

@@ -152,6 +152,22 @@ class SettingsCheck(Protocol):
         """UsageError for an unknown name, ServerError with its message for a bad value."""
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Something that a build was made without."""
+
+    why: str  # "PostgreSQL 18.4 (bundle) was built without LLVM"
+    how: str  # to get it
+
+
+@runtime_checkable
+class Abilities(Protocol):
+    """An engine that can tell what its build was made with."""
+
+    def missing(self, need: str) -> Missing | None:
+        """What it lacks of a study's `needs`; None: it has that."""
+
+
 @runtime_checkable
 class AllowedSettings(Protocol):
     """An engine that can tell what its builds accept for each setting."""

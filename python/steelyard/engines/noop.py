@@ -10,7 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import UNPROTECTED, Cycle, Instance, PoolFill, Pulse, Settings, Slot
+from steelyard.engines.engine import (
+    UNPROTECTED,
+    Cycle,
+    Instance,
+    Missing,
+    PoolFill,
+    Pulse,
+    Settings,
+    Slot,
+)
 from steelyard.engines.memory.cap import MemoryCap, MemoryNeed, MemoryUse
 from steelyard.engines.noop_journal import Call, Journal
 from steelyard.engines.noop_sessions import (
@@ -277,7 +286,7 @@ class NoopInstance:
 
 class NoopEngine:
     """Makes clusters that exist only as names; implements Engine, SettingsCheck, ComparableBuild,
-    AllowedSettings, CycleSettings, StatementCounting, NeedsMemory.
+    AllowedSettings, Abilities, CycleSettings, StatementCounting, NeedsMemory.
 
     It has no setting rules: every undeclared difference of its settings counts.
     """
@@ -298,6 +307,8 @@ class NoopEngine:
         """Names of settings that this build refuses."""
         self.allowed: dict[str, Allowed] = {}
         """What this build accepts for its settings."""
+        self.lacks: dict[str, Missing] = {}
+        """What this build was made without, by the need of a study."""
         self._defaults = defaults
 
     @property
@@ -341,6 +352,10 @@ class NoopEngine:
     def allowed_settings(self, slot: Slot) -> Mapping[str, Allowed]:
         """Those that it was given."""
         return self.allowed
+
+    def missing(self, need: str) -> Missing | None:
+        """What it was told to lack."""
+        return self.lacks.get(need)
 
     @property
     def tell_checkpoints(self) -> Settings:

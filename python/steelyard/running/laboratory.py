@@ -82,6 +82,18 @@ class WorkloadData(Protocol):
     def require_loaded(self, instance: Instance) -> None:
         """UsageError where a server that is not ours does not hold what the scripts work on."""
 
+    def altered(
+        self,
+        engine: Engine,
+        template: Path,
+        statements: Sequence[str],
+        arm: str,
+        report: ReportsStage,
+        *,
+        copies: int,
+    ) -> Path:
+        """A template of this one with an arm's own SQL executed in it, made where missing."""
+
     def before_clients(self, instance: Instance) -> None:
         """What the workload does on a server that has just been started, before any client."""
 

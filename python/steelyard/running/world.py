@@ -46,6 +46,7 @@ from steelyard.telemetry.host import (
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
+from steelyard.workloads.loading.altered import altered_template
 from steelyard.workloads.loading.held import held_by, require_held
 from steelyard.workloads.loading.load import before_clients
 from steelyard.workloads.loading.taken import taken_template
@@ -193,6 +194,21 @@ class LoadedWorkload:
         found = template(engine, workload, scale, report, copies=copies, number=number)
         self._require_room(copies)
         return found
+
+    def altered(
+        self,
+        engine: Engine,
+        template: Path,
+        statements: Sequence[str],
+        arm: str,
+        report: ReportsStage,
+        *,
+        copies: int,
+    ) -> Path:
+        """A template of this one with an arm's own SQL executed in it, made where missing."""
+        if not isinstance(engine, TemplateEngine):
+            raise UsageError(f'cannot load data into engine "{engine.identity.kind}"')
+        return altered_template(engine, template, statements, arm, report, copies=copies)
 
     def _require_room(self, copies: int) -> None:
         reserved = self._arms * WAL_RESERVE_BYTES

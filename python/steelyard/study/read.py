@@ -200,14 +200,14 @@ def write_study(study: Study) -> str:
     shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True)
     tables = {**shaped, "arm": shaped["arms"]}
     del tables["arms"]
-    scalars = {k: v for k, v in tables.items() if not isinstance(v, dict | list)}
+    scalars = {k: v for k, v in tables.items() if k != "arm" and not isinstance(v, dict)}
     lines = [f"{key} = {_toml(value)}" for key, value in scalars.items()]
     for key, value in tables.items():
         if isinstance(value, dict):
             lines += ["", f"[{key}]", *_table_lines(value)]
-        elif isinstance(value, list):
+        elif key == "arm":
             for item in value:
-                lines += ["", f"[[{key}]]", *_table_lines(item)]
+                lines += ["", "[[arm]]", *_table_lines(item)]
     return "\n".join(lines) + "\n"
 
 
@@ -225,6 +225,8 @@ def _toml(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
     return str(value)

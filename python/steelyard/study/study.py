@@ -19,6 +19,8 @@ Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
 Layout = Literal["auto", "slices", "turns"]
 Defaults = Literal["aligned", "as-shipped"]
+Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
+Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
 
 def _duration(value: object) -> object:
@@ -50,6 +52,10 @@ def _choice(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
 def _place(value: object) -> object:
     return {"place": value} if isinstance(value, str) else value
 
@@ -70,6 +76,7 @@ Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(_settings)]
+Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
 
 
 class _Model(BaseModel):
@@ -130,6 +137,10 @@ class Arm(_Model):
     settings: Settings = {}
     profile: Annotated[ProfileChoice | None, BeforeValidator(_choice)] = None
     """Beneath its own settings. A record holds what it came to, as settings."""
+    sql: Statements = ()
+    """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
+    connect: Connect = "socket"
+    """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
     telemetry: bool = True
     """Whether its sessions are looked at in its measured slices; off only to weigh what that
     costs."""
@@ -164,6 +175,8 @@ class WorkloadChoice(_Model):
     streams: tuple[tuple[str, ...], ...] = ()
     """Scripts in the order in which a client goes through them: client k through stream k mod n.
     None: each transaction draws its script by weight."""
+    texts: dict[str, str] = {}
+    """Scripts of the study itself, name → text; driven alike where `scripts` names none."""
     excluded: tuple[str, ...] = ()
     """Scripts of the streams that are timed, but are in no geometric mean and count as no block:
     what comes before and after the queries."""
@@ -278,6 +291,10 @@ class Study(_Model):
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
     settings: Settings = {}
     """Settings of every arm."""
+    sql: Statements = ()
+    """Executed once in a copy of the loaded data, for every arm."""
+    needs: tuple[Need, ...] = ()
+    """What must be there for the arms to differ: asked before anything is loaded."""
     defaults: Defaults = "aligned"
     """Where builds differ in a setting's default: set alike for all arms, or as each has it."""
     contrib: bool = False
@@ -329,6 +346,13 @@ class Study(_Model):
             raise ValueError('"factors" make the arms themselves: leave out [[arm]]')
         if self.decision.judged != "separately":
             raise ValueError("effects are judged once, at the end: leave out decision.judged")
+        return self
+
+    @model_validator(mode="after")
+    def _pooled_backends_are_not_placed(self) -> Study:
+        if any(arm.connect == "pgbouncer" for arm in self.every_arm) and self.placement != "free":
+            raise ValueError('connect = "pgbouncer" needs placement = "free": a pooler hands '
+                             "backends from client to client")  # fmt: skip
         return self
 
     @model_validator(mode="after")
@@ -402,7 +426,19 @@ class Study(_Model):
             names.add("data_checksums")
         if (control.version, control.bindir) != (arm.version, arm.bindir):
             names.add("version")
-        return names
+        return names | {name for name, *_ in self.differences_beside_settings(arm)}
+
+    def differences_beside_settings(self, arm: Arm) -> list[tuple[str, str, str]]:
+        """(key, the control's, the arm's) of what is done with its data, and how it is reached."""
+        keys = (
+            ("sql", *("; ".join(one.sql) or "none" for one in (self.control, arm))),
+            ("connect", self.control.connect, arm.connect),
+        )
+        return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]
+
+    def sql_of(self, arm: Arm) -> tuple[str, ...]:
+        """The statements that make an arm's data: the study's, then its own."""
+        return (*self.sql, *arm.sql)
 
     def settings_of(self, arm: Arm) -> dict[str, str]:
         """The settings an arm runs with: the study's, then its own."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Cycle, Instance, Settings, Slot
+from steelyard.engines.engine import Cycle, Instance, Missing, Settings, Slot
 from steelyard.engines.intake import Intake, Report, TakenIn
 from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.engines.postgres.abilities import missing
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.taking import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -54,8 +55,8 @@ LOAD_SETTINGS: Mapping[str, str] = {
 class Postgres:
     """A build of PostgreSQL that the account can run.
 
-    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild, NeedsMemory
-    and TakesIn.
+    Implements TemplateEngine, LoadableEngine, SettingsCheck, Abilities, ComparableBuild,
+    NeedsMemory and TakesIn.
     """
 
     protections = PROTECTIONS
@@ -79,6 +80,10 @@ class Postgres:
         """UsageError for an unknown setting, ServerError for a value this build does not take."""
         name = f"PostgreSQL {self._identity.version}"
         validate_settings(name, self._build, self._account, settings)
+
+    def missing(self, need: str) -> Missing | None:
+        """What it was built without, and where a build is found that has it."""
+        return missing(self._build, self._identity, self._account, need)
 
     def memory_need(self, settings: Settings) -> MemoryNeed:
         """Its shared buffers, and whether they may stand in huge pages."""

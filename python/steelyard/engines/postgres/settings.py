@@ -115,6 +115,11 @@ def _asked(build: Build, account: Account, settings: Settings, name: str) -> tup
     return run(account, command, environment=build.environment)
 
 
+def accepts(build: Build, account: Account, settings: Settings) -> bool:
+    """Whether a build takes these settings; one that it does not know it does not take."""
+    return _asked(build, account, settings, "server_version")[0] == 0
+
+
 def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
     """By shared_buffers, in blocks, and huge_pages as the server itself reads the settings."""
     told = {}

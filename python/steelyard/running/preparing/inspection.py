@@ -93,7 +93,7 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
         differences=DifferencesFound(
-            declared=tuple(found.declared),
+            declared=(*found.declared, *study.differences_beside_settings(arm)),
             derived=tuple(found.derived),
             undeclared=tuple(found.undeclared),
         ),

@@ -24,13 +24,14 @@ from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.memory_cap import cap_memory
+from steelyard.running.preparing.needs import require_needs
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.reaching.sessions import Sessions, round_trips
 from steelyard.running.turns.pilot import too_short
 from steelyard.study.design import draw_design
-from steelyard.study.study import Study
+from steelyard.study.study import Arm, Study
 from steelyard.workloads.reading.scripts import Script
 
 OWN_CONNECTIONS = 10
@@ -115,6 +116,7 @@ def _arms(
     """Every arm with its engine and its data, and the cap on its memory; errors are raised before
     data is loaded."""
     engines = laboratory.engines.of_arms(study)
+    require_needs(study, engines, laboratory)
     _require_connections(study)
     require_whole_passes(study)
     for arm in study.every_arm:
@@ -132,7 +134,7 @@ def _arms(
         Prepared(
             arm=arm,
             engine=engines[arm.name],
-            templates=templates[builds.loaders[arm.name]],
+            templates=templates[arm.name],
             settings=_counted(study, engines[arm.name], {**settings[arm.name], **timing}),
         )
         for arm in study.every_arm
@@ -187,7 +189,7 @@ def _templates(
     data: WorkloadData,
     progress: Progress,
 ) -> dict[str, tuple[Path, ...]]:
-    """Loader → its loads, made where they are missing."""
+    """Arm → the loads of its data, made where they are missing."""
     loaders = list(dict.fromkeys(builds.loaders.values()))
     every = len(loaders) * builds.loads
     copies = every * len(study.every_arm)
@@ -207,7 +209,28 @@ def _templates(
                 data.template(engines[loader], report, number=number, copies=copies + left)
             )
         found[loader] = tuple(loads)
-    return found
+    return {
+        arm.name: _altered(study, arm, engines[loader], found[loader], data, progress)
+        for arm, loader in ((arm, builds.loaders[arm.name]) for arm in study.every_arm)
+    }
+
+
+def _altered(
+    study: Study,
+    arm: Arm,
+    engine: Engine,
+    loads: tuple[Path, ...],
+    data: WorkloadData,
+    progress: Progress,
+) -> tuple[Path, ...]:
+    """The loads with the arm's SQL executed in them; as they are where it has none."""
+    statements, copies = study.sql_of(arm), len(study.every_arm)
+    if not statements:
+        return loads
+    return tuple(
+        data.altered(engine, load, statements, arm.name, progress.stage, copies=copies)
+        for load in loads
+    )
 
 
 def _keep_logs(setup: Setup, failure: ServerError) -> None:

@@ -15,7 +15,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,8 @@ class TemplateDescription:
     """With making the cluster and stopping the server."""
     source: dict[str, Any] | None = None
     """What is known of data that were taken in; None: the workload loaded them."""
+    sql: list[str] = field(default_factory=list)
+    """What was executed in it for one arm alone."""
 
 
 def template(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.study import Study, WorkloadChoice
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
@@ -36,7 +36,7 @@ def resolve(choice: WorkloadChoice) -> ResolvedWorkload:
     return ResolvedWorkload(
         workload=workload,
         scale=scale,
-        scripts=tuple(resolve_scripts(workload, full.scripts, scale, full.variables)),
+        scripts=tuple(resolve_scripts(workload, full.scripts, scale, full.variables, full.texts)),
         variables={"clients": choice.clients, **own, **choice.variables},
     )
 
@@ -53,7 +53,13 @@ def completed(study: Study) -> Study:
 
 def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
     """The choice with the workload's own scale, options and mix where a study says nothing."""
-    own = not choice.scripts
+    scripts = choice.scripts or dict.fromkeys(choice.texts, 1)
+    if stray := [name for name in choice.texts if name not in scripts]:
+        raise StudyError(
+            f'workload.texts: script "{stray[0]}" is not driven',
+            hint=f'Give it a weight: workload.scripts = {{ "{stray[0]}" = 1 }}',
+        )
+    own = not scripts
     if own and not workload.mix():
         raise UsageError(
             f'nothing is to be driven: workload "{workload.name}" has no scripts',
@@ -65,7 +71,7 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
         update={
             "scale": choice.scale or workload.default_scale,
             "options": dict(workload.chosen),
-            "scripts": choice.scripts or workload.mix(),
+            "scripts": scripts or workload.mix(),
             "streams": workload.streams_of(choice.clients) if own else choice.streams,
             "excluded": workload.excluded if own else choice.excluded,
             "mode": choice.mode or workload.mode,

@@ -48,8 +48,10 @@ def resolve_scripts(
     scripts: Mapping[str, int],
     scale: int,
     variables: Mapping[str, str | int | float] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> list[Script]:
     """The scripts by name or path, with their weights, each compiled and evaluated once.
+    `texts`: those that the study itself holds, which go before others of that name.
 
     StudyError: no such script (the near one is suggested), or a script that is wrong, with its
     file, line and column.
@@ -58,12 +60,17 @@ def resolve_scripts(
     tried = workload.drawn_first
     resolved = []
     for name, weight in scripts.items():
-        script = _find(workload, name, weight)
+        own = (texts or {}).get(name)
+        script = (
+            _find(workload, name, weight)
+            if own is None
+            else Script(name, own, weight, None, writes=True)
+        )
         try:
             statements = script_statements(name, script.text, defined, tables=tried)
         except ValueError as error:
             raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
-        if name not in workload.scripts:
+        if own is not None or name not in workload.scripts:
             writes = any(_WRITES.search(statement) for statement in statements)
             script = Script(name, script.text, weight, None, writes)
         pause_ns = longest_pause_ns(name, script.text, defined, tried)

@@ -1,0 +1,73 @@
+"""Tells what a build of PostgreSQL was made without, and where a build is found that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Missing
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.settings import accepts
+from steelyard.model.identity import Identity
+
+LIBRARIES = ("lib", "lib/postgresql", "lib/pgsql", "lib64", "lib64/pgsql")
+"""Below an installation, where its loadable modules may stand."""
+_PACKAGED = "Debian's and PGDG's packages have it"
+_MADE_BY = {
+    "jit": ("LLVM (--with-llvm)", f"{_PACKAGED} (of 18: postgresql-18-jit)"),
+    "lz4": ("lz4 (--with-lz4)", _PACKAGED),
+    "io_uring": ("liburing (--with-liburing)", "packages of 18 have it, on Linux 5.1 and later"),
+    "tls": ("OpenSSL (--with-openssl)", f"{_PACKAGED}, and so has `steelyard engines add 18.4`"),
+}
+"""Need → what a build must be made with, and which are."""
+
+
+def missing(build: Build, identity: Identity, account: Account, need: str) -> Missing | None:
+    """What the build lacks of a study's needs; None: it has it. KeyError: no such need."""
+    made_with, who = _MADE_BY[need]
+    if _HAS[need](build, account):
+        return None
+    name = f"PostgreSQL {identity.version} ({identity.origin})"
+    others = _others(account, need)
+    also = f" Found here with it: {', '.join(others)}." if others else ""
+    return Missing(
+        f"{name} was built without {made_with}",
+        f"{who}: name it as the version of every arm, or by bindir.{also}",
+    )
+
+
+def _others(account: Account, need: str) -> list[str]:
+    """Words that choose a build on this machine that has it."""
+    from steelyard.engines.postgres.builds.find import discovered
+
+    return [
+        f"--set control.version={one.name} --set arm.version={one.name}"
+        for one in discovered()
+        if one.build.origin != "npm" and _HAS[need](one.build, account)
+    ][:2]
+
+
+def _has_jit(build: Build, account: Account) -> bool:
+    """Whether the module that jit_provider names by default is there."""
+    tree = build.bindir.parent
+    return any((tree / library / "llvmjit.so").is_file() for library in LIBRARIES)
+
+
+def _has_lz4(build: Build, account: Account) -> bool:
+    return accepts(build, account, {"default_toast_compression": "lz4"})
+
+
+def _has_io_uring(build: Build, account: Account) -> bool:
+    return accepts(build, account, {"io_method": "io_uring"})
+
+
+def _has_tls(build: Build, account: Account) -> bool:
+    return accepts(build, account, {"ssl": "on"})
+
+
+_HAS: dict[str, Callable[[Build, Account], bool]] = {
+    "jit": _has_jit,
+    "lz4": _has_lz4,
+    "io_uring": _has_io_uring,
+    "tls": _has_tls,
+}

@@ -1,0 +1,76 @@
+"""Asks for what a study needs before anything is loaded, and says how to get what is missing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+
+from steelyard.engines.engine import Abilities, Engine
+from steelyard.engines.memory.cap import NeedsMemory
+from steelyard.model.errors import EngineError, StudyError
+from steelyard.running.laboratory import Laboratory
+from steelyard.study.study import Study
+
+HUGE_PAGE_BYTES = 2 << 20
+"""On x86-64 and most of arm64."""
+_BESIDE_POOL = 1.15
+"""Shared memory over shared buffers, at most, with a hundred connections."""
+
+
+def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Laboratory) -> None:
+    """EngineError for the first need that is not met, with how to get it."""
+    for need in study.needs:
+        if need == "huge_pages":
+            _require_huge_pages(study, engines, laboratory)
+        elif need == "pgbouncer":
+            _require_program("pgbouncer", study, "apt-get install pgbouncer")
+        else:
+            for arm in study.every_arm:
+                _require_ability(study, arm.name, engines[arm.name], need)
+
+
+def _require_ability(study: Study, arm: str, engine: Engine, need: str) -> None:
+    if not isinstance(engine, Abilities):
+        raise StudyError(
+            f'engine "{engine.identity.kind}" does not tell whether it has "{need}"',
+            hint='Leave it out of "needs".',
+        )
+    missing = engine.missing(need)
+    if missing is not None:
+        raise EngineError(
+            f'cannot weigh "{study.name}": arm "{arm}" needs {need}, and {missing.why}',
+            hint=missing.how,
+        )
+
+
+def _require_huge_pages(
+    study: Study, engines: Mapping[str, Engine], laboratory: Laboratory
+) -> None:
+    """Those that are free must hold the shared memory of all arms that ask for them."""
+    needed = 0
+    for arm in study.every_arm:
+        engine = engines[arm.name]
+        if isinstance(engine, NeedsMemory):
+            memory = engine.memory_need(study.settings_of(arm))
+            if memory.huge_pages == "on":
+                needed += round(memory.pool_bytes * _BESIDE_POOL) // HUGE_PAGE_BYTES + 1
+    free = laboratory.host.huge_pages_free()
+    if free < needed:
+        raise EngineError(
+            f'cannot weigh "{study.name}": about {needed} free huge pages are needed, and this '
+            f"machine has {free}",
+            hint=f"As root: sysctl -w vm.nr_hugepages={needed}; back to 0 afterwards. Or with "
+            "smaller shared_buffers.",
+        )
+
+
+def _require_program(name: str, study: Study, how: str) -> None:
+    if program_path(name) is None:
+        raise EngineError(
+            f'cannot weigh "{study.name}": the program "{name}" is not installed', hint=f"{how}."
+        )
+
+
+def program_path(name: str) -> str | None:
+    """Where a program is that only an administrator has on the path; None: nowhere."""
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")

@@ -1,0 +1,59 @@
+"""An arm's own SQL makes data of its own; what a study needs is asked before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from steelyard.engines.engine import Missing
+from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.model.errors import EngineError
+from story.asked import Watcher, study_of
+from story.scripted import ScriptedWorld
+
+Weigh = Callable[..., dict[str, Any]]
+
+
+def test_an_arm_with_sql_has_data_of_its_own_and_the_others_have_the_loaded_one(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    study = study_of(
+        arms=[{"name": "off", "sql": ["ALTER TABLE t SET (fillfactor = 90)"]}],
+    )
+    verdict = weigh_in(world, study)
+    cloned = {str(call.directory) for call in world.noop.calls if call.action == "clone"}
+    assert len(cloned) == 2, "each slot holds a copy of either"
+    assert ["sql", "none", "ALTER TABLE t SET (fillfactor = 90)"] in (
+        verdict["differences"]["declared"]
+    )
+    assert verdict["differences"]["undeclared"] == []
+
+
+def test_sql_for_every_arm_is_no_difference(world: ScriptedWorld, weigh_in: Weigh) -> None:
+    study = study_of(control={"name": "on"}, arms=[{"name": "off"}], sql=["ANALYZE t"])
+    watcher = Watcher()
+    verdict = weigh_in(world, study, progress=watcher)
+    assert verdict["differences"]["declared"] == []
+    assert 'execute the sql of arm "on"' in watcher.stages
+
+
+def test_a_need_that_is_not_met_is_refused_with_how_to_get_it(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    world.noop.lacks["jit"] = Missing("noop 1.0 was built without LLVM", "packages have it")
+    with pytest.raises(EngineError, match="needs jit, and noop 1.0 was built without") as refused:
+        weigh_in(world, study_of(needs=["lz4", "jit"]))
+    assert refused.value.hint == "packages have it"
+    assert not [call for call in world.noop.calls if call.action == "start"]
+
+
+def test_too_few_huge_pages_are_refused_with_the_number(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    world.huge_pages_free = 3
+    world.noop.journal.answers.memory_need = lambda _: MemoryNeed(128 << 20, "on")
+    arm = {"name": "off", "settings": {"huge_pages": "on"}}
+    with pytest.raises(EngineError, match="free huge pages are needed, and this machine has 3"):
+        weigh_in(world, study_of(arms=[arm], needs=["huge_pages"]))
