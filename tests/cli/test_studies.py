@@ -21,7 +21,11 @@ def test_every_built_in_study_has_its_line(steelyard: Steelyard) -> None:
 def test_json_is_one_object(steelyard: Steelyard) -> None:
     said = json.loads(steelyard("studies", "--json").stdout)
     assert [study["name"] for study in said["studies"]] == list(builtin_studies())
-    assert all(set(study) == {"name", "title", "question"} for study in said["studies"])
+    assert all(set(study) == {"name", "title", "question", "needs"} for study in said["studies"])
+    needs = {study["name"]: study["needs"] for study in said["studies"]}
+    assert needs["checksums"] == []
+    assert needs["pg-stat-statements"] == ["contrib"]
+    assert needs["jit"] == ["jit"]
 
 
 def test_a_printed_study_can_be_copied_changed_and_weighed(

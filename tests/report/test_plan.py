@@ -78,3 +78,19 @@ def test_a_cap_on_memory_is_a_row_and_none_is_not() -> None:
         "400 MB at most, shared buffers and page cache included, "
         "by a control group each (version 1)"
     )
+
+
+def test_a_plan_says_what_data_arms_have_of_their_own_and_how_they_are_reached() -> None:
+    rows = dict(
+        plan_rows(
+            plan_of(
+                sql={"off": ("ALTER TABLE t SET (fillfactor = 90)", "VACUUM FULL t")},
+                connect={"on": "socket", "off": "pgbouncer"},
+            )
+        )
+    )
+    assert rows["data of off"] == (
+        "as loaded, then ALTER TABLE t SET (fillfactor = 90); VACUUM FULL t"
+    )
+    assert rows["clients reach"] == ("on by its Unix socket, off by PgBouncer in transaction mode")
+    assert "clients reach" not in dict(plan_rows(plan_of()))

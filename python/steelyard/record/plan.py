@@ -201,6 +201,10 @@ class Plan(Choices):
     """None: no cap."""
     factors: FactorsPlan | None = None
     """None: the arms are no cells of a factorial."""
+    sql: Mapping[str, tuple[str, ...]] = {}
+    """Arm → what was executed once in a copy of the loaded data that is its own."""
+    connect: Mapping[str, str] = {}
+    """Arm → how its clients reach it, where some come otherwise than by the socket."""
     writes: bool
     attempt: int = 1
     command: str = ""

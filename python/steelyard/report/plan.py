@@ -6,6 +6,7 @@ from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import MemoryPlan, Plan, TurnChoices
+from steelyard.study.study import shown_sql
 
 _COSTS = {
     "foreground": "foreground: what the transactions themselves pay",
@@ -25,6 +26,13 @@ _HELD_BY = {
     "systemd-run": "by a scope of systemd each",
 }
 
+_WAYS = {
+    "socket": "its Unix socket",
+    "tcp": "TCP on loopback",
+    "tls": "TCP on loopback, encrypted",
+    "pgbouncer": "PgBouncer in transaction mode",
+}
+
 
 def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     """The plan as label and text, reasons included."""
@@ -36,6 +44,8 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("placement", _because(plan.placement or "–", plan.placement_why)),
         ("cost", _COSTS.get(plan.cost, plan.cost)),
         ("memory of an arm", _memory(plan.memory)),
+        *((f"data of {arm}", f"as loaded, then {shown_sql(sql)}") for arm, sql in plan.sql.items()),
+        ("clients reach", ", ".join(f"{arm} by {_WAYS[way]}" for arm, way in plan.connect.items())),
         ("load", f"{plan.clients} clients on {plan.threads} driver threads"),
         ("processors", ", ".join(map(str, plan.processors)) or "any"),
         ("attempt", _attempt(plan.attempt)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from types import TracebackType
 from steelyard import _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan
+from steelyard.engines.access.ways import TCP, TLS
 from steelyard.engines.account import choose_account
 from steelyard.engines.adapters import Wanted, adapter
 from steelyard.engines.cache import cache_root, free_bytes, open_cache
@@ -102,11 +104,14 @@ class LocalEngines:
         self._account = account
         self._run = run
         self._cap: MemoryCap | None = None
+        self._listens = False
+        self._ports: dict[int, int] = {}
 
     def of_arms(self, study: Study) -> dict[str, Engine]:
         """Arm → the build it names, of one builder if that can be; EngineError: what there is."""
         wanted = [Wanted(arm.version, arm.bindir) for arm in study.every_arm]
         contrib = study.contrib or study.statement_counters
+        self._listens = any(arm.connect in (TCP, TLS) for arm in study.every_arm)
         found = adapter(study.engine).find_arms(wanted, self._account, contrib=contrib)
         return {arm.name: engine for arm, engine in zip(study.every_arm, found, strict=True)}
 
@@ -122,7 +127,10 @@ class LocalEngines:
 
     def slot(self, number: int) -> Slot:
         """The slot of a number in this weighing's private place."""
-        return replace(self._run().slot(number), memory=self._cap)
+        slot = replace(self._run().slot(number), memory=self._cap)
+        if not self._listens:
+            return slot
+        return replace(slot, port=self._ports.setdefault(number, free_port()))
 
     def cap_memory(self, size_bytes: int) -> HeldBy:
         """A control group for every server that is started in a slot from now on."""
@@ -144,6 +152,13 @@ class LocalEngines:
             path.parent.name: path.read_text(errors="replace")[-LOG_TAIL:]
             for path in self._run().logs()
         }
+
+
+def free_port() -> int:
+    """A port of loopback that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class LocalData:

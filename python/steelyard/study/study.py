@@ -6,6 +6,7 @@ are errors. `read.py` turns validation failures into errors that name the file a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -77,6 +78,11 @@ Bytes = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(_settings)]
 Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
+
+
+def shown_sql(statements: Sequence[str]) -> str:
+    """Statements on one line."""
+    return "; ".join(" ".join(one.split()) for one in statements)
 
 
 class _Model(BaseModel):
@@ -431,7 +437,7 @@ class Study(_Model):
     def differences_beside_settings(self, arm: Arm) -> list[tuple[str, str, str]]:
         """(key, the control's, the arm's) of what is done with its data, and how it is reached."""
         keys = (
-            ("sql", *("; ".join(one.sql) or "none" for one in (self.control, arm))),
+            ("sql", *(shown_sql(one.sql) or "none" for one in (self.control, arm))),
             ("connect", self.control.connect, arm.connect),
         )
         return [(key, ours, theirs) for key, ours, theirs in keys if ours != theirs]

@@ -36,7 +36,15 @@ def studies(
         return
     read = [read_study(each) for each in known]
     if as_json:
-        facts = [{"name": s.name, "title": s.title, "question": s.question} for s in read]
+        facts = [
+            {
+                "name": s.name,
+                "title": s.title,
+                "question": s.question,
+                "needs": [*(["contrib"] if s.contrib else []), *s.needs],
+            }
+            for s in read
+        ]
         typer.echo(json.dumps({"studies": facts}))
         return
     width = max(len(each) for each in known)

@@ -39,7 +39,9 @@ def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
 
 
 def _further_parts(plan: Plan) -> list[str]:
-    return [f"placement {plan.placement}", looks_text(plan), f"seed {plan.seed}"]
+    own = [f"own data of {' and '.join(plan.sql)}"] if plan.sql else []
+    ways = [f"{arm} by {way}" for arm, way in plan.connect.items()]
+    return [f"placement {plan.placement}", *own, *ways, looks_text(plan), f"seed {plan.seed}"]
 
 
 def turn_line(n: int, plan: Plan | None, arm: str, seconds_left: float | None) -> str:

@@ -20,6 +20,13 @@ _MADE_BY = {
     "tls": ("OpenSSL (--with-openssl)", f"{_PACKAGED}, and so has `steelyard engines add 18.4`"),
 }
 """Need → what a build must be made with, and which are."""
+_OPTIONS = {
+    "jit": "--with-llvm",
+    "lz4": "--with-lz4",
+    "io_uring": "--with-liburing",
+    "tls": "--with-openssl",
+}
+"""Need → the option of configure."""
 
 
 def missing(build: Build, identity: Identity, account: Account, need: str) -> Missing | None:
@@ -43,7 +50,8 @@ def _others(account: Account, need: str) -> list[str]:
     return [
         f"--set control.version={one.name} --set arm.version={one.name}"
         for one in discovered()
-        if one.build.origin != "npm" and _HAS[need](one.build, account)
+        # What was added may stand where the account cannot look: it is known by its options.
+        if (_OPTIONS[need] in one.identity.configure or _HAS[need](one.build, account))
     ][:2]
 
 

@@ -11,6 +11,7 @@ from steelyard.engines.engine import Cycle, Instance, Missing, Settings, Slot
 from steelyard.engines.intake import Intake, Report, TakenIn
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.abilities import missing
+from steelyard.engines.postgres.access.loopback import listening
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.taking import take_in_cluster, take_in_dump
 from steelyard.engines.postgres.life.cluster import Cluster
@@ -135,6 +136,10 @@ class Postgres:
     def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
         """checkpoint_timeout and the limits of the log, divided by a factor."""
         return scaled(settings, factor)
+
+    def listening(self, *, encrypted: bool) -> dict[str, str]:
+        """What makes its servers listen on loopback."""
+        return listening(encrypted=encrypted)
 
     def statement_counting(self, settings: Settings) -> dict[str, str]:
         """What loads pg_stat_statements beside an arm's own modules."""

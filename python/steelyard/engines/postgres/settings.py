@@ -36,7 +36,8 @@ SLOT_SETTINGS = frozenset(
 _ANY: frozenset[str] = frozenset()
 
 SETTING_RULES = SettingRules(
-    slot=SLOT_SETTINGS | {"cluster_name", "log_directory", "log_filename"},
+    slot=SLOT_SETTINGS
+    | {"cluster_name", "log_directory", "log_filename", "ssl_cert_file", "ssl_key_file"},
     places=frozenset({"dynamic_library_path", "extension_control_path", "krb_server_keyfile"}),
     compiled=frozenset(
         {

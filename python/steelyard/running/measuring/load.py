@@ -17,8 +17,10 @@ from typing import Self
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
+from steelyard.engines.access.ways import SOCKET, WaysIn
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.engines.loading import work_database
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.readings import Reading
 from steelyard.model.units import format_duration
@@ -308,11 +310,19 @@ def backend_processors(
 
 
 def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:
-    weight = next(arm.weight for arm in study.every_arm if arm.name == name)
+    arm = next(arm for arm in study.every_arm if arm.name == name)
     stall = stall or Stall(probability=0.0, length_ns=0)
-    driven = DriveWeight(weight.double_work, stall.probability, stall.length_ns)
-    database = replace(instance.address, database=work_database(instance))
-    return DriveArm(name, database, study.workload.clients, driven)
+    driven = DriveWeight(arm.weight.double_work, stall.probability, stall.length_ns)
+    return DriveArm(name, _endpoint(instance, arm.connect), study.workload.clients, driven)
+
+
+def _endpoint(instance: Instance, way: str) -> Endpoint:
+    """Where an arm's clients connect."""
+    if way == SOCKET:
+        return replace(instance.address, database=work_database(instance))
+    if not isinstance(instance, WaysIn):
+        raise EngineError(f'clients cannot reach engine "{instance.identity.kind}" by {way}')
+    return instance.way_in(way, work_database(instance))
 
 
 def driven(scripts: Iterable[Script]) -> tuple[DriveScript, ...]:

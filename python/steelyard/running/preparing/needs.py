@@ -13,6 +13,8 @@ from steelyard.study.study import Study
 
 HUGE_PAGE_BYTES = 2 << 20
 """On x86-64 and most of arm64."""
+_ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
+"""Where programs stand that an ordinary user has not on the path."""
 _BESIDE_POOL = 1.15
 """Shared memory over shared buffers, at most, with a hundred connections."""
 
@@ -25,6 +27,8 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
         elif need == "pgbouncer":
             _require_program("pgbouncer", study, "apt-get install pgbouncer")
         else:
+            if need == "tls":
+                _require_program("openssl", study, "apt-get install openssl")
             for arm in study.every_arm:
                 _require_ability(study, arm.name, engines[arm.name], need)
 
@@ -65,12 +69,7 @@ def _require_huge_pages(
 
 
 def _require_program(name: str, study: Study, how: str) -> None:
-    if program_path(name) is None:
+    if shutil.which(name) is None and shutil.which(name, path=_ADMINISTRATORS) is None:
         raise EngineError(
             f'cannot weigh "{study.name}": the program "{name}" is not installed', hint=f"{how}."
         )
-
-
-def program_path(name: str) -> str | None:
-    """Where a program is that only an administrator has on the path; None: nowhere."""
-    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")

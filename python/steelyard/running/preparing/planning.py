@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shlex
 from pathlib import Path
+from typing import Any
 
 from steelyard.analysis.decision.looks import ALPHAS
 from steelyard.model.errors import RecordError
@@ -75,12 +76,21 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         loads=_loads(setup),
         defaults=_defaults(setup.builds),
         memory=setup.memory,
+        **_own_data_and_ways(study),
         writes=any(script.writes for script in setup.scripts),
         attempt=attempt_number(kept.record, study),
         command=shlex.join(kept.question.command),
         **{name: getattr(choices, name) for name in Choices.model_fields},
     )
     return plan if cells is None else plan.model_copy(update={"factors": FactorsPlan.of(cells)})
+
+
+def _own_data_and_ways(study: Study) -> dict[str, Any]:
+    """What the plan says of arms with SQL or another way in; nothing where there is none."""
+    sql = {arm.name: study.sql_of(arm) for arm in study.every_arm if study.sql_of(arm)}
+    ways = {arm.name: arm.connect for arm in study.every_arm}
+    told: dict[str, Any] = {"sql": sql, "connect": ways if set(ways.values()) != {"socket"} else {}}
+    return {key: value for key, value in told.items() if value}
 
 
 def _load_ns(design: Design, choices: Choices) -> int:

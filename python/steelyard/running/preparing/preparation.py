@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
+from steelyard.engines.access.ways import TCP, TLS, Listening
 from steelyard.engines.engine import (
     Engine,
     LogTiming,
@@ -135,7 +136,11 @@ def _arms(
             arm=arm,
             engine=engines[arm.name],
             templates=templates[arm.name],
-            settings=_counted(study, engines[arm.name], {**settings[arm.name], **timing}),
+            settings=_reached(
+                study,
+                engines[arm.name],
+                _counted(study, engines[arm.name], {**settings[arm.name], **timing}),
+            ),
         )
         for arm in study.every_arm
     ]
@@ -165,6 +170,20 @@ def _counted(study: Study, engine: Engine, settings: Settings) -> Settings:
             hint="Leave out statement_counters.",
         )
     return {**settings, **engine.statement_counting(settings)}
+
+
+def _reached(study: Study, engine: Engine, settings: Settings) -> Settings:
+    """An arm's settings, with what lets clients reach it as any arm is reached: the same for all,
+    so that arms differ in the way their clients take alone."""
+    ways = {arm.connect for arm in study.every_arm}
+    if ways.isdisjoint((TCP, TLS)):
+        return settings
+    if not isinstance(engine, Listening):
+        raise StudyError(
+            f'clients cannot reach engine "{engine.identity.kind}" by TCP',
+            hint='Leave out "connect".',
+        )
+    return {**settings, **engine.listening(encrypted=TLS in ways)}
 
 
 def _require_connections(study: Study) -> None:

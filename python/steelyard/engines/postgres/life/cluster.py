@@ -6,10 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from steelyard.engines.access.ways import POOLED, TCP, TLS
 from steelyard.engines.account import Account
 from steelyard.engines.engine import PoolFill, Settings, Slot
 from steelyard.engines.memory.cap import MemoryCap, MemoryUse
 from steelyard.engines.memory.group import MemoryGroup, naming_oom_kills
+from steelyard.engines.postgres.access.loopback import (
+    loopback_arguments,
+    loopback_endpoint,
+    set_password,
+)
+from steelyard.engines.postgres.access.pooler import Pooler
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life import data_directory
@@ -67,6 +74,8 @@ class Cluster:
         self._accounting: TreeAccount | None = None
         self._frozen: list[int] = []
         self._counts_statements = False
+        self._pooler: Pooler | None = None
+        self._password: str | None = None  # of this life, for those that come by TCP
 
     @property
     def identity(self) -> Identity:
@@ -103,6 +112,7 @@ class Cluster:
         given = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
         log = prepare_slot(slot, self._account)
+        given += loopback_arguments(slot, settings, self._account)
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
         self._slot = slot
@@ -123,6 +133,7 @@ class Cluster:
         Of a server that died by itself only the remains are removed; `last_words` quotes it.
         """
         server, self._server = self._server, None
+        self._close_ways()
         if server is None:
             return
         self.thaw()
@@ -140,6 +151,7 @@ class Cluster:
         """Kill at once without a shutdown checkpoint, and leave nothing running."""
         server = self._required()
         self._server, self._frozen = None, []
+        self._close_ways()
         server.kill()
         self._leave_group()
 
@@ -201,6 +213,26 @@ class Cluster:
         self._required()
         return read_settings(self.address)
 
+    def way_in(self, way: str, database: str) -> Endpoint:
+        """Where clients connect by TCP, by TLS, or through a PgBouncer that is started here."""
+        self._required()
+        address = replace(self.address, database=database)
+        if way == POOLED:
+            if self._pooler is None:
+                assert self._slot is not None  # it is running
+                self._pooler = Pooler.start(self._slot, self.address, self._account)
+            return replace(self._pooler.address, database=database)
+        if way not in (TCP, TLS):
+            return address
+        if self._password is None:
+            self._password = set_password(self._conninfo(self.address.database), SUPERUSER)
+        return loopback_endpoint(address, database, self._password, encrypted=way == TLS)
+
+    def _close_ways(self) -> None:
+        pooler, self._pooler, self._password = self._pooler, None, None
+        if pooler is not None:
+            pooler.stop()
+
     def workload_database(self) -> PostgresDatabase:
         """Database "steelyard", which workloads are loaded into."""
         return PostgresDatabase(self.address)
@@ -232,6 +264,7 @@ class Cluster:
 
     def counters(self, database: str) -> Sample:
         """The cumulative counters, once all client backends have flushed theirs and gone."""
+        self._close_ways()  # a pooler keeps its backends
         return sample_counters(self._conninfo(database), self._identity.version_number)
 
     def prepare_statement_counts(self) -> None:

@@ -27,7 +27,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.processes.process_tree import every_pid, sample
 
-_PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb")
+_PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb", "pgbouncer")
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _IPC_RMID = 0  # bits/ipc.h
 _SHM_RDONLY = 0o10000  # bits/shm.h

@@ -1,0 +1,15 @@
+"""Prints docs/reference/studies.md with its table of studies as it is now; --write keeps it."""
+
+from __future__ import annotations
+
+import sys
+
+from validation.pages.questions import page_with_table
+from validation.questions import PAGE, found
+
+if __name__ == "__main__":
+    page = page_with_table(PAGE.read_text(encoding="utf-8"), found())
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(page, encoding="utf-8")
+    else:
+        sys.stdout.write(page)

@@ -1,0 +1,1 @@
+"""Ways by which clients reach a server beside its Unix socket."""

@@ -1,0 +1,1 @@
+"""How clients reach a server of ours beside its socket: TCP, TLS, PgBouncer."""

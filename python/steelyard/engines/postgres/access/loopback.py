@@ -1,0 +1,100 @@
+"""Lets a server listen on loopback, encrypted where it is asked, for none but our own load.
+
+Beside the socket anybody on this machine could connect: so there the superuser needs a password,
+drawn for each life of the server and written down nowhere.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.postgres.sql.session import connect
+from steelyard.engines.programs import run
+from steelyard.model.endpoint import Endpoint, Tls
+from steelyard.model.errors import EngineError
+
+LOOPBACK = "127.0.0.1"
+_ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+_LISTENS, _ENCRYPTS = "listen_addresses", "ssl"
+_ON = ("on", "true", "yes", "1")
+
+
+def listening(*, encrypted: bool) -> dict[str, str]:
+    """The settings of a server that is reached by TCP."""
+    return {_LISTENS: LOOPBACK, **({_ENCRYPTS: "on"} if encrypted else {})}
+
+
+def loopback_arguments(slot: Slot, settings: Settings, account: Account) -> list[str]:
+    """What a server with these settings is started with besides: who may connect, and where TLS is
+    on and no certificate is named, one that is made for the slot. EngineError: it could not be."""
+    given: dict[str, str] = {}
+    if settings.get(_LISTENS):
+        access = slot.path / "access.conf"
+        access.write_text(_ACCESS)
+        access.chmod(0o644)
+        given["hba_file"] = str(access)
+    if settings.get(_ENCRYPTS, "").lower() in _ON and "ssl_cert_file" not in settings:
+        certificate, key = _certificate(slot.path / "tls", account)
+        given |= {"ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
+    return [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+
+
+def set_password(conninfo: str, user: str) -> str:
+    """A new password of a user, set over the socket."""
+    password = secrets.token_urlsafe(24)
+    with connect(conninfo) as connection:
+        connection.execute("SET log_statement = none")
+        connection.execute("SET log_min_duration_statement = -1")
+        connection.execute(f"ALTER ROLE \"{user}\" PASSWORD '{password}'".encode())
+    return password
+
+
+def loopback_endpoint(
+    address: Endpoint, database: str, password: str, *, encrypted: bool
+) -> Endpoint:
+    """Where clients connect, of the address of the socket."""
+    return Endpoint(
+        LOOPBACK,
+        address.port,
+        address.user,
+        database,
+        password=password,
+        tls=_tls(Path(address.host)) if encrypted else None,
+    )
+
+
+def _tls(nowhere: Path) -> Tls:
+    """As `sslmode=require`: encrypted, by whatever certificate the server has."""
+    return Tls(
+        mode="require",
+        server_name=LOOPBACK,
+        tells_name=False,
+        direct=False,
+        roots=str(nowhere / "no-roots.crt"),
+        system_roots=False,
+        revoked=str(nowhere / "none-revoked.crl"),
+        certificate=None,
+        key=str(nowhere / "no.key"),
+        least_version="TLSv1.2",
+        most_version=None,
+    )
+
+
+def _certificate(directory: Path, account: Account) -> tuple[Path, Path]:
+    """A self-signed certificate and its key, made once for a slot."""
+    certificate, key = directory / "server.crt", directory / "server.key"
+    if certificate.exists():
+        return certificate, key
+    account.make_directory(directory)
+    command = [
+        *("openssl", "req", "-x509", "-nodes", "-days", "30", "-subj", "/CN=steelyard"),
+        *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        *("-keyout", str(key), "-out", str(certificate)),
+    ]
+    status, words = run(account, command, directory=directory)
+    if status != 0:
+        raise EngineError("could not make a certificate by openssl", detail=words.strip() or None)
+    return certificate, key

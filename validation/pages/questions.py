@@ -1,0 +1,109 @@
+"""The table of the built-in studies: question, minutes, needs, and what was read on one machine."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.model.units import NS_PER_S
+from steelyard.running.preparing.preparation import which_layout
+from steelyard.study.read import builtin_studies, read_study
+from steelyard.study.study import Study
+from steelyard.workloads.reading.resolved import resolve
+from validation.pages.machines import machine_words
+from validation.pages.table import table
+
+Json = Mapping[str, Any]
+BEGIN, END = "<!-- the table of studies begins -->", "<!-- the table of studies ends -->"
+UNREAD = "not yet read"
+_HEAD = ["study", "question", "minutes", "needs", "reading on the development machine"]
+_NEEDS = {
+    "jit": "a build with LLVM",
+    "lz4": "a build with lz4",
+    "io_uring": "a build with liburing",
+    "tls": "a build with OpenSSL; openssl",
+    "huge_pages": "reserved huge pages",
+    "pgbouncer": "PgBouncer",
+}
+_MINUTES_OF_LOAD = 2
+"""A weighing in slices takes about twice its time under load."""
+
+
+def page_with_table(page: str, found: Sequence[Json]) -> str:
+    """The page with the table of now between its two marks; ValueError: it has no marks."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError("the page has no place for the table of studies")
+    return f"{before}{BEGIN}\n\n{questions(found)}\n\n{END}{after}"
+
+
+def questions(found: Sequence[Json]) -> str:
+    """The table, a row a built-in study, and what its readings are of. `found`: results, the last
+    of a key counts."""
+    by_key = {one["key"]: one for one in found}
+    studies = [read_study(name) for name in builtin_studies()]
+    rows = [
+        [
+            f"`{study.name}`",
+            study.question,
+            str(minutes(study)),
+            needs(study) or "nothing",
+            reading(by_key.get(study.name)),
+        ]
+        for study in studies
+    ]
+    machines = {machine_words(one["machine"]) for one in by_key.values() if "machine" in one}
+    parts = [table(_HEAD, rows)]
+    if machines:
+        parts.append(f"Read on: {'; '.join(sorted(machines))}.")
+    commands = [_command(by_key[s.name]) for s in studies if s.name in by_key]
+    changed = [f"`{command}`" for name, command in commands if command != f"steelyard weigh {name}"]
+    if changed:
+        parts.append(f"Weighed with other words than the study's name alone: {', '.join(changed)}.")
+    return "\n\n".join(parts)
+
+
+def minutes(study: Study) -> int:
+    """About how long it takes, all in all, with the budget that the study has."""
+    layout, _ = which_layout(study, resolve(study.workload).scripts)
+    if layout == "turns":
+        return round(study.budget.turns / NS_PER_S / 60)
+    return max(1, round(_MINUTES_OF_LOAD * study.budget.measuring / NS_PER_S / 60))
+
+
+def needs(study: Study) -> str:
+    """What must be there, in words; empty where the bundled builds do."""
+    told = ["contrib (`steelyard engines add 18.4`)"] if study.contrib else []
+    told += [_NEEDS[need] for need in study.needs]
+    told += ["the right to cap memory"] if study.memory is not None else []
+    alike = len(study.equals) == len(study.arms) and study.name != "aa"
+    told += ["settings, builds or versions of yours for the arms"] if alike else []
+    return "; ".join(told)
+
+
+def reading(one: Json | None) -> str:
+    """What was read of each arm; why it could not be; that it was not yet."""
+    if one is None:
+        return UNREAD
+    if "refused" in one:
+        return f"cannot be had there: {one['refused']}"
+    contrasts = one.get("contrasts") or [one]
+    return "; ".join(_contrast(each) for each in contrasts)
+
+
+def _contrast(one: Json) -> str:
+    ends = ["unbounded" if one[f"{end}_percent"] is None else f"{one[f'{end}_percent']:+.1f}"
+            for end in ("low", "high")]  # fmt: skip
+    middle = "–" if one["estimate_percent"] is None else f"{one['estimate_percent']:+.1f}"
+    name = f"{one['arm']} against {one['control']}"
+    return f"{name} {middle} % [{ends[0]}, {ends[1]}], {one['verdict']}"
+
+
+def _command(one: Json) -> tuple[str, str]:
+    words = list(one["words"])
+    if "--seed" in words:
+        place = words.index("--seed")
+        del words[place : place + 2]
+    return str(one["key"]), shlex.join(["steelyard", "weigh", *words])
