@@ -17,9 +17,9 @@ from steelyard.cli.views.calibration_view import render_calibration
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import TrustLine, Verdict
 from steelyard.report.calibration import detection_time_text, weight_text
+from steelyard.study.arm import Weight
 from steelyard.study.calibration import lay_out
 from steelyard.study.read import read_study
-from steelyard.study.study import Weight
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 STUDY = lay_out(read_study("calibrate"), [], whole=False).study

@@ -82,7 +82,9 @@ def test_the_parts_add_up_to_the_time_of_a_transaction() -> None:
 def logged(us: float, cpu: float, queue: float, looks: dict[str, int]) -> dict[str, float]:
     """The parts of 100 µs where sessions were timed to write and sync the log for so long."""
     told = epoch(a=(100.0, cpu, queue, looks))
-    told.readings["a"][SESSION_LOG] = Reading(SESSION_LOG, "µs", us * DONE, measured=True)  # type: ignore[index]
+    told.readings["a"][SESSION_LOG] = Reading(  # type: ignore[index]
+        SESSION_LOG, "µs", us * DONE, measured=True
+    )
     found = parts_of(told, "a")
     assert found is not None
     assert sum(found.values()) == pytest.approx(100.0)

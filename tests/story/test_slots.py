@@ -12,7 +12,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Journal
 from steelyard.running.measuring.slots import Prepared, Slots, Upkeep
-from steelyard.study.study import Arm
+from steelyard.study.arm import Arm
 
 ARMS = {"on": True, "off": False, "also off": False}
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from steelyard.study.study import Arm, Budget, Counted, Decision, Study, Weight, WorkloadChoice
+from steelyard.study.arm import Arm, Weight
+from steelyard.study.study import Budget, Counted, Decision, Study, WorkloadChoice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "studies.md"
 PREFIXES: dict[type[BaseModel], str] = {Arm: ".", Decision: "decision.", Budget: "budget."}

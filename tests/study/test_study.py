@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.study.study import Arm, Study
+from steelyard.study.arm import Arm
+from steelyard.study.study import Study
 
 
 def _study(control: Arm, arm: Arm) -> Study:

@@ -91,23 +91,6 @@ class Restartable(Protocol):
         """Stop with a clean shutdown checkpoint; nothing of it is left running."""
 
 
-@runtime_checkable
-class Reached(Protocol):
-    """Is run by somebody else: it is connected to, and neither started nor stopped."""
-
-    @property
-    def server(self) -> Sequence[str]:
-        """What tells its server from others: alike for two addresses of one server."""
-
-    @property
-    def round_trip_ns(self) -> int:
-        """Of the shortest statement, the fastest of a few."""
-
-    @property
-    def setting_rules(self) -> SettingRules:
-        """Which of its settings may differ between two servers without being declared."""
-
-
 class LocalInstance(Instance, Restartable, Protocol):
     """A server of this machine that we start and stop."""
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from steelyard.engines.access.reached import Reached
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Engine, Instance, Reached, Settings
+from steelyard.engines.engine import Engine, Instance, Settings
 from steelyard.model.errors import UsageError
 
 DATABASE = "steelyard"

@@ -21,7 +21,8 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine, StallsSeen, Truth
 from steelyard.record.plan import Plan, Stall
-from steelyard.study.study import Arm, Study
+from steelyard.study.arm import Arm
+from steelyard.study.study import Study
 
 
 @dataclass(frozen=True)

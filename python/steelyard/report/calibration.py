@@ -16,7 +16,8 @@ from steelyard.report.contrast_text import (
     interval_text,
     ordinal,
 )
-from steelyard.study.study import Study, Weight
+from steelyard.study.arm import Weight
+from steelyard.study.study import Study
 
 _MATTERS = 0.05
 """In percent: half the interval of a truth, from where on it is shown."""

@@ -6,7 +6,7 @@ from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import MemoryPlan, Plan, TurnChoices
-from steelyard.study.study import shown_sql
+from steelyard.study.arm import shown_sql
 
 _COSTS = {
     "foreground": "foreground: what the transactions themselves pay",

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 _PASSWORD = re.compile(r"(?:^|\s)password\s*=|^[a-z]+://[^/@\s]*:[^/@\s]+@|[?&]password=")
 _OURS = {
     "source": "data is taken in only by servers that we start",
+    "sql": "nothing is written into a server that is not ours",
+    "needs": "what a server can do is its own matter",
     "memory": "only servers that we start can be held to it",
     "statement_counters": "nothing is installed in a server that is not ours",
     "contrib": "nothing is installed in a server that is not ours",
@@ -44,12 +46,17 @@ def require_reachable(study: Study) -> None:
             f"{key} needs servers that we start and stop: an address is weighed as it is"
         )
     for arm in study.every_arm:
-        if arm.bindir or arm.profile or not arm.checksums or arm.weight.background:
-            wrong = (
-                "bindir" if arm.bindir else "profile" if arm.profile
-                else "checksums" if not arm.checksums else "weight.background"
-            )  # fmt: skip
+        wrong = {
+            "bindir": arm.bindir,
+            "profile": arm.profile,
+            "sql": arm.sql,
+            "connect": arm.connect != "socket",
+            "checksums": not arm.checksums,
+            "weight.background": arm.weight.background,
+        }
+        named = [key for key, given in wrong.items() if given]
+        if named:
             raise ValueError(
-                f'arm "{arm.name}" has "{wrong}", which needs a server that we start: at an '
+                f'arm "{arm.name}" has "{named[0]}", which needs a server that we start: at an '
                 "address an arm has settings of its sessions, a role, a database"
             )

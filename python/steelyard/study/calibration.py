@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_MS, parse_percent
-from steelyard.study.study import Arm, Study, Weight
+from steelyard.study.arm import Arm, Weight
+from steelyard.study.study import Study
 
 LIGHTEST, HEAVIEST = 0.005, 0.5
 STALL_NS = 10 * NS_PER_MS

@@ -16,8 +16,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from steelyard.model.errors import StudyError
+from steelyard.study.arm import Level
 from steelyard.study.factors import FactorError, with_cells
-from steelyard.study.study import Level, Study
+from steelyard.study.study import Study
 
 Table = dict[str, Any]
 

@@ -6,182 +6,46 @@ are errors. `read.py` turns validation failures into errors that name the file a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from steelyard.model.profiles import Group, ProfileName, WorkKind
-from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
 from steelyard.study.address import require_reachable
+from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
+from steelyard.study.values import (
+    Bytes,
+    Nanoseconds,
+    Settings,
+    Share,
+    Statements,
+    StudyModel,
+    at_least,
+    by_name,
+    by_place,
+)
 
 Placement = Literal["auto", "symmetric", "partition", "free"]
 Cost = Literal["auto", "foreground", "whole"]
 Layout = Literal["auto", "slices", "turns"]
 Defaults = Literal["aligned", "as-shipped"]
-Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
 Need = Literal["jit", "lz4", "io_uring", "tls", "huge_pages", "pgbouncer"]
 
 
-def _duration(value: object) -> object:
-    return parse_duration(value) if isinstance(value, str) else value
-
-
-def _size(value: object) -> object:
-    if isinstance(value, bool | float):
-        raise ValueError("accepted: 64kB, 200MB, 1.5GB")
-    return parse_bytes(value) if isinstance(value, str) else value
-
-
-def _fraction(value: object) -> object:
-    return parse_percent(value) if isinstance(value, str) else value
-
-
-def _settings(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    words = {True: "on", False: "off"}
-    return {key: words[v] if isinstance(v, bool) else str(v) for key, v in value.items()}
-
-
-def _version(value: object) -> object:
-    return str(value) if type(value) is int else value
-
-
-def _choice(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
-
-
-def _one_or_more(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-def _place(value: object) -> object:
-    return {"place": value} if isinstance(value, str) else value
-
-
-def at_least(duration: str) -> AfterValidator:
-    """A bound in people's units, said in people's units."""
-    bound_ns = parse_duration(duration)
-
-    def check(value: int) -> int:
-        if value < bound_ns:
-            raise ValueError(f"must be at least {format_duration(bound_ns)}")
-        return value
-
-    return AfterValidator(check)
-
-
-Nanoseconds = Annotated[int, BeforeValidator(_duration)]
-Bytes = Annotated[int, BeforeValidator(_size)]
-Share = Annotated[float, BeforeValidator(_fraction)]
-Settings = Annotated[dict[str, str], BeforeValidator(_settings)]
-Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
-
-
-def shown_sql(statements: Sequence[str]) -> str:
-    """Statements on one line."""
-    return "; ".join(" ".join(one.split()) for one in statements)
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Weight(_Model):
-    """A slowdown of known size put on an arm, to prove that the balance reads right."""
-
-    double_work: Annotated[Share, Field(ge=0, lt=1)] = 0.0
-    """Probability that a transaction is done twice and counted once: truth 1/(1+p)."""
-    stall: Annotated[Share, Field(ge=0, lt=1)] = 0.0
-    """Probability that a transaction sleeps in the server first."""
-    stall_share: Annotated[Share, Field(ge=0, lt=1)] = 0.0
-    """In place of `stall`: share of a transaction's mean time that stalls are to add. The pilot
-    finds the probability."""
-    stall_time: Annotated[Nanoseconds, Field(ge=0)] = 200_000_000
-    background: Annotated[Share, Field(ge=0, lt=1)] = 0.0
-    """Share of its work that the arm leaves to the background, executed after each slice. Charged,
-    as every debt is, with cost "whole" only: truth 1/(1+p)."""
-
-    @model_validator(mode="after")
-    def _stalls_can_be(self) -> Weight:
-        if self.stall and self.stall_share:
-            raise ValueError('"stall" and "stall_share" say the same thing twice: give one of them')
-        if self.stalls and not self.stall_time:
-            raise ValueError('a stall needs a "stall_time" above 0')
-        return self
-
-    @property
-    def stalls(self) -> bool:
-        """Whether transactions sleep now and then."""
-        return bool(self.stall or self.stall_share)
-
-    @property
-    def is_none(self) -> bool:
-        """Whether nothing is put on the arm."""
-        return not (self.double_work or self.stalls or self.background)
-
-
-class ProfileChoice(_Model):
-    """Settings that `steelyard tune` proposes for the arm, worked out when the study is weighed."""
-
-    name: ProfileName
-    work: WorkKind | None = None
-    """None: olap where clients go through streams of queries, else oltp."""
-    without: tuple[Group, ...] = ()
-    """Groups of settings that stay at the server's defaults."""
-
-
-class Arm(_Model):
-    """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
-
-    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
-    version: Annotated[str, BeforeValidator(_version)] = "18"
-    bindir: str | None = None
-    checksums: bool = True
-    settings: Settings = {}
-    profile: Annotated[ProfileChoice | None, BeforeValidator(_choice)] = None
-    """Beneath its own settings. A record holds what it came to, as settings."""
-    sql: Statements = ()
-    """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
-    connect: Connect = "socket"
-    """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
-    telemetry: bool = True
-    """Whether its sessions are looked at in its measured slices; off only to weigh what that
-    costs."""
-    weight: Weight = Weight()
-    address: str | None = None
-    """Words of a connection string, in place of those of the study's: a server that is running, or
-    a role or a database of the study's. Its settings are those of its sessions."""
-
-
-class Level(_Model):
-    """What a level of a factor sets in its arms: keys of an arm, and only those named."""
-
-    version: Annotated[str | None, BeforeValidator(_version)] = None
-    bindir: str | None = None
-    checksums: bool | None = None
-    settings: Annotated[dict[str, str] | None, BeforeValidator(_settings)] = None
-    profile: Annotated[ProfileChoice | None, BeforeValidator(_choice)] = None
-    telemetry: bool | None = None
-    weight: Weight | None = None
-
-
-class WorkloadChoice(_Model):
+class WorkloadChoice(StudyModel):
     """Which workload is driven, how large, and by how many clients."""
 
     name: str = "pgbench"
     scale: Annotated[int, Field(ge=1)] | None = None
     """None: what the workload calls its own."""
-    options: dict[str, str | int | bool] = {}
+    options: dict[str, str | int | bool] = Field(default_factory=dict)
     """What else the workload lets one choose: `steelyard workloads NAME` lists it."""
-    scripts: dict[str, Annotated[int, Field(ge=1)]] = {}
+    scripts: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     """Built-in script name or file path, with its weight; none: the workload's own mix."""
     streams: tuple[tuple[str, ...], ...] = ()
     """Scripts in the order in which a client goes through them: client k through stream k mod n.
     None: each transaction draws its script by weight."""
-    texts: dict[str, str] = {}
+    texts: dict[str, str] = Field(default_factory=dict)
     """Scripts of the study itself, name → text; driven alike where `scripts` names none."""
     excluded: tuple[str, ...] = ()
     """Scripts of the streams that are timed, but are in no geometric mean and count as no block:
@@ -193,7 +57,7 @@ class WorkloadChoice(_Model):
     """None: as the workload is meant to be driven, which is prepared but for slow queries."""
     timed: bool = False
     """Also time every statement by itself: two looks at the clock for each."""
-    variables: dict[str, str | int | float] = {}
+    variables: dict[str, str | int | float] = Field(default_factory=dict)
     loads: Annotated[int, Field(ge=1, le=100)] | None = None
     """Separate loads of the same rows, which epochs take in turn. None: 3 for each build where
     builds cannot share their data, else 1."""
@@ -201,7 +65,7 @@ class WorkloadChoice(_Model):
     """Whether the tables are meant to fit into shared buffers; a Threat says when they do not."""
 
 
-class Decision(_Model):
+class Decision(StudyModel):
     """What is decided, on which metric, at which margin."""
 
     metric: Literal["throughput", "latency_mean", "geometric_mean"] = "throughput"
@@ -221,7 +85,7 @@ class Decision(_Model):
         return self
 
 
-class Counted(_Model):
+class Counted(StudyModel):
     """Slices of so many executions in place of a time: for work that can be done only once."""
 
     each: Annotated[int, Field(ge=1)]
@@ -233,7 +97,7 @@ class Counted(_Model):
     """Blocks before them."""
 
 
-class Source(_Model):
+class Source(StudyModel):
     """Data that somebody else made, in place of what the workload would load."""
 
     place: str
@@ -249,7 +113,7 @@ class Source(_Model):
     None: as they are now."""
 
 
-class Budget(_Model):
+class Budget(StudyModel):
     """How long may be measured, and how it is cut into epochs."""
 
     measuring: Annotated[Nanoseconds, at_least("20s")] = 120_000_000_000
@@ -269,7 +133,7 @@ class Budget(_Model):
         return self
 
 
-class Turns(_Model):
+class Turns(StudyModel):
     """How one arm after the other is measured alone, over whole checkpoint cycles."""
 
     time_scale: Annotated[float, Field(ge=1, le=10_000)] | None = None
@@ -281,7 +145,7 @@ class Turns(_Model):
     """A stated time in place of whole cycles."""
 
 
-class Study(_Model):
+class Study(StudyModel):
     """A question: arms, a workload, one primary metric, a decision rule, a budget."""
 
     name: str
@@ -295,7 +159,7 @@ class Study(_Model):
     """Of all cells, those that are weighed. None: full."""
     control: Arm
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
-    settings: Settings = {}
+    settings: Settings = Field(default_factory=dict)
     """Settings of every arm."""
     sql: Statements = ()
     """Executed once in a copy of the loaded data, for every arm."""
@@ -313,8 +177,8 @@ class Study(_Model):
     bound: Literal["storage"] | None = None
     """What the work is meant to wait for: a Threat says where an arm reads nearly nothing from the
     storage device."""
-    workload: Annotated[WorkloadChoice, BeforeValidator(_choice)] = WorkloadChoice()
-    source: Annotated[Source | None, BeforeValidator(_place)] = None
+    workload: Annotated[WorkloadChoice, BeforeValidator(by_name)] = WorkloadChoice()
+    source: Annotated[Source | None, BeforeValidator(by_place)] = None
     """None: the workload loads its own data."""
     address: str | None = None
     """A connection string, without a password: the arms are sessions of a server that is running,

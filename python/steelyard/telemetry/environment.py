@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
-from steelyard.engines.engine import Instance, Reached, Tunable
+from steelyard.engines.access.reached import Reached
+from steelyard.engines.engine import Instance, Tunable
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.capacity import allowed_processors, core_of, filesystem, space

@@ -12,8 +12,9 @@ from pathlib import Path
 from record.made import DETAILS, line_of, verdict_of
 from steelyard.model.errors import ServerError
 from steelyard.record.verdict import Verdict
+from steelyard.study.arm import Arm
 from steelyard.study.read import read_study
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 from steelyard.tuning.profile.value import GB, counted
 from steelyard.tuning.search.race import Field
 from steelyard.tuning.search.space import ranges

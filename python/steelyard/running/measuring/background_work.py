@@ -13,7 +13,8 @@ from dataclasses import replace
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import SliceRequest
 from steelyard.record.plan import Stall
-from steelyard.study.study import Study, Weight
+from steelyard.study.arm import Weight
+from steelyard.study.study import Study
 
 Drive = Callable[[SliceRequest], SliceAnswer]
 

@@ -31,7 +31,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
 from steelyard.record.plan import Residency, Upkeep
-from steelyard.study.study import Arm
+from steelyard.study.arm import Arm
 
 MOST_DIRTY_BYTES = 64 << 20
 """Copied bytes that may stay in memory: more is written back before the load begins, since the

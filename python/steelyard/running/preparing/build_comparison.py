@@ -17,8 +17,9 @@ from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import BuildDefaults
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.progress import Progress
+from steelyard.study.arm import Arm
 from steelyard.study.design import FEWEST_LOADS
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 
 
 @dataclass(frozen=True)

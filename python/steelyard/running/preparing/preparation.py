@@ -31,8 +31,9 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.reaching.sessions import Sessions, round_trips
 from steelyard.running.turns.pilot import too_short
+from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
-from steelyard.study.study import Arm, Study
+from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
 OWN_CONNECTIONS = 10

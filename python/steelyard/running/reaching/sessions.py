@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from steelyard.engines.access.reached import Reached
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import Instance, Reached
+from steelyard.engines.engine import Instance
 from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.record.plan import Residency, Upkeep

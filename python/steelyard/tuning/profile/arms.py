@@ -7,7 +7,8 @@ from pathlib import Path
 
 from steelyard.engines.adapters import Wanted
 from steelyard.model.errors import UsageError
-from steelyard.study.study import Arm, ProfileChoice, Study
+from steelyard.study.arm import Arm, ProfileChoice
+from steelyard.study.study import Study
 from steelyard.tuning.profile.advice import Profile
 from steelyard.tuning.profile.asking import Accepting, ask_build
 from steelyard.tuning.profile.proposing import Wish, propose

@@ -16,7 +16,8 @@ from steelyard.model.allowed import Allowed
 from steelyard.model.errors import SteelyardError
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.record.verdict import Verdict
-from steelyard.study.study import Arm, Study
+from steelyard.study.arm import Arm
+from steelyard.study.study import Study
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.search.sampling import Told, derived_seed, next_point
 from steelyard.tuning.search.space import Point, Range, settings_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.model.units import percent_of_log
 from steelyard.record.verdict import Verdict
-from steelyard.study.study import Arm
+from steelyard.study.arm import Arm
 from steelyard.tuning.search.space import Point
 
 

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from own_cache import own_server
-from steelyard.engines.engine import Countable, Freezable, Reached, Restartable, Tunable
+from steelyard.engines.access.reached import Reached
+from steelyard.engines.engine import Countable, Freezable, Restartable, Tunable
 from steelyard.engines.postgres.adapter import count_alone, reach
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.reaching.reached import HIDDEN

@@ -1,0 +1,106 @@
+"""Holds an arm of a study: a build, its settings, a known weight, and the levels of a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from steelyard.model.profiles import Group, ProfileName, WorkKind
+from steelyard.study.values import (
+    Nanoseconds,
+    Settings,
+    Share,
+    Statements,
+    StudyModel,
+    by_name,
+    settings_words,
+    version_word,
+)
+
+Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
+
+
+def shown_sql(statements: Sequence[str]) -> str:
+    """Statements on one line."""
+    return "; ".join(" ".join(one.split()) for one in statements)
+
+
+class Weight(StudyModel):
+    """A slowdown of known size put on an arm, to prove that the balance reads right."""
+
+    double_work: Annotated[Share, Field(ge=0, lt=1)] = 0.0
+    """Probability that a transaction is done twice and counted once: truth 1/(1+p)."""
+    stall: Annotated[Share, Field(ge=0, lt=1)] = 0.0
+    """Probability that a transaction sleeps in the server first."""
+    stall_share: Annotated[Share, Field(ge=0, lt=1)] = 0.0
+    """In place of `stall`: share of a transaction's mean time that stalls are to add. The pilot
+    finds the probability."""
+    stall_time: Annotated[Nanoseconds, Field(ge=0)] = 200_000_000
+    background: Annotated[Share, Field(ge=0, lt=1)] = 0.0
+    """Share of its work that the arm leaves to the background, executed after each slice. Charged,
+    as every debt is, with cost "whole" only: truth 1/(1+p)."""
+
+    @model_validator(mode="after")
+    def _stalls_can_be(self) -> Weight:
+        if self.stall and self.stall_share:
+            raise ValueError('"stall" and "stall_share" say the same thing twice: give one of them')
+        if self.stalls and not self.stall_time:
+            raise ValueError('a stall needs a "stall_time" above 0')
+        return self
+
+    @property
+    def stalls(self) -> bool:
+        """Whether transactions sleep now and then."""
+        return bool(self.stall or self.stall_share)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is put on the arm."""
+        return not (self.double_work or self.stalls or self.background)
+
+
+class ProfileChoice(StudyModel):
+    """Settings that `steelyard tune` proposes for the arm, worked out when the study is weighed."""
+
+    name: ProfileName
+    work: WorkKind | None = None
+    """None: olap where clients go through streams of queries, else oltp."""
+    without: tuple[Group, ...] = ()
+    """Groups of settings that stay at the server's defaults."""
+
+
+class Arm(StudyModel):
+    """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
+    version: Annotated[str, BeforeValidator(version_word)] = "18"
+    bindir: str | None = None
+    checksums: bool = True
+    settings: Settings = Field(default_factory=dict)
+    profile: Annotated[ProfileChoice | None, BeforeValidator(by_name)] = None
+    """Beneath its own settings. A record holds what it came to, as settings."""
+    sql: Statements = ()
+    """Executed once, after the study's, in a copy of the loaded data that is this arm's alone."""
+    connect: Connect = "socket"
+    """How its clients reach it: by TCP on loopback, encrypted or not, or through PgBouncer."""
+    telemetry: bool = True
+    """Whether its sessions are looked at in its measured slices; off only to weigh what that
+    costs."""
+    weight: Weight = Weight()
+    address: str | None = None
+    """Words of a connection string, in place of those of the study's: a server that is running, or
+    a role or a database of the study's. Its settings are those of its sessions."""
+
+
+class Level(StudyModel):
+    """What a level of a factor sets in its arms: keys of an arm, and only those named."""
+
+    version: Annotated[str | None, BeforeValidator(version_word)] = None
+    bindir: str | None = None
+    checksums: bool | None = None
+    settings: Annotated[dict[str, str] | None, BeforeValidator(settings_words)] = None
+    profile: Annotated[ProfileChoice | None, BeforeValidator(by_name)] = None
+    telemetry: bool | None = None
+    weight: Weight | None = None

@@ -1,0 +1,75 @@
+"""Turns what people write in a study into values: durations, sizes, shares, settings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+
+from steelyard.model.units import format_duration, parse_bytes, parse_duration, parse_percent
+
+
+class StudyModel(BaseModel):
+    """A table of a study: frozen, and without keys that nobody knows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _duration(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _size(value: object) -> object:
+    if isinstance(value, bool | float):
+        raise ValueError("accepted: 64kB, 200MB, 1.5GB")
+    return parse_bytes(value) if isinstance(value, str) else value
+
+
+def _fraction(value: object) -> object:
+    return parse_percent(value) if isinstance(value, str) else value
+
+
+def settings_words(value: object) -> object:
+    """Settings as a configuration file has them: on and off, numbers as they are."""
+    if not isinstance(value, dict):
+        return value
+    words = {True: "on", False: "off"}
+    return {key: words[v] if isinstance(v, bool) else str(v) for key, v in value.items()}
+
+
+def version_word(value: object) -> object:
+    """A version as text: 18 is "18"."""
+    return str(value) if type(value) is int else value
+
+
+def by_name(value: object) -> object:
+    """A table of which only the name is said."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def by_place(value: object) -> object:
+    """A table of which only the place is said."""
+    return {"place": value} if isinstance(value, str) else value
+
+
+def at_least(duration: str) -> AfterValidator:
+    """A bound in people's units, said in people's units."""
+    bound_ns = parse_duration(duration)
+
+    def check(value: int) -> int:
+        if value < bound_ns:
+            raise ValueError(f"must be at least {format_duration(bound_ns)}")
+        return value
+
+    return AfterValidator(check)
+
+
+Nanoseconds = Annotated[int, BeforeValidator(_duration)]
+Bytes = Annotated[int, BeforeValidator(_size)]
+Share = Annotated[float, BeforeValidator(_fraction)]
+Settings = Annotated[dict[str, str], BeforeValidator(settings_words)]
+Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
