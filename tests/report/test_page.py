@@ -61,10 +61,10 @@ def test_a_page_says_the_verdict_first_and_then_everything_in_order(
     assert headings(page) == [
         "Verdict",
         "Doubts",
+        "Cause",
         "Epoch by epoch",
         "Throughput of every slice",
         "Latency",
-        "Cause",
         "What was compared",
         "The plan",
         "Machine",
