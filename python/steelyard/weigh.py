@@ -20,7 +20,7 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
     Raises a SteelyardError when the weighing cannot be completed; what was measured is kept, and
     one that lost too many epochs is judged and published before it is raised.
     """
-    kept = open_record(question)  # study.toml; for --resume: the plan, the epochs there are
+    kept = open_record(question, laboratory.clock.now_ns)  # --resume: plan, epochs there are
     with prepare(kept, laboratory, progress) as setup:  # engines, data loaded once, slots
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
         choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement

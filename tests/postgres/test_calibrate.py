@@ -113,7 +113,9 @@ def world(weighing_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab
 def test_background_work_is_charged_like_a_debt_with_cost_whole(
     world: Laboratory, tmp_path: Path
 ) -> None:
-    kept = open_record(Question(study_with_background("whole"), 3, tmp_path / "record"))
+    kept = open_record(
+        Question(study_with_background("whole"), 3, tmp_path / "record"), world.clock.now_ns
+    )
     visits = [Visit(arm, 200_000_000, "measured", n, 0) for n in range(6) for arm in ("a", "b")]
     with (
         prepare(kept, world, Silent()) as setup,

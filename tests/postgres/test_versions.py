@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -40,7 +41,7 @@ def ready(weighing_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def make(name: str, *changes: str) -> Iterator[Setup]:
         study = read_study(name, ["workload.scale=1", *changes])
         record = tmp_path / f"record{len(list(tmp_path.iterdir()))}"
-        kept = open_record(Question(study, 1, record))
+        kept = open_record(Question(study, 1, record), time.monotonic_ns)
         with World() as world, prepare(kept, world, Silent()) as setup:
             yield setup
 

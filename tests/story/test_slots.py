@@ -12,6 +12,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine, NoopInstance
 from steelyard.engines.noop_journal import Journal
 from steelyard.running.measuring.slots import Prepared, Slots, Upkeep
+from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
 
 ARMS = {"on": True, "off": False, "also off": False}
@@ -27,9 +28,14 @@ def places(tmp_path: Path) -> Slots:
         engine.create(template, protection="checksums")
         arm = Arm(name=name.replace(" ", "-"), checksums=checksums)
         prepared.append(Prepared(arm, engine, (template,), {}))
-    return Slots(
-        prepared, lambda n: Slot(n, tmp_path / f"slot{n}", tmp_path, 54320 + n), lambda: None
-    )
+    return slots_of(prepared, tmp_path)
+
+
+def slots_of(prepared: list[Prepared], directory: Path) -> Slots:
+    def slot(number: int) -> Slot:
+        return Slot(number, directory / f"slot{number}", directory, 54320 + number)
+
+    return Slots(prepared, slot, lambda: None, Stopwatch(lambda: 0))
 
 
 def test_arms_carry_their_files_on_after_the_pilot_put_copies_into_the_slots(places: Slots) -> None:
@@ -48,10 +54,12 @@ def test_arms_carry_their_files_on_after_the_pilot_put_copies_into_the_slots(pla
     places.stop_arms()
 
 
-def test_arms_that_are_equal_on_disk_may_exchange_their_files(places: Slots) -> None:
+def test_arms_that_are_equal_on_disk_may_exchange_their_files(
+    places: Slots, tmp_path: Path
+) -> None:
     assert not places.exchangeable()
     alike = [places.arms["on"], places.arms["on"]]
-    assert Slots(alike, places.slot, lambda: None).exchangeable()
+    assert slots_of(alike, tmp_path).exchangeable()
 
 
 def built(version: str, journal: Journal) -> NoopEngine:
@@ -66,7 +74,7 @@ def test_a_build_starts_the_copy_that_another_build_of_its_layout_left(tmp_path:
     template = tmp_path / "template"
     engines["master"].create(template, protection="checksums")
     prepared = [Prepared(Arm(name=n), e, (template,), {}) for n, e in engines.items()]
-    places = Slots(prepared, lambda n: Slot(n, tmp_path / f"slot{n}", tmp_path, n), lambda: None)
+    places = slots_of(prepared, tmp_path)
     for slots in ({"master": 0, "patched": 1}, {"master": 1, "patched": 0}) * 2:
         standing = places.start_arms(slots, list(slots), "restore")
         for name, instance in standing.items():
@@ -86,7 +94,7 @@ def test_each_load_of_an_arm_has_a_copy_of_its_own(tmp_path: Path, upkeep: Upkee
         for load in loads:
             engine.create(load, protection="checksums")
         prepared.append(Prepared(Arm(name=name), engine, loads, {}))
-    places = Slots(prepared, lambda n: Slot(n, tmp_path / f"slot{n}", tmp_path, n), lambda: None)
+    places = slots_of(prepared, tmp_path)
     seen: dict[tuple[str, int], set[str]] = {}
     for older, newer, turned in itertools.product(range(3), range(3), (False, True)):
         slots = {"older": int(turned), "newer": int(not turned)}

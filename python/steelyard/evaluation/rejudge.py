@@ -30,6 +30,7 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch
 from steelyard.record.plan import Plan
 from steelyard.record.recorded import Recorded
+from steelyard.record.spent import Spent
 from steelyard.record.verdict import Differences, Pages, TrustLine, Verdict
 from steelyard.study.study import Study
 
@@ -56,6 +57,7 @@ def rejudge(recorded: Recorded) -> Verdict:
     layout = {"layout": plan.layout} if plan.layout else {}
     factors = factors_told(recorded, contrasts)
     sentences = [one.sentence() for one in contrasts] if factors is None else factors.sentences
+    spent = Spent.of(recorded.spent)
     return Verdict.model_validate(
         {
             "study": study.name,
@@ -85,6 +87,7 @@ def rejudge(recorded: Recorded) -> Verdict:
             "loads": plan.loads,
             "measured_seconds": _measured_seconds(recorded.epochs),
             "slices": _slices(recorded.epochs),
+            **({} if spent is None else {"spent": spent}),
             "resumed": end.resumed,
             "interrupted": end.interrupted,
             "command": plan.command,

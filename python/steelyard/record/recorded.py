@@ -10,6 +10,7 @@ from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.record import STUDY_FILE, Record
 from steelyard.record.slice import SliceLine
+from steelyard.record.spent import SpentLine
 from steelyard.record.totals import epochs_of
 from steelyard.record.turn import TurnLine
 from steelyard.record.upgrade import (
@@ -49,6 +50,8 @@ class Recorded:
     events: tuple[EventLine, ...] = ()
     end: EndLine | None = None
     """None: it has not ended yet."""
+    spent: tuple[SpentLine, ...] = ()
+    """Where the wall time went, of all sittings; empty in records from before it was kept."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Telemetry:
     end: EndLine | None
     turns: tuple[TurnLine, ...] = ()
     """The line of every turn that was finished, also of an epoch that was not."""
+    spent: tuple[SpentLine, ...] = ()
 
 
 def read_recorded(record: Record) -> Recorded:
@@ -86,6 +90,7 @@ def read_recorded(record: Record) -> Recorded:
         epochs=finished_epochs(record, telemetry),
         events=telemetry.events,
         end=telemetry.end,
+        spent=telemetry.spent,
     )
 
 
@@ -153,7 +158,8 @@ def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
     """The verdict of a record of format 1 tells its end, which its telemetry has not."""
     place = _place(record, TELEMETRY)
     lines = [upgrade_telemetry(line) for line in record.lines(TELEMETRY)]
-    parts: dict[str, list[RawLine]] = {"epoch": [], "event": [], "end": [], "turn": []}
+    kinds = ("epoch", "event", "end", "turn", "spent")
+    parts: dict[str, list[RawLine]] = {kind: [] for kind in kinds}
     for line in lines:
         parts.setdefault(line.get("type", ""), []).append(line)
     epochs = {one.epoch: one for one in (EpochLine.of_json(x, place) for x in parts["epoch"])}
@@ -164,6 +170,7 @@ def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
         events=tuple(EventLine.of_json(line, place) for line in parts["event"]),
         end=EndLine.of_json(parts["end"][-1], place) if parts["end"] else None,
         turns=tuple(TurnLine.of_json(line, place) for line in parts["turn"]),
+        spent=tuple(SpentLine.of_json(line, place) for line in parts["spent"]),
     )
 
 

@@ -15,6 +15,7 @@ from steelyard.record.epoch import LedgerStanding
 from steelyard.record.factors import FactorsTold
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import DefaultsFound, Difference, Loads
+from steelyard.record.spent import Spent
 from steelyard.record.turns_told import DistanceLine, TurnsTold
 
 
@@ -251,6 +252,8 @@ class Verdict(Frozen):
     loads: Loads | None
     measured_seconds: float
     slices: int
+    spent: Spent | None = None
+    """Where the wall time went; absent in records from before it was kept."""
     resumed: bool
     interrupted: bool
     command: str

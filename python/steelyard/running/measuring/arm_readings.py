@@ -38,17 +38,20 @@ class ArmReadings:
     """Readings of standing arms, from before the load connects until after it has gone."""
 
     def __init__(self, setup: Setup, standing: Mapping[str, Instance]) -> None:
+        self._setup = setup
         self._data = setup.data
         self._standing = standing
         counted = standing if setup.study.statement_counters else {}
-        self._statements = StatementReadings(counted)
-        self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
-        self._done = {arm: self._data.work_counts(one) for arm, one in standing.items()}
+        with setup.phase("read"):
+            self._statements = StatementReadings(counted)
+            self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
+            self._done = {arm: self._data.work_counts(one) for arm, one in standing.items()}
 
     def border(self) -> None:
         """Read what is read at a border of the measured slices; first at their beginning."""
-        self._telemetry.border()
-        self._statements.border()
+        with self._setup.phase("read"):
+            self._telemetry.border()
+            self._statements.border()
 
     def close(
         self,
@@ -58,6 +61,12 @@ class ArmReadings:
     ) -> ArmsRead:
         """Read what is read once the load has gone. `lines`: of all arms; `borders`: the first
         block of each part, where parts are to be kept; `beside`: what was seen in the slices."""
+        with self._setup.phase("read"):
+            return self._close(lines, borders, beside)
+
+    def _close(
+        self, lines: Iterable[SliceLine], borders: Sequence[int], beside: Beside
+    ) -> ArmsRead:
         self._telemetry.close()
         counted = self._statements.lines()
         every = list(lines)

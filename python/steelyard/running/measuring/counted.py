@@ -98,7 +98,8 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         try:
             warm_up, measured = counted_visits(design, PILOT, study)
             place = Place(PILOT)
-            lines = [*load.run(warm_up, place), *load.run(measured, place)]
+            with setup.phase("pilot"):
+                lines = [*load.run(warm_up, place), *load.run(measured, place)]
             lines = [line.model_copy(update={"kind": "pilot"}) for line in lines]
         finally:
             share = watch.stop()

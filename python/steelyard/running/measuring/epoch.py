@@ -111,14 +111,16 @@ class EpochRunner:
             WaitSamples(watched, seed, now_ns) as waits,
         ):
             warm_up, measured = self._visits(place.epoch)
-            lines.extend(drive(self._setup, load, warm_up, place))
+            with self._setup.phase("warm up"):
+                lines.extend(drive(self._setup, load, warm_up, place))
             borders = self._part_borders(measured)
             readings.border()
             for first, after in zip(borders, [*borders[1:], None], strict=True):
                 part = [
                     v for v in measured if v.block >= first and (after is None or v.block < after)
                 ]
-                lines.extend(waits.during(part, drive(self._setup, load, part, place)))
+                with self._setup.phase("measure"):
+                    lines.extend(waits.during(part, drive(self._setup, load, part, place)))
                 readings.border()
             machine = {arm: load.machine_readings(arm) for arm in standing}
         parts = borders if len(borders) == PARTS else ()

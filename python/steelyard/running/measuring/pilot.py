@@ -37,7 +37,6 @@ from steelyard.running.measuring.counted import pilot_counted
 from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
-from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.turns.pilot import pilot_turns
@@ -188,7 +187,7 @@ class Pilot:
         if not all(isinstance(instance, Warmable) for instance in standing.values()):
             return {}, 0
         began_ns = self._setup.laboratory.clock.now_ns()
-        fills = {arm: fill_pool(instance) for arm, instance in standing.items()}
+        fills = self._setup.fill_pools(standing)
         return fills, self._setup.laboratory.clock.now_ns() - began_ns
 
     def _longer(self, warming: _Warming) -> _Warming:
@@ -276,15 +275,13 @@ class Pilot:
             [Visit(arms[arm], length_ns, "pilot", block, place) for place, arm in enumerate(order)]
             for block, (length_ns, order) in enumerate(zip(lengths_ns, orders, strict=True))
         ]
-        place = Place(epoch, run=self._runs)
-        if ended is None:
-            return drive_pilot(
-                self._setup, load, [visit for each in blocks for visit in each], place
-            )
-        lines = []
-        for block in blocks:
-            done = drive_pilot(self._setup, load, block, place)
-            ended(done)
+        place, lines = Place(epoch, run=self._runs), []
+        groups = blocks if ended is not None else [[visit for each in blocks for visit in each]]
+        for group in groups:
+            with self._setup.phase("pilot"):
+                done = drive_pilot(self._setup, load, group, place)
+                if ended is not None:
+                    ended(done)
             lines += done
         return lines
 

@@ -16,6 +16,7 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch, EventLine
 from steelyard.record.plan import Choices, Plan
 from steelyard.record.recorded import JUDGED, RESUMED, TELEMETRY, VERDICT, Recorded
+from steelyard.record.spent import Spent
 from steelyard.record.verdict import Verdict
 from steelyard.running.measuring.epoch import EpochRunner
 from steelyard.running.preparing.aa_ledger import update
@@ -66,10 +67,12 @@ def settle(
         while not weighing.over:
             number = len(weighing.recorded.epochs)
             epoch = runner.run(number, kept.attempts.get(number, 0) + 1)
-            weighing.add(epoch)
-            ran = len(weighing.recorded.epochs) - len(kept.epochs)
-            mean_ns = (clock.now_ns() - started_ns) / ran
-            weighing.show(mean_ns)
+            with setup.phase("judge"):
+                weighing.add(epoch)
+                ran = len(weighing.recorded.epochs) - len(kept.epochs)
+                mean_ns = (clock.now_ns() - started_ns) / ran
+                weighing.show(mean_ns)
+            setup.spent.keep(number + 1)
             failure = _hopeless(weighing.recorded)
             if failure is not None:
                 break
@@ -85,12 +88,13 @@ def settle(
         epoch=len(weighing.recorded.epochs),
         began=len(kept.epochs),
         seconds=round((ended_ns - started_ns) / NS_PER_S, 3),
-        whole_seconds=round((ended_ns - setup.began_ns) / NS_PER_S, 3),
+        whole_seconds=round((ended_ns - setup.spent.stopwatch.began_ns) / NS_PER_S, 3),
         resumed=kept.resumed,
         interrupted=interrupted,
         lost=failure is not None,
     )
-    drives = setup.laboratory.host.drives()
+    with setup.phase("read"):
+        drives = setup.laboratory.host.drives()
     if drives:
         end = end.model_copy(update={"drives": drives})
     return Outcome(weighing.recorded, end, tuple(weighing.contrasts), failure)
@@ -126,7 +130,8 @@ class _Weighing:
 
     def judge(self, *, ended: bool) -> None:
         """Judge what is recorded; `ended`: no further epoch will come."""
-        self.contrasts = judge(self.recorded, ended=ended)
+        with self._setup.phase("judge"):
+            self.contrasts = judge(self.recorded, ended=ended)
 
     def add(self, epoch: Epoch) -> None:
         """One more epoch, judged."""
@@ -187,10 +192,13 @@ def publish(kept: Kept, outcome: Outcome, progress: Progress) -> Verdict:
     """Write what a weighing came to; nothing is measured any more."""
     recorded = outcome.recorded
     machine = recorded.environment.machine
-    standing = update(kept.question, recorded.plan, machine, outcome.contrasts, progress)
-    end = outcome.end.model_copy(update={"ledger": standing})
-    kept.record.append(TELEMETRY, end.to_json())
-    verdict = rejudge(replace(recorded, end=end))
+    with kept.spent.stopwatch("judge"):
+        standing = update(kept.question, recorded.plan, machine, outcome.contrasts, progress)
+        end = outcome.end.model_copy(update={"ledger": standing})
+        kept.record.append(TELEMETRY, end.to_json())
+        verdict = rejudge(replace(recorded, end=end))
+    kept.spent.keep(end.epoch)
+    verdict = verdict.model_copy(update={"spent": Spent.of(kept.spent.lines)})
     kept.record.write(VERDICT, verdict.to_json())
     kept.record.close()
     return verdict

@@ -31,6 +31,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
 from steelyard.record.plan import Residency, Upkeep
+from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
 
 MOST_DIRTY_BYTES = 64 << 20
@@ -70,12 +71,14 @@ class Slots:
         arms: Sequence[Prepared],
         slot: Callable[[int], Slot],
         write_back: Callable[[], None],
+        stopwatch: Stopwatch,
         evict: Callable[[Sequence[Path]], Evicted] | None = None,
     ) -> None:
         """`evict`: drops what the arms' files have in the page cache, before any is started."""
         self.arms = {prepared.arm.name: prepared for prepared in arms}
         self.slot = slot
         self._write_back = write_back
+        self._phase = stopwatch
         self._evict = evict
         self.evicted: Evicted | None = None
         """What came of it, when files were laid last."""
@@ -111,12 +114,13 @@ class Slots:
         """Stop what runs, and put the arms' files into their slots; none is started."""
         self.stop_arms()
         chosen = {arm: self.arms[arm].templates[(loads or {}).get(arm, 0)] for arm in order}
-        self._laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
-        if self._copied_bytes > MOST_DIRTY_BYTES:
-            self._write_back()
-            self._copied_bytes = 0
-        if self._evict is not None:
-            self.evicted = self._evict(self.directories)
+        with self._phase("put back"):
+            self._laid = {arm: self._lay(arm, slots[arm], upkeep, chosen[arm]) for arm in order}
+            if self._copied_bytes > MOST_DIRTY_BYTES:
+                self._write_back()
+                self._copied_bytes = 0
+            if self._evict is not None:
+                self.evicted = self._evict(self.directories)
 
     def start_arm(
         self, arm: str, slot: Slot, settings: Mapping[str, str] | None = None
@@ -124,7 +128,8 @@ class Slots:
         """Start an arm whose files were laid; `settings` in place of some of its own."""
         copy = self._laid[arm]
         try:
-            copy.start(slot, {**self.arms[arm].settings, **(settings or {})})
+            with self._phase("start"):
+                copy.start(slot, {**self.arms[arm].settings, **(settings or {})})
         except ServerError as failure:
             raise ArmLostError.at_start(arm, failure) from failure
         self._started[arm] = copy
@@ -170,14 +175,15 @@ class Slots:
     def stop_arms(self) -> None:
         """Stop every server that runs; every one is tried before the first error is raised."""
         failures: list[EngineError] = []
-        for arm, instance in list(self._started.items()):
-            try:
-                if isinstance(instance, Freezable):
-                    instance.thaw()
-                instance.stop()
-            except EngineError as failure:
-                failures.append(failure)
-            del self._started[arm]
+        with self._phase("stop"):
+            for arm, instance in list(self._started.items()):
+                try:
+                    if isinstance(instance, Freezable):
+                        instance.thaw()
+                    instance.stop()
+                except EngineError as failure:
+                    failures.append(failure)
+                del self._started[arm]
         if failures:
             raise failures[0]
 

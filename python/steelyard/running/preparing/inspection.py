@@ -65,7 +65,7 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
 
 def _look(setup: Setup) -> _Arms:
     host = setup.laboratory.host
-    with setup.started_arms(0, "restore") as started:
+    with setup.started_arms(0, "restore") as started, setup.phase("inspect"):
         place = host.environment(started, setup.scripts, setup.slots.template)
         workload = setup.study.workload.model_dump(mode="json")
         return _Arms(

@@ -47,15 +47,15 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
     one of them would not start.
     """
-    study, began_ns = kept.question.study, laboratory.clock.now_ns()
+    study = kept.question.study
     try:
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = _layout(kept, data.scripts)
         slots, builds, memory = (
-            (*_sessions(study, data, laboratory, progress), None)
+            (*_sessions(kept, data, laboratory, progress), None)
             if study.reaches
-            else _own_servers(study, data, laboratory, layout, progress)
+            else _own_servers(kept, data, laboratory, layout, progress)
         )
         cost, cost_why = which_cost(study, data.scripts, layout)
         setup = Setup(
@@ -71,7 +71,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             record=kept.record,
             builds=builds,
             memory=memory,
-            began_ns=began_ns,
+            spent=kept.spent,
         )
         try:
             yield setup
@@ -86,37 +86,44 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
 
 
 def _own_servers(
-    study: Study, data: WorkloadData, laboratory: Laboratory, layout: str, progress: Progress
+    kept: Kept, data: WorkloadData, laboratory: Laboratory, layout: str, progress: Progress
 ) -> tuple[Slots, BuildComparison, MemoryPlan | None]:
     """The slots in which the arms' servers will be started."""
-    arms, builds, memory = _arms(study, data, laboratory, layout, progress)
+    stopwatch = kept.spent.stopwatch
+    with stopwatch("find engines"):
+        engines, builds, memory = _engines(kept.question.study, laboratory, layout, progress)
+    with stopwatch("load data"):
+        arms = _arms(kept.question.study, engines, builds, data, progress)
     # Pages that stayed in memory would be read there, and charged to no arm.
     evict = laboratory.engines.evict if memory is not None else None
-    slots = Slots(arms, laboratory.engines.slot, laboratory.engines.write_back, evict)
+    places = laboratory.engines
+    slots = Slots(arms, places.slot, places.write_back, stopwatch, evict)
     return slots, builds, memory
 
 
 def _sessions(
-    study: Study, data: WorkloadData, laboratory: Laboratory, progress: Progress
+    kept: Kept, data: WorkloadData, laboratory: Laboratory, progress: Progress
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started or loaded. UsageError: a server does not
     hold what the scripts work on."""
+    study = kept.question.study
     require_whole_passes(study)
     progress.stage("reach the servers")
-    arms = laboratory.engines.reach(study, data.database)
-    for instance in arms.values():
-        data.require_loaded(instance)
-    for arm, taken_ns in round_trips(arms).items():
-        progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
+    with kept.spent.stopwatch("find engines"):
+        arms = laboratory.engines.reach(study, data.database)
+        for instance in arms.values():
+            data.require_loaded(instance)
+        for arm, taken_ns in round_trips(arms).items():
+            progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
     same = dict.fromkeys(arms, study.control.name)
     return Sessions(arms), BuildComparison(same, 1, study.defaults)
 
 
-def _arms(
-    study: Study, data: WorkloadData, laboratory: Laboratory, layout: str, progress: Progress
-) -> tuple[list[Prepared], BuildComparison, MemoryPlan | None]:
-    """Every arm with its engine and its data, and the cap on its memory; errors are raised before
-    data is loaded."""
+def _engines(
+    study: Study, laboratory: Laboratory, layout: str, progress: Progress
+) -> tuple[Mapping[str, Engine], BuildComparison, MemoryPlan | None]:
+    """Arm → its engine, what the builds have in common, and the cap on memory; errors are raised
+    before data is loaded."""
     engines = laboratory.engines.of_arms(study)
     require_needs(study, engines, laboratory)
     _require_connections(study)
@@ -128,11 +135,21 @@ def _arms(
     memory = cap_memory(
         study, engines, laboratory, at_once=1 if layout == "turns" else len(engines)
     )
-    builds = compare_builds(study, engines, laboratory, progress)
+    return engines, compare_builds(study, engines, laboratory, progress), memory
+
+
+def _arms(
+    study: Study,
+    engines: Mapping[str, Engine],
+    builds: BuildComparison,
+    data: WorkloadData,
+    progress: Progress,
+) -> list[Prepared]:
+    """Every arm with its engine and its data, loaded where it was not."""
     templates = _templates(study, engines, builds, data, progress)
     settings = {arm.name: builds.settings_of(study, arm) for arm in study.every_arm}
     timing = _log_timing(study, engines, settings)
-    prepared = [
+    return [
         Prepared(
             arm=arm,
             engine=engines[arm.name],
@@ -145,7 +162,6 @@ def _arms(
         )
         for arm in study.every_arm
     ]
-    return prepared, builds, memory
 
 
 def _log_timing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from steelyard.record.recorded import (
     read_telemetry,
     turns_of_torn_epochs,
 )
+from steelyard.running.stopwatch import SpentTime, Stopwatch
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
 
@@ -28,6 +29,7 @@ class Kept:
 
     record: Record
     question: Question
+    spent: SpentTime
     plan: Plan | None = None
     """None: a new weighing, whose plan is not drawn yet."""
     epochs: tuple[Epoch, ...] = ()
@@ -43,12 +45,14 @@ class Kept:
         return self.plan is not None
 
 
-def open_record(question: Question) -> Kept:
-    """The record with study.toml in it; for `--resume` the seed comes from its plan."""
+def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
+    """The record with study.toml in it; for `--resume` the seed comes from its plan. By `now_ns`,
+    a monotonic clock, the time of the weighing is accounted for from here on."""
+    stopwatch = Stopwatch(now_ns)
     if question.resume is None:
         record = Record.create(question.record, question.study.name)
         record.write("study.toml", write_study(question.study))
-        return Kept(record, question)
+        return Kept(record, question, SpentTime(record, stopwatch))
     record = Record.open(question.resume)
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
@@ -62,7 +66,8 @@ def open_record(question: Question) -> Kept:
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
     resumed = replace(question, seed=plan.seed)
     torn = turns_of_torn_epochs(record, telemetry)
-    return Kept(record, resumed, plan, epochs, telemetry.events, attempts, torn)
+    spent = SpentTime(record, stopwatch, telemetry.spent)
+    return Kept(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn)
 
 
 @dataclass(frozen=True)

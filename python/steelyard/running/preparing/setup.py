@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
-from steelyard.engines.engine import Instance
+from steelyard.engines.engine import Instance, PoolFill
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import MemoryPlan, Upkeep, Warm
 from steelyard.record.record import Record
+from steelyard.record.spent import Phase
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import Stalls
 from steelyard.running.measuring.load import Load
@@ -17,6 +18,7 @@ from steelyard.running.measuring.observation import fill_pool
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.reaching.sessions import Sessions
+from steelyard.running.stopwatch import SpentTime
 from steelyard.study.design import Design, draw_design
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -38,7 +40,11 @@ class Setup:
     record: Record
     builds: BuildComparison
     memory: MemoryPlan | None
-    began_ns: int  # when preparation began, on the laboratory's clock
+    spent: SpentTime
+
+    def phase(self, name: Phase) -> AbstractContextManager[None]:
+        """A stretch of the weighing whose wall time is that of a phase."""
+        return self.spent.stopwatch(name)
 
     @property
     def scripts(self) -> tuple[Script, ...]:
@@ -69,20 +75,33 @@ class Setup:
         wanted = {arm.name for arm in self.study.every_arm if arm.telemetry}
         return {name: instance for name, instance in arms.items() if name in wanted}
 
+    @contextmanager
     def connect(
         self, arms: Mapping[str, Instance], placement: str, seed: int, stalls: Stalls
-    ) -> Load:
-        """Load connected to every arm, placed and weighted, none of it begun."""
-        return Load(
-            self.laboratory,
-            self.study,
-            arms,
-            data=self.data,
-            cost=self.cost,
-            placement=placement,
-            seed=seed,
-            stalls=stalls,
-        )
+    ) -> Iterator[Load]:
+        """Load connected to every arm, placed and weighted, none of it begun; disconnected at the
+        end."""
+        with self.phase("connect"):
+            load = Load(
+                self.laboratory,
+                self.study,
+                arms,
+                data=self.data,
+                cost=self.cost,
+                placement=placement,
+                seed=seed,
+                stalls=stalls,
+            )
+        try:
+            yield load
+        finally:
+            with self.phase("connect"):
+                load.close()
+
+    def fill_pools(self, arms: Mapping[str, Instance]) -> dict[str, PoolFill]:
+        """Read the data into the buffer pool of each arm; EngineError: an engine cannot."""
+        with self.phase("fill pools"):
+            return {arm: fill_pool(instance) for arm, instance in arms.items()}
 
     def loads_of(self, epoch: int) -> dict[str, int]:
         """Arm → which of the loads of its data it uses in an epoch."""
@@ -117,11 +136,11 @@ class Setup:
         try:
             with self.slots.naming_kills():
                 arms = self.slots.start_arms(slots, order, upkeep, self.loads_of(epoch))
-                for instance in arms.values():
-                    self.data.before_clients(instance)
-                if warm == "by reading":
+                with self.phase("start"):
                     for instance in arms.values():
-                        fill_pool(instance)
+                        self.data.before_clients(instance)
+                if warm == "by reading":
+                    self.fill_pools(arms)
                 yield arms
         finally:
             self.slots.stop_arms()

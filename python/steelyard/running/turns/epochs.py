@@ -102,6 +102,7 @@ class TurnsRunner:
                     line = self._turn.run(turn, own, self._report(epoch, arm, later))
                     self._took_ns.append(setup.laboratory.clock.now_ns() - began_ns)
                     setup.record.append(TELEMETRY, line.to_json())
+                    setup.spent.keep(epoch)
                     where.done[arm] = TurnDone(line, tuple(own))
                 except (EngineError, DriverError) as failure:
                     if ending.outcome == COMPLETE:

@@ -132,7 +132,8 @@ def _look(setup: Setup, arm: str, placement: str) -> _Looked:
     engine, design = cycle_engine(setup, arm), setup.design
     began_ns = clock.now_ns()
     instance = slots.start_arm(arm, slots.slot(design.slots_of(0)[arm]), engine.tell_checkpoints)
-    setup.data.before_clients(instance)
+    with setup.phase("start"):
+        setup.data.before_clients(instance)
     settings = settings_of(instance)
     stalls = find_stalls(study, None)
     with (
@@ -143,7 +144,8 @@ def _look(setup: Setup, arm: str, placement: str) -> _Looked:
         try:
             before, loaded_ns = checkpoints.pulse(), clock.now_ns()
             visits = [Visit(arm, SECOND_NS, "pilot", n, 0) for n in range(PILOT_SECONDS)]
-            lines = tuple(drive_pilot(setup, load, visits, Place(PILOT, run=1)))
+            with setup.phase("pilot"):
+                lines = tuple(drive_pilot(setup, load, visits, Place(PILOT, run=1)))
             after, took_ns = checkpoints.pulse(), clock.now_ns() - loaded_ns
         finally:
             share = watch.stop()

@@ -7,7 +7,7 @@ of the k-th after it, in slices of about a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,6 +24,7 @@ from steelyard.model.turn import Checkpoint, TurnEnd
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.plan import Choices, TurnChoices
 from steelyard.record.slice import SliceLine
+from steelyard.record.spent import Phase
 from steelyard.record.turn import CheckpointLine, DebtLine, TurnLine
 from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
 from steelyard.running.measuring.load import Place
@@ -92,7 +93,7 @@ class TurnRunner:
         """One turn of an arm whose files are laid; `kept` gets its slices as they end.
         ArmLostError: the arm could not start or survive."""
         setup, slots, arm = self._setup, self._setup.own_slots, where.arm
-        phases = Phases(self._clock.now_ns, report)
+        phases = Phases(setup, report)
         host_before = setup.laboratory.host.sample()
         with phases("evict"):
             evicted = setup.laboratory.engines.evict(slots.directories)
@@ -210,11 +211,25 @@ class TurnRunner:
                 return "longest"
 
 
+_SPENT: Mapping[str, Phase] = {
+    "evict": "put back",
+    "quiet": "quiet",
+    "start": "start",
+    "warm up": "warm up",
+    "wait for a checkpoint": "warm up",
+    "measure": "measure",
+    "read": "read",
+    "stop": "stop",
+}
+"""Phase of a turn → that of the weighing's wall time."""
+
+
 class Phases:
     """Reports the phases of a turn, and keeps what each took."""
 
-    def __init__(self, now_ns: Callable[[], int], report: ReportsPhase) -> None:
-        self._now_ns = now_ns
+    def __init__(self, setup: Setup, report: ReportsPhase) -> None:
+        self._setup = setup
+        self._now_ns = setup.laboratory.clock.now_ns
         self._report = report
         self.taken_ns: dict[str, int] = {}
 
@@ -224,7 +239,8 @@ class Phases:
         self._report(name)
         began_ns = self._now_ns()
         try:
-            yield
+            with self._setup.phase(_SPENT[name]):
+                yield
         finally:
             self.taken_ns[name] = self._now_ns() - began_ns
 
