@@ -6,6 +6,7 @@ import json
 
 from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_json import verdict_json
+from steelyard.record.spent import Spent, SpentLine
 from steelyard.record.verdict import TimePart, TimeParts
 
 
@@ -57,6 +58,18 @@ def test_parts_and_cause_stand_at_their_contrast() -> None:
         },
     ]
     assert told["scope"] == "machine"
+
+
+def test_where_the_wall_time_went_stands_in_it() -> None:
+    line = SpentLine(epoch=12, phases_ns={"start": 1_500_000_000, "measure": 4_500_000_000})
+    verdict = verdict_of(line_of(arm="off", control="on"), spent=Spent.of([line]))
+    told = json.loads(verdict_json(verdict))
+    assert told["spent"] == {
+        "seconds": 6.0,
+        "loaded_seconds": 4.5,
+        "phases": [{"phase": "start", "seconds": 1.5}, {"phase": "measure", "seconds": 4.5}],
+    }
+    assert "spent" not in json.loads(verdict_json(verdict_of(line_of(arm="off", control="on"))))
 
 
 def test_where_no_time_was_told_there_are_no_parts() -> None:

@@ -15,6 +15,7 @@ import pytest
 from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.record.contrast import ContrastLine
+from steelyard.record.spent import Spent, SpentLine
 from steelyard.record.verdict import FlippedPlan, Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -151,7 +152,26 @@ def test_a_verdict_prints_as_the_golden_file_shows(name: str, verdict: Verdict, 
     assert shown == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("verdict", [FASTER, TURNS])
+PHASES = {"measure": 637, "start": 155, "put back": 141, "stop": 70, "load data": 12}
+ACCOUNTED = FASTER.model_copy(
+    update={
+        "spent": Spent.of(
+            [SpentLine(epoch=12, phases_ns={name: s * 10**9 for name, s in PHASES.items()})]
+        )
+    }
+)
+
+
+def test_the_largest_phases_say_what_it_took_on_as_many_lines_as_they_need() -> None:
+    took = "16 min 55 s: 10 min 37 s under load, 2 min 35 s start, 2 min 21 s put back"
+    assert render_verdict(ACCOUNTED, 100).splitlines()[-1] == f"took    {took}"
+    assert render_verdict(ACCOUNTED, 50).splitlines()[-2:] == [
+        "took    16 min 55 s: 10 min 37 s under load, 2 min",
+        "        35 s start, 2 min 21 s put back",
+    ]
+
+
+@pytest.mark.parametrize("verdict", [FASTER, TURNS, ACCOUNTED])
 @pytest.mark.parametrize("width", [10, 50, 72, 200])
 def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
     verdict: Verdict, width: int

@@ -16,6 +16,7 @@ from steelyard.model.errors import StudyError
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.record import Record
+from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
 from steelyard.report.calibration import ShownCalibration, calibration
@@ -43,6 +44,8 @@ from steelyard.report.source import (
 )
 from steelyard.report.time_parts import bottleneck_line, cause_sentence, part_rows
 from steelyard.report.turns import shown_turns
+from steelyard.report.wall_time.bar import draw_wall_time
+from steelyard.report.wall_time.words import phase_rows, took_text
 from steelyard.study.read import read_recorded_study
 
 _HERE = Path(__file__).parent
@@ -120,6 +123,8 @@ def _context(source: Source) -> dict[str, Any]:
             *weighing_rows(source.environment.drives, source.drives_after, verdict),
         ],
         "builds": environment_rows.builds(source.environment),
+        "spent": _spent(verdict.spent if verdict else None),
+        "took": took_text(verdict) if verdict else "",
         "hash_rows": environment_rows.hash_rows(source.environment),
         "command": plan.command or f"steelyard weigh {plan.study}",
         "record": (verdict and verdict.record) or "/".join(source.directory.parts[-3:]),
@@ -239,6 +244,13 @@ def _time(told: TimeParts) -> dict[str, Any]:
         "picture": both_widths(partial(draw_time_parts, told), WIDE),
         "rows": part_rows(told),
     }
+
+
+def _spent(spent: Spent | None) -> dict[str, Any] | None:
+    """Where the wall time went; None in records from before it was kept."""
+    if spent is None or not spent.seconds:
+        return None
+    return {"picture": both_widths(partial(draw_wall_time, spent), WIDE), "rows": phase_rows(spent)}
 
 
 _BY_ARM = ("causes", "work", "by_query", "by_statement", "statement_costs", "by_script")

@@ -46,7 +46,7 @@ def render_calibration(verdict: Verdict, study: Study, width: int) -> str:
         _trust(verdict, study, width),
         wrapped(ledger_text(verdict.ledger), width, ""),
         [*verdict_threats(contrasts, width), *wrapped(interruption_text(verdict), width, "")],
-        record_lines(verdict),
+        record_lines(verdict, width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 

@@ -19,6 +19,7 @@ from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import amount, cause_rows, statement_cost_rows
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
+from steelyard.report.wall_time.words import took_text
 
 _INDENT = "  "
 _MOST_CHART = 76
@@ -42,7 +43,7 @@ def render_verdict(verdict: Verdict, width: int) -> str:
     blocks.append(
         [*verdict_threats(contrasts, width), *wrapped(interruption_text(verdict), width, "")]
     )
-    blocks.append(record_lines(verdict))
+    blocks.append(record_lines(verdict, width))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -224,17 +225,19 @@ def threat_lines(seen: Iterable[Threat], gone: Iterable[WithdrawnThreat], width:
     return lines
 
 
-def record_lines(verdict: Verdict) -> list[str]:
+def record_lines(verdict: Verdict, width: int) -> list[str]:
     """Paths and the command stay on one line each, however long, to be copied."""
     record = verdict.record
     command = verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}"
-    took = format_duration(round(verdict.whole_seconds or verdict.seconds) * NS_PER_S)
-    if math.isfinite(verdict.measured_seconds):
-        measured = format_duration(round(verdict.measured_seconds) * NS_PER_S)
-        took += f", {measured} of it under load"
     return [
         f"record  {record}",
         f"report  {record}/report.html",
         f"repeat  {command}",
-        f"took    {took}",
+        *_hanging("took    ", took_text(verdict), width),
     ]
+
+
+def _hanging(label: str, text: str, width: int) -> list[str]:
+    """Text beside its label, its further lines below its first."""
+    lines = wrapped(text, width, " " * len(label))
+    return [label + lines[0].lstrip(), *lines[1:]]

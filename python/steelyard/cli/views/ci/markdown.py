@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorsTold
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import MARKS, ends_of, estimate_text, interval_text
 from steelyard.report.time_parts import cause_lines
+from steelyard.report.wall_time.words import took_text
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -22,8 +22,7 @@ def markdown(verdict: Verdict) -> str:
     if verdict.time:
         lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time)] + [""]
     lines += [*_doubts(verdict.contrasts), ""]
-    took = format_duration(round(verdict.whole_seconds or verdict.seconds) * NS_PER_S)
-    lines += [f"Took {took}, seed {verdict.seed}. Repeat:", "", "```"]
+    lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", "", "```"]
     lines += [verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}", "```"]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,70 @@
+"""Formats where the wall time of a weighing went: what it took in a line, its phases in rows."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.record.spent import UNDER_LOAD, Phase, Spent
+from steelyard.record.verdict import Verdict
+
+MOST_NAMED = 3
+"""Of the phases, in the line that says what a weighing took."""
+PHASE_WORDS: dict[Phase, str] = {
+    "find engines": "finding and comparing engines",
+    "load data": "loading data",
+    "inspect": "inspecting the arms",
+    "put back": "putting files back",
+    "quiet": "waiting for the device to rest",
+    "start": "starting servers",
+    "fill pools": "reading data into buffer pools",
+    "connect": "connecting clients",
+    "pilot": "pilot, under load",
+    "warm up": "warm-up, under load",
+    "measure": "measuring, under load",
+    "read": "reading telemetry and checking the work",
+    "stop": "stopping servers",
+    "judge": "judging",
+    "other": "other",
+}
+
+
+def took_text(verdict: Verdict) -> str:
+    """`"2 min 50 s: 1 min 37 s under load, 21 s start, 15 s stop"`: the whole, and what most of it
+    went into; of a record without phases `"2 min 50 s, 1 min 21 s of it under load"`."""
+    if verdict.spent is not None:
+        largest = ", ".join(f"{_time(s)} {name}" for name, s in _largest(verdict.spent))
+        return f"{_time(verdict.spent.seconds)}: {largest}"
+    took = _time(verdict.whole_seconds or verdict.seconds)
+    if math.isfinite(verdict.measured_seconds):
+        took += f", {_time(verdict.measured_seconds)} of it under load"
+    return took
+
+
+def _largest(spent: Spent) -> list[tuple[str, float]]:
+    """Name and seconds of the three that took most; the phases under load are one."""
+    every: list[tuple[str, float]] = [
+        (one.phase, one.seconds) for one in spent.phases if one.phase not in UNDER_LOAD
+    ]
+    every += [("under load", spent.loaded_seconds)] if spent.loaded_seconds else []
+    return sorted(every, key=lambda one: -one[1])[:MOST_NAMED]
+
+
+def phase_rows(spent: Spent) -> list[dict[str, str]]:
+    """Each phase with its time and its share of the whole, in the order of a weighing; the whole
+    last."""
+    rows = [
+        _row(PHASE_WORDS[one.phase], one.seconds, one.seconds / spent.seconds)
+        for one in spent.phases
+    ]
+    return [*rows, _row("the whole", spent.seconds, 1.0)]
+
+
+def _row(name: str, seconds: float, share: float) -> dict[str, str]:
+    time = format_duration(seconds * NS_PER_S)
+    return {"phase": name, "time": time, "share": f"{100 * share:.1f} %"}
+
+
+def _time(seconds: float) -> str:
+    """In whole seconds, but for less than one."""
+    return format_duration((round(seconds) or seconds) * NS_PER_S)
