@@ -45,7 +45,7 @@ def render_factors(verdict: Verdict, told: FactorsTold, width: int) -> str:
             *verdict_threats(verdict.contrasts, width),
             *wrapped(interruption_text(verdict), width, ""),
         ],
-        record_lines(verdict),
+        record_lines(verdict, width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
