@@ -17,7 +17,7 @@ from steelyard.record.plan import Plan
 from steelyard.record.record import FORMAT
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
-from steelyard.record.turn import TurnLine
+from steelyard.record.turns.turn import TurnLine
 from steelyard.record.verdict import Verdict
 
 FILES: tuple[tuple[str, str, tuple[type[Frozen], ...]], ...] = (

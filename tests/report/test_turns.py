@@ -16,7 +16,7 @@ from record.made import verdict_of
 from report.test_page import Balanced, headings, page_of
 from report.weighed import weigh_in_turns
 from steelyard.record.plan import TurnChoices
-from steelyard.record.turns_told import StallLine, TurnsTold, TurnSumsLine
+from steelyard.record.turns.turns_told import StallLine, TurnsTold, TurnSumsLine
 from steelyard.record.verdict import Verdict
 from steelyard.report import turns
 from steelyard.report.contrast_text import reading_text

@@ -16,7 +16,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Plan
-from steelyard.record.turns_told import (
+from steelyard.record.turns.turns_told import (
     CurveLine,
     DistanceLine,
     EvennessLine,

@@ -12,7 +12,7 @@ from steelyard.record.record import STUDY_FILE, Record
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
 from steelyard.record.totals import epochs_of
-from steelyard.record.turn import TurnLine
+from steelyard.record.turns.turn import TurnLine
 from steelyard.record.upgrade import (
     RawLine,
     end_of,

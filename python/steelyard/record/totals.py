@@ -11,7 +11,7 @@ from steelyard.model.statements import StatementCount, StatementCounts
 from steelyard.model.waits import SessionSamples, WaitPart
 from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine
 from steelyard.record.slice import SliceLine
-from steelyard.record.turn import TurnLine, turn_of
+from steelyard.record.turns.turn import TurnLine, turn_of
 
 
 def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:

@@ -16,7 +16,7 @@ from steelyard.record.factors import FactorsTold
 from steelyard.record.frozen import Frozen
 from steelyard.record.plan import DefaultsFound, Difference, Loads
 from steelyard.record.spent import Spent
-from steelyard.record.turns_told import DistanceLine, TurnsTold
+from steelyard.record.turns.turns_told import DistanceLine, TurnsTold
 
 
 class Compared(Frozen):

@@ -27,7 +27,7 @@ from steelyard.record.recorded import (
 )
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of, measured_slices
-from steelyard.record.turn import TurnLine
+from steelyard.record.turns.turn import TurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.devices import device_rows
 from steelyard.report.probed import probed_rows

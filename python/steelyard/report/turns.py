@@ -11,7 +11,7 @@ from markupsafe import Markup
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.plan import Plan, TurnChoices
-from steelyard.record.turns_told import (
+from steelyard.record.turns.turns_told import (
     CurveLine,
     EvennessLine,
     StallLine,

@@ -18,7 +18,7 @@ from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY, TurnDone
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
-from steelyard.record.turn import TurnLine
+from steelyard.record.turns.turn import TurnLine
 from steelyard.running.measuring.arm_readings import reading_lines
 from steelyard.running.measuring.epoch import COMPLETE, Ending, keep_logs
 from steelyard.running.measuring.load import Place

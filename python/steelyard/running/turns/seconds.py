@@ -10,7 +10,7 @@ from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import CheckpointWatch, Instance, Pulse
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.record.slice import SliceLine
-from steelyard.record.turn import DebtLine, SecondsLine
+from steelyard.record.turns.turn import DebtLine, SecondsLine
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import use_of

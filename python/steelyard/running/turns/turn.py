@@ -25,7 +25,7 @@ from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.plan import Choices, TurnChoices
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import Phase
-from steelyard.record.turn import CheckpointLine, DebtLine, TurnLine
+from steelyard.record.turns.turn import CheckpointLine, DebtLine, TurnLine
 from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
