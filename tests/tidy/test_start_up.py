@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.commands import COMMANDS
+from steelyard.cli.commands import COMMANDS, module_of
 
 HEAVY = ("numpy", "scipy", "ruptures", "psycopg", "pydantic", "rich", "jinja2", "markupsafe")
 """Each takes between a fiftieth of a second and a second of processor time."""
@@ -61,8 +61,8 @@ def test_the_version_does_not_load_the_parser() -> None:
 
 @pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)], ids=" ".join)
 def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[str]) -> None:
-    own = {f"steelyard.cli.commands.{name}" for name in arguments}
-    commands = tuple(f"steelyard.cli.commands.{name}" for name in COMMANDS)
+    own = {module_of(name) for name in arguments}
+    commands = tuple(module_of(name) for name in COMMANDS)
     found = loaded(COMMAND, ["steelyard", *arguments, "--help"], (*HEAVY, *commands))
     assert found <= own
 

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from steelyard import __version__
-from steelyard.cli.commands import COMMANDS
+from steelyard.cli.commands import COMMANDS, module_of
 
 
 class Group(TyperGroup):
@@ -42,7 +42,7 @@ class LazyGroup(Group):
 def load_command(name: str) -> Any:
     """Imports one of COMMANDS, as an object of the parser."""
     own = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    importlib.import_module(f"steelyard.cli.commands.{name}").register(own)
+    importlib.import_module(module_of(name)).register(own)
     return typer.main.get_group(own).commands[name]
 
 

@@ -23,7 +23,16 @@ COMMANDS = {
     "tune": "Propose settings: each with its reason and source, and where sources disagree.",
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
+    "history": "List, compare, follow and export what was weighed before.",
     "engines": "List the engines found and the cache; add and remove engines.",
     "workloads": "List the workloads; load one into the cache or into a server.",
 }
 """Name and help line, in the order in which they are listed."""
+FOLDERS = {"history": "records"}
+"""Name → the folder of its file, of commands that do not stand in this one."""
+
+
+def module_of(name: str) -> str:
+    """The module that a command is imported from."""
+    folder = FOLDERS.get(name)
+    return f"steelyard.cli.commands.{f'{folder}.' if folder else ''}{name}"

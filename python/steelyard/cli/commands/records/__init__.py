@@ -1,0 +1,1 @@
+"""Commands over kept records: their history, and the history as pages."""

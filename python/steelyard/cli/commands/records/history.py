@@ -1,0 +1,168 @@
+"""`steelyard history`: lists, compares, follows and exports what was weighed before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.command_line import Group
+
+sub = typer.Typer(
+    cls=Group,
+    invoke_without_command=True,
+    help="List, compare, follow and export what was weighed before.",
+)
+RecordsOption = Annotated[
+    Path, typer.Option("--records", metavar="DIR", help="The folder below which records stand.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+_Rebuild = Annotated[
+    bool, typer.Option("--rebuild", help="Forget the index and take the folders as they are.")
+]
+RECORDS = Path("records")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command and its subcommands."""
+    app.add_typer(sub, name="history")
+
+
+@sub.callback()
+def history(context: typer.Context, as_json: _Json = False) -> None:
+    """List, compare, follow and export what was weighed before."""
+    if context.invoked_subcommand is None:
+        list_history(as_json=as_json)
+
+
+@sub.command("list")
+def list_history(
+    records: RecordsOption = RECORDS,
+    study: Annotated[str | None, typer.Option("--study", help="Of this study alone.")] = None,
+    machine: Annotated[
+        str | None, typer.Option("--machine", help="Whose machine's name holds this.")
+    ] = None,
+    verdict: Annotated[
+        str | None, typer.Option("--verdict", help="With a contrast of this verdict.")
+    ] = None,
+    doubt: Annotated[str | None, typer.Option("--doubt", help="With a doubt of this name.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="From this day on: 2026-03-01.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DATE", help="Up to this day.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Judge every record again; name those that differ.")
+    ] = False,
+    rebuild: _Rebuild = False,
+    as_json: _Json = False,
+) -> None:
+    """List the records below a folder, the newest first."""
+    from steelyard.cli.views.history.list_view import history_lines
+    from steelyard.history.filter import Filter, chosen, day
+    from steelyard.history.index import read_history
+    from steelyard.history.verify import verified
+
+    wanted = Filter(study, machine, verdict, doubt, day(since), day(until))
+    found = read_history(records, rebuild=rebuild)
+    if verify:
+        found = verified(found)
+    entries = chosen(found.entries, wanted)
+    if as_json:
+        told = [one.to_json() for one in entries]
+        typer.echo(json.dumps({"records": told, "unread": [x.to_json() for x in found.unread]}))
+        return
+    typer.echo("\n".join(history_lines(entries, found.unread)))
+
+
+@sub.command("compare")
+def compare(
+    named: Annotated[
+        list[str], typer.Argument(metavar="FIRST SECOND", help="Two records, by their folders.")
+    ],
+    records: RecordsOption = RECORDS,
+    as_json: _Json = False,
+) -> None:
+    """Compare two records: what differed, both verdicts, and their ratio where there is one."""
+    from steelyard.cli.views.history.compare_view import comparison_lines, require_two
+    from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.history.compare import compare_records, find_record
+
+    first, second = (find_record(records, one) for one in require_two(named))
+    compared = compare_records(first, second)
+    if as_json:
+        typer.echo(json.dumps(compared.to_json()))
+        return
+    typer.echo("\n".join(comparison_lines(compared, terminal_width())))
+
+
+@sub.command("trend")
+def trend(
+    question: Annotated[
+        str, typer.Argument(help="A study, or a question as `history list --json` names it.")
+    ],
+    by: Annotated[
+        str, typer.Option("--by", help="In the order of time, version or commit.")
+    ] = "time",
+    commits: Annotated[
+        Path | None,
+        typer.Option(
+            "--commits", metavar="FILE", help="Commits, oldest first: git log --reverse --format=%H"
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", help="Whose name holds this; default: most weighings."),
+    ] = None,
+    records: RecordsOption = RECORDS,
+    as_json: _Json = False,
+) -> None:
+    """Follow one question over time, versions or commits, and say where its level steps."""
+    from steelyard.cli.views.history.trend_view import trend_lines
+    from steelyard.cli.views.text_layout import terminal_width
+    from steelyard.history.filter import the_machine, the_question
+    from steelyard.history.index import read_history
+    from steelyard.history.question import questions_of
+    from steelyard.history.trend import read_commits, read_order, trend_of
+
+    order = read_order(by if commits is None else "commit")
+    asked = the_question(questions_of(read_history(records).entries), question)
+    followed = trend_of(asked, the_machine(asked, machine), order, read_commits(commits))
+    if as_json:
+        typer.echo(json.dumps(followed.to_json()))
+        return
+    typer.echo("\n".join(trend_lines(followed, terminal_width())))
+
+
+@sub.command("export")
+def export_history(
+    file: Annotated[
+        Path, typer.Argument(help="What is written; .csv, .sqlite or .prom say in which format.")
+    ],
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv, sqlite or openmetrics.")
+    ] = None,
+    latest: Annotated[
+        bool,
+        typer.Option("--latest", help="The newest of each question and machine alone."),
+    ] = False,
+    records: RecordsOption = RECORDS,
+    as_json: _Json = False,
+) -> None:
+    """Write a row a contrast: as CSV, as an SQLite database, or as OpenMetrics text."""
+    from steelyard.history.export import export, format_of
+    from steelyard.history.index import read_history
+
+    chosen_form = format_of(file, form)
+    found = read_history(records)
+    rows = export(found.entries, file, chosen_form, latest=latest)
+    if as_json:
+        told = {"file": str(file), "format": chosen_form, "rows": rows}
+        typer.echo(json.dumps({**told, "unread": [one.to_json() for one in found.unread]}))
+        return
+    typer.echo(f"{file}: {rows} rows")
+    for refused in found.unread:
+        typer.echo(f"not read: {refused.path}: {refused.reason}", err=True)

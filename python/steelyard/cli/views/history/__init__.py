@@ -1,0 +1,1 @@
+"""Formats the history of records for a terminal."""

@@ -1,0 +1,65 @@
+"""Formats a trend for a terminal: a row a weighing on one scale, and every step in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from steelyard.cli.views.history.list_view import reading_words
+from steelyard.history.trend import Trend
+
+_FEWEST_COLUMNS = 16
+
+
+def trend_lines(trend: Trend, width: int) -> Iterator[str]:
+    """All that is said of a trend."""
+    yield from textwrap.wrap(f"{trend.question.label} on {trend.machine}", width)
+    yield from _rows(trend, width)
+    yield ""
+    yield from textwrap.wrap(trend.sentence, width)
+    for step in trend.steps:
+        yield f"a step is no verdict; this settles it: {step.settled_by}"
+    for record, why in trend.left_out:
+        yield from textwrap.wrap(f"left out: {record}: {why}", width, subsequent_indent="  ")
+
+
+def _rows(trend: Trend, width: int) -> Iterator[str]:
+    told = [(one.place, one.point.reading) for one in trend.points]
+    if not told:
+        return
+    ends = [
+        end
+        for _, one in told
+        for end in (one.low_percent, one.high_percent, one.estimate_percent)
+        if end is not None
+    ]
+    reach = max([*(abs(end) for end in ends), told[0][1].margin_percent, 0.1])
+    words = [reading_words(one) for _, one in told]
+    named = max(len(place) for place, _ in told)
+    columns = max(width - named - max(map(len, words)) - 4, _FEWEST_COLUMNS)
+    starts = [step.after for step in trend.steps]
+    for row, (place, one), said in zip(trend.points, told, words, strict=True):
+        if row in starts:
+            yield "-" * min(width, named + columns + 4)
+        drawn = _drawn((one.low_percent, one.estimate_percent, one.high_percent), reach, columns)
+        yield f"{place:<{named}}  {drawn}  {said}"
+
+
+def _drawn(ends: tuple[float | None, float | None, float | None], reach: float, wide: int) -> str:
+    """One interval as characters, zero in the middle: `   ├──●──┤ │    `."""
+    low, middle, high = ends
+
+    def at(value: float) -> int:
+        return round((min(max(value / reach, -1), 1) + 1) / 2 * (wide - 1))
+
+    row = [" "] * wide
+    row[at(0)] = "│"
+    if middle is not None:
+        left, right = at(-reach if low is None else low), at(reach if high is None else high)
+        row[left : right + 1] = "─" * (right - left + 1)
+        row[left], row[right] = (
+            ("├" if low is not None else "─"),
+            ("┤" if high is not None else "─"),
+        )
+        row[at(middle)] = "●"
+    return "".join(row)

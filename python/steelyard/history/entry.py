@@ -1,0 +1,120 @@
+"""Holds what the history keeps of one record: where it stands, what was asked, what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from steelyard.record.contrast import Percent
+from steelyard.record.frozen import Frozen
+from steelyard.record.ledger import LedgerMachine
+
+State = Literal["judged", "interrupted", "no verdict"]
+"""interrupted: judged by what there was; no verdict: still going, or stopped before the end."""
+
+
+class KnownBuild(Frozen):
+    """The build that an arm ran on, in its own words; empty where the record does not tell."""
+
+    version: str = ""
+    version_number: int = 0
+    """As server_version_num: 180004."""
+    builder: str = ""
+    configure: str = ""
+    cflags: str = ""
+    assertions: bool = False
+    bindir: str = ""
+    origin: str = ""
+
+
+class KnownReading(Frozen):
+    """One contrast of a record. Percents are (arm / control - 1) * 100 of the metric itself."""
+
+    question: str
+    """Which question it answers: the name of `question.py`."""
+    arm: str
+    control: str
+    metric: str
+    unit: str
+    higher_is_better: bool
+    estimate_percent: Percent
+    low_percent: Percent
+    high_percent: Percent
+    confidence: float
+    margin_percent: float
+    verdict: str
+    nonzero: bool
+    epochs: int
+    d: tuple[float | None, ...]
+    """Log ratio of every epoch; None: it has none."""
+    look: str
+    sentence: str
+    doubts: tuple[str, ...] = ()
+    """Names of its threats."""
+    true_percent: float | None = None
+    """Where the truth is known: of equal arms and known weights."""
+
+    @property
+    def pair(self) -> str:
+        """`"off against on"`."""
+        return f"{self.arm} against {self.control}"
+
+
+class Entry(Frozen):
+    """One record."""
+
+    path: str
+    """Below the folder of the history, with slashes."""
+    hashes: Mapping[str, str]
+    """File of the record → its SHA-256, of those that are read for the history."""
+    measured_bytes: int
+    """Size of slices.jsonl, which only grows."""
+    record_format: int
+    state: State
+    at: str
+    """When it was weighed, UTC: `"2026-03-01T120000Z"`."""
+    at_from: Literal["name", "file"]
+    """name: a folder is named by it; file: none is, and plan.json is of that time."""
+    study: str
+    title: str
+    question: str
+    seed: int
+    layout: str
+    machine: LedgerMachine
+    kernel: str = ""
+    steelyard: str = ""
+    """Version of the tool."""
+    keys: Mapping[str, str]
+    """Key of the study → value, where that is not the default: `"workload.clients"` → `"32"`."""
+    builds: Mapping[str, KnownBuild]
+    """By arm."""
+    settings: Mapping[str, str] = {}
+    """By arm: SHA-256 of its settings as the server reported them, without those that name places
+    of one weighing."""
+    files: Mapping[str, str] = {}
+    """What took part → its SHA-256, as environment.json has it."""
+    sweep: str = ""
+    """Of a sweep's point, the folder of the sweep; empty: it is none."""
+    readings: tuple[KnownReading, ...] = ()
+    interrupted: bool = False
+    command: str = ""
+
+    @property
+    def known_truth(self) -> bool:
+        """Whether it weighed equal arms or known weights: a check of the balance."""
+        return any(one.true_percent is not None for one in self.readings)
+
+    @property
+    def machine_words(self) -> str:
+        """`"vm, AMD EPYC, 2 processors"`."""
+        count = self.machine.processors
+        parts = [self.machine.hostname, self.machine.processor, count and f"{count} processors"]
+        return ", ".join(part for part in parts if part) or "unknown machine"
+
+
+class Unread(Frozen):
+    """A folder that holds something of a record and stands in no list; the others do."""
+
+    path: str
+    reason: str
+    """In one line, lower case, without a full stop."""

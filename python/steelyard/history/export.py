@@ -1,0 +1,180 @@
+"""Writes the history for other programs: as CSV, as an SQLite database, as OpenMetrics text.
+
+Every form has the same rows, one a contrast of a record, in the same order: by time. The database
+also has the readings of epochs and the doubts, a row each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from steelyard.history.entry import Entry
+from steelyard.history.openmetrics import openmetrics_text
+from steelyard.history.question import Point
+from steelyard.model.errors import RecordError, UsageError
+
+FORMATS = {"csv": (".csv",), "sqlite": (".sqlite", ".db"), "openmetrics": (".prom", ".om", ".txt")}
+"""Name → endings of files that mean it."""
+
+
+@dataclass(frozen=True)
+class ExportedRow:
+    """A contrast of a record; percents are (arm / control - 1) * 100, None is unbounded."""
+
+    record: str
+    at: str
+    """UTC, ISO 8601."""
+    state: str
+    study: str
+    question: str
+    arm: str
+    control: str
+    metric: str
+    unit: str
+    estimate_percent: float | None
+    low_percent: float | None
+    high_percent: float | None
+    confidence: float
+    margin_percent: float
+    verdict: str
+    epochs: int
+    doubts: str
+    """Names, separated by `; `."""
+    true_percent: float | None
+    machine: str
+    arm_version: str
+    control_version: str
+    layout: str
+    seed: int
+    steelyard: str
+
+
+def format_of(file: Path, named: str | None) -> str:
+    """The format that is named, or that the file's ending means. UsageError: neither is known."""
+    if named is not None and named not in FORMATS:
+        raise UsageError(
+            f'unrecognized format: "{named}"', detail=f"Accepted: {', '.join(FORMATS)}."
+        )
+    found = next((name for name, ends in FORMATS.items() if file.suffix in ends), None)
+    if named is None and found is None:
+        every = ", ".join(end for ends in FORMATS.values() for end in ends)
+        raise UsageError(
+            f'file "{file}" does not say by its ending which format is meant',
+            hint=f"Known endings: {every}; or name it: --format csv.",
+        )
+    return named or found or ""
+
+
+def export(entries: Sequence[Entry], file: Path, form: str, *, latest: bool = False) -> int:
+    """Write all of it or nothing, and return how many rows there are. `latest`: of each question
+    and machine the newest alone. RecordError: it cannot be written."""
+    points = _points(entries, latest)
+    written: dict[str, Callable[[Path], None]] = {
+        "csv": lambda draft: _write_text(draft, _csv(points)),
+        "openmetrics": lambda draft: _write_text(
+            draft, openmetrics_text(points, timestamps=not latest)
+        ),
+        "sqlite": lambda draft: _write_database(draft, points),
+    }
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        written[form](draft)
+        draft.replace(file)
+    except (OSError, sqlite3.Error) as reason:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise RecordError(f'could not write "{file}": {reason}') from reason
+    return len(points)
+
+
+def iso(at: str) -> str:
+    """`"2026-03-01T120000Z"` → `"2026-03-01T12:00:00Z"`."""
+    return f"{at[:13]}:{at[13:15]}:{at[15:]}"
+
+
+def _points(entries: Sequence[Entry], latest: bool) -> list[Point]:
+    ordered = sorted(entries, key=lambda one: (one.at, one.path))
+    points = [Point(entry, reading) for entry in ordered for reading in entry.readings]
+    if not latest:
+        return points
+    newest = {(one.reading.question, one.entry.machine_words): one for one in points}
+    return list(newest.values())
+
+
+def _rows(points: Sequence[Point]) -> Iterator[ExportedRow]:
+    for point in points:
+        entry, one = point.entry, point.reading
+        versions = {arm: build.version for arm, build in entry.builds.items()}
+        yield ExportedRow(
+            record=entry.path,
+            at=iso(entry.at),
+            state=entry.state,
+            study=entry.study,
+            question=one.question,
+            arm=one.arm,
+            control=one.control,
+            metric=one.metric,
+            unit=one.unit,
+            estimate_percent=one.estimate_percent,
+            low_percent=one.low_percent,
+            high_percent=one.high_percent,
+            confidence=one.confidence,
+            margin_percent=one.margin_percent,
+            verdict=one.verdict,
+            epochs=one.epochs,
+            doubts="; ".join(one.doubts),
+            true_percent=one.true_percent,
+            machine=entry.machine_words,
+            arm_version=versions.get(one.arm, ""),
+            control_version=versions.get(one.control, ""),
+            layout=entry.layout,
+            seed=entry.seed,
+            steelyard=entry.steelyard,
+        )
+
+
+def _csv(points: Sequence[Point]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(ExportedRow)])
+    writer.writerows(astuple(row) for row in _rows(points))
+    return text.getvalue()
+
+
+def _write_text(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+_TYPES = {"int": "INTEGER", "float": "REAL", "float | None": "REAL", "str": "TEXT"}
+
+
+def _write_database(file: Path, points: Sequence[Point]) -> None:
+    file.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        columns = ", ".join(f"{one.name} {_TYPES[str(one.type)]}" for one in fields(ExportedRow))
+        database.execute(f"CREATE TABLE contrasts (id INTEGER PRIMARY KEY, {columns})")
+        database.execute(
+            "CREATE TABLE epochs (contrast INTEGER NOT NULL REFERENCES contrasts, "
+            "epoch INTEGER NOT NULL, log_ratio REAL, PRIMARY KEY (contrast, epoch))"
+        )
+        database.execute(
+            "CREATE TABLE doubts (contrast INTEGER NOT NULL REFERENCES contrasts, name TEXT)"
+        )
+        places = ", ".join("?" * (len(fields(ExportedRow)) + 1))
+        for number, (row, point) in enumerate(zip(_rows(points), points, strict=True), 1):
+            database.execute(f"INSERT INTO contrasts VALUES ({places})", (number, *astuple(row)))
+            database.executemany(
+                "INSERT INTO epochs VALUES (?, ?, ?)",
+                [(number, epoch, value) for epoch, value in enumerate(point.reading.d, 1)],
+            )
+            database.executemany(
+                "INSERT INTO doubts VALUES (?, ?)",
+                [(number, name) for name in point.reading.doubts],
+            )

@@ -1,0 +1,147 @@
+"""Finds every record below a folder and keeps an index of them, which can be made anew at any time.
+
+The folders are the truth. `history.jsonl` beside them holds a line a record with the SHA-256 of the
+files it was made of: a record whose files are the same is not read again, and one whose files
+changed, though they are written once, is named as altered and left out until the index is rebuilt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.history.entry import Entry, Unread
+from steelyard.history.reading import hashes_of, measured_bytes, read_entry
+from steelyard.model.errors import RecordError, SteelyardError
+from steelyard.record.record import STUDY_FILE
+from steelyard.record.recorded import PLAN, VERDICT
+from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
+
+INDEX = "history.jsonl"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class History:
+    """What stands below a folder: entries by time, the oldest first."""
+
+    root: Path
+    entries: tuple[Entry, ...]
+    unread: tuple[Unread, ...]
+    """Damaged and altered records, and what was stopped before it was planned; by path."""
+
+    def directory(self, entry: Entry) -> Path:
+        """Where a record stands."""
+        return self.root / entry.path
+
+
+def read_history(root: Path, *, rebuild: bool = False) -> History:
+    """Every record below `root`. The index is brought up to date; where the folder cannot be
+    written, the history is told all the same. `rebuild`: the index is forgotten first.
+
+    RecordError: there is no such folder.
+    """
+    if not root.is_dir():
+        raise RecordError(
+            f'no folder of records: "{root}"',
+            hint="Name it: --records DIR. `steelyard weigh` makes it.",
+        )
+    known = {} if rebuild else _known(root / INDEX)
+    entries: list[Entry] = []
+    kept: list[Entry] = []
+    unread: list[Unread] = []
+    for directory, names in _folders(root):
+        path = directory.relative_to(root).as_posix()
+        if PLAN not in names:
+            unread += _beside_records(directory, path, names)
+            continue
+        try:
+            entry = _entry(directory, path, known.get(path))
+        except SteelyardError as reason:
+            unread.append(Unread(path=path, reason=_in_words(reason)))
+            kept += [known[path]] if path in known else []
+            continue
+        entries.append(entry)
+        kept.append(entry)
+    if kept != [*known.values()]:
+        _write(root / INDEX, kept)
+    entries.sort(key=lambda one: (one.at, one.path))
+    return History(root, tuple(entries), tuple(sorted(unread, key=lambda one: one.path)))
+
+
+def _entry(directory: Path, path: str, known: Entry | None) -> Entry:
+    """The entry that is known where nothing changed; RecordError names what must not have."""
+    hashes = hashes_of(directory)
+    if known is None:
+        return read_entry(directory, path, hashes)
+    size = measured_bytes(directory)
+    if hashes == known.hashes and size == known.measured_bytes:
+        return known
+    once = [PLAN, STUDY_FILE, *([VERDICT] if size == known.measured_bytes else [])]
+    for name in once:
+        then, now = known.hashes.get(name, ""), hashes.get(name, "")
+        if then not in ("", now):
+            said = f"SHA-256 {then[:12]}… then, {now[:12] + '… now' if now else 'gone now'}"
+            raise RecordError(f"altered: {name} is not the file that was read before ({said})")
+    if size < known.measured_bytes:
+        raise RecordError(
+            f"altered: slices.jsonl had {known.measured_bytes} bytes and has {size}, but only grows"
+        )
+    return read_entry(directory, path, hashes)
+
+
+def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Every folder with the names of its files, in order; links (`latest`) are not followed."""
+    for folder, below, names in os.walk(root):
+        below.sort()
+        yield Path(folder), names
+
+
+def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
+    """What is no record but says that one was to be: a study without a plan, a damaged sweep."""
+    if STUDY_FILE in names:
+        yield Unread(path=path, reason="a study without a plan: it was stopped before its pilot")
+    for name, kind in ((SWEEP_FILE, SweepPlan), (SWEPT_FILE, Swept)):
+        if name in names:
+            try:
+                kind.of_json(_json(directory / name), f'"{directory / name}"')
+            except SteelyardError as reason:
+                yield Unread(path=f"{path}/{name}", reason=_in_words(reason))
+
+
+def _json(file: Path) -> object:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as reason:
+        raise RecordError(f'could not read "{file}": {reason}') from reason
+
+
+def _known(index: Path) -> Mapping[str, Entry]:
+    """Path → entry of the index; a line that cannot be read is one that is not there."""
+    found = {}
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in index.read_text(encoding="utf-8").splitlines():
+            with contextlib.suppress(ValueError, RecordError):
+                told = json.loads(line)
+                if isinstance(told, dict) and told.pop("format", None) == FORMAT:
+                    entry = Entry.of_json(told, f'"{index}"')
+                    found[entry.path] = entry
+    return found
+
+
+def _write(index: Path, entries: list[Entry]) -> None:
+    """All of it or nothing; a folder that cannot be written has no index."""
+    lines = [json.dumps({"format": FORMAT, **one.to_json()}) + "\n" for one in entries]
+    draft = index.with_name(f".{index.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        draft.write_text("".join(lines), encoding="utf-8")
+        draft.replace(index)
+
+
+def _in_words(reason: SteelyardError) -> str:
+    """The primary line; of a JSON error the first line alone."""
+    return reason.primary.splitlines()[0]

@@ -1,0 +1,125 @@
+"""Says which weighings ask the same question: the same study but for builds and effort.
+
+Two contrasts ask the same question when their studies have the same name and the same keys, with
+these left out: which builds the arms are (version, directory), how much is measured (budget,
+margin, planned ends, loads, driver threads), where processes are placed, titles, and the state of
+one's own data. Only the keys of the two arms of the contrast count. A key at its default is as one
+that is not given, so that keys of later versions separate no older records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.history.entry import Entry, KnownReading
+from steelyard.study.study import Arm, Study
+
+_LEFT_OUT = frozenset(
+    {
+        *("name", "title", "question", "placement", "decision.margin", "decision.first_verdict"),
+        *("decision.open_ended", "decision.judged", "workload.threads", "workload.loads"),
+        *("source.digest", "control.version", "control.bindir", "arm.version", "arm.bindir"),
+    }
+)
+_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """One answer to a question: a contrast, and the record that it stands in."""
+
+    entry: Entry
+    reading: KnownReading
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answers, the oldest first."""
+
+    name: str
+    """`"checksums-off-against-on-1a2b3c4d"`: file names and addresses are made of it."""
+    label: str
+    """`"checksums: off against on"`, and what sets it apart from others of that study."""
+    points: tuple[Point, ...]
+
+    @property
+    def newest(self) -> Point:
+        """The last answer."""
+        return self.points[-1]
+
+    @property
+    def known_truth(self) -> bool:
+        """Whether its truth is known: a check of the balance."""
+        return self.newest.reading.true_percent is not None
+
+
+def keys_of(study: Study) -> Mapping[str, str]:
+    """The keys of a study that are not at their defaults: `"workload.scale"` → `"50"`; keys of an
+    arm stand below `control` and `arm[NAME]`. Values as JSON, words without quotes."""
+    told = study.model_dump(mode="json", exclude_defaults=True, exclude={"control", "arms"})
+    found = dict(_flat("", told))
+    for place, arm in (("control", study.control), *((f"arm[{a.name}]", a) for a in study.arms)):
+        found.update(_flat(place, arm.model_dump(mode="json", exclude_defaults=True)))
+    return found
+
+
+def question_name(study: Study, arm: Arm, metric: str) -> str:
+    """The name of the question that a contrast answers."""
+    control = study.control.name
+    keys = asked_keys(keys_of(study), arm.name)
+    told = json.dumps([study.name, arm.name, control, metric, sorted(keys.items())])
+    digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{arm.name}-against-{control}")
+    return f"{words.strip('-.').lower()}-{digest}"
+
+
+def asked_keys(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
+    """The keys of a study that make its question: those of `arm` are named `arm.…`."""
+    own = {}
+    for key, value in keys.items():
+        own_place = f"arm[{arm}]."
+        named = f"arm.{key.removeprefix(own_place)}" if key.startswith(own_place) else key
+        if not (named in _LEFT_OUT or named.startswith(("arm[", "budget."))):
+            own[named] = value
+    return own
+
+
+def questions_of(entries: Sequence[Entry]) -> tuple[Question, ...]:
+    """Every question that was answered, in the order of their labels."""
+    points: dict[str, list[Point]] = {}
+    for entry in sorted(entries, key=lambda one: (one.at, one.path)):
+        for reading in entry.readings:
+            points.setdefault(reading.question, []).append(Point(entry, reading))
+    labels = _labels({name: some[-1] for name, some in points.items()})
+    made = [Question(name, labels[name], tuple(some)) for name, some in points.items()]
+    return tuple(sorted(made, key=lambda one: (one.label, one.name)))
+
+
+def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
+    """Question → study and arms, and the keys in which it differs from others of these."""
+    alike: dict[str, list[str]] = {}
+    for name, point in newest.items():
+        alike.setdefault(f"{point.entry.study}: {point.reading.pair}", []).append(name)
+    labels = {}
+    for plain, names in alike.items():
+        asked = {n: asked_keys(newest[n].entry.keys, newest[n].reading.arm) for n in names}
+        every = sorted({key for keys in asked.values() for key in keys})
+        apart = [key for key in every if len({asked[n].get(key) for n in names}) > 1]
+        for name in names:
+            said = [f"{key} = {asked[name].get(key, 'default')}" for key in apart]
+            labels[name] = ", ".join([plain, *said])
+    return labels
+
+
+def _flat(place: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _flat(f"{place}.{key}" if place else key, inner)
+    elif isinstance(value, str):
+        yield place, value
+    else:
+        yield place, json.dumps(value)

@@ -1,0 +1,180 @@
+"""Reads one record folder into an entry of the history; RecordError or StudyError says why not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from steelyard.history.entry import Entry, KnownBuild, KnownReading, State
+from steelyard.history.question import keys_of, question_name
+from steelyard.model.errors import RecordError
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.environment import ArmFacts, Environment
+from steelyard.record.ledger import LedgerMachine
+from steelyard.record.plan import Plan
+from steelyard.record.record import STUDY_FILE, Record
+from steelyard.record.recorded import (
+    ENVIRONMENT,
+    PLAN,
+    SLICES,
+    VERDICT,
+    read_environment,
+    read_plan,
+    read_study_file,
+    read_verdict,
+)
+from steelyard.record.sweep import POINTS, SWEEP_FILE
+from steelyard.record.verdict import Verdict
+from steelyard.study.study import Study
+
+HASHED = (PLAN, STUDY_FILE, ENVIRONMENT, VERDICT)
+"""What an entry is made of."""
+_PLACES = frozenset(
+    {
+        *("config_file", "data_directory", "hba_file", "ident_file", "external_pid_file", "port"),
+        *("unix_socket_directories", "cluster_name", "log_directory"),
+    }
+)
+_STAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{6}Z")
+
+
+def hashes_of(directory: Path) -> dict[str, str]:
+    """File → SHA-256, of the files that an entry is made of and that are there. RecordError."""
+    try:
+        return {
+            name: hashlib.sha256((directory / name).read_bytes()).hexdigest()
+            for name in HASHED
+            if (directory / name).is_file()
+        }
+    except OSError as reason:
+        raise RecordError(f'could not read "{directory}": {reason.strerror}') from reason
+
+
+def measured_bytes(directory: Path) -> int:
+    """Size of slices.jsonl; 0 where there is none."""
+    file = directory / SLICES
+    return file.stat().st_size if file.is_file() else 0
+
+
+def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
+    """The entry of the record in `directory`; of format 1 too. RecordError: a part is damaged, or
+    parts do not belong together; StudyError: its study cannot be read."""
+    record = Record.open(directory)
+    plan, study = read_plan(record), read_study_file(record)
+    verdict, environment = read_verdict(record), read_environment(record) or Environment()
+    if verdict is not None:
+        _require_together(directory, plan, study, verdict)
+    at, at_from = _when(directory, path)
+    state: State = "no verdict"
+    if verdict is not None:
+        state = "interrupted" if verdict.interrupted else "judged"
+    sweep = PurePosixPath(path).parent
+    of_sweep = sweep.name == POINTS and (directory.parent.parent / SWEEP_FILE).is_file()
+    return Entry(
+        path=path,
+        hashes=hashes,
+        measured_bytes=measured_bytes(directory),
+        record_format=int(record.read(PLAN).get("format", 1)),
+        state=state,
+        at=at,
+        at_from="name" if at_from else "file",
+        study=study.name,
+        title=study.title,
+        question=study.question,
+        seed=plan.seed,
+        layout=plan.layout or "slices",
+        machine=LedgerMachine.of(environment.machine),
+        kernel=environment.machine.kernel,
+        steelyard=environment.steelyard.version,
+        keys=keys_of(study),
+        builds={name: _build(facts) for name, facts in environment.arms.items()},
+        settings={
+            name: _settings_digest(facts)
+            for name, facts in environment.arms.items()
+            if facts.settings
+        },
+        files=environment.files,
+        sweep=str(sweep.parent) if of_sweep else "",
+        readings=_readings(study, verdict),
+        interrupted=verdict is not None and verdict.interrupted,
+        command=plan.command or (verdict.command if verdict else ""),
+    )
+
+
+def _require_together(directory: Path, plan: Plan, study: Study, verdict: Verdict) -> None:
+    """RecordError where plan, study and verdict are not of one weighing."""
+    if verdict.seed != plan.seed:
+        raise RecordError(
+            f'verdict.json in "{directory}" is of another weighing: its seed is {verdict.seed}, '
+            f"that of the plan {plan.seed}"
+        )
+    named = {arm.name for arm in study.every_arm}
+    for one in verdict.contrasts:
+        if not {one.arm, one.control} <= named or one.control != plan.control:
+            raise RecordError(
+                f'verdict.json in "{directory}" is of another weighing: {one.pair} is no contrast '
+                "of its plan and study"
+            )
+
+
+def _when(directory: Path, path: str) -> tuple[str, bool]:
+    """UTC, and whether a folder is named by it: the record's, or that of its sweep."""
+    named = [found[0] for part in PurePosixPath(path).parts if (found := _STAMP.match(part))]
+    if not named and (found := _STAMP.match(directory.resolve().name)):
+        named = [found[0]]
+    if named:
+        return named[-1], True
+    changed = datetime.fromtimestamp((directory / PLAN).stat().st_mtime, UTC)
+    return changed.strftime("%Y-%m-%dT%H%M%SZ"), False
+
+
+def _build(facts: ArmFacts) -> KnownBuild:
+    told = {name: facts.build[name] for name in KnownBuild.model_fields if name in facts.build}
+    return KnownBuild.of_json(told, "the build of an arm")
+
+
+def own_place(setting: str) -> bool:
+    """Whether a setting names a place of the weighing, so that it differs between any two."""
+    return setting in _PLACES
+
+
+def _settings_digest(facts: ArmFacts) -> str:
+    kept = sorted((name, value) for name, value in facts.settings.items() if not own_place(name))
+    return hashlib.sha256(json.dumps(kept).encode()).hexdigest()
+
+
+def _readings(study: Study, verdict: Verdict | None) -> tuple[KnownReading, ...]:
+    arms = {arm.name: arm for arm in study.arms}
+    lines = verdict.contrasts if verdict is not None else ()
+    return tuple(
+        _reading(one, question_name(study, arms[one.arm], one.metric))
+        for one in lines
+        if one.arm in arms
+    )
+
+
+def _reading(one: ContrastLine, question: str) -> KnownReading:
+    return KnownReading(
+        question=question,
+        arm=one.arm,
+        control=one.control,
+        metric=one.metric,
+        unit=one.unit,
+        higher_is_better=one.higher_is_better,
+        estimate_percent=one.estimate_percent,
+        low_percent=one.low_percent,
+        high_percent=one.high_percent,
+        confidence=one.confidence,
+        margin_percent=one.details.margin_percent,
+        verdict=one.verdict,
+        nonzero=one.nonzero,
+        epochs=one.epochs,
+        d=one.details.d,
+        look=one.details.look,
+        sentence=one.sentence,
+        doubts=tuple(dict.fromkeys(threat.name for threat in one.threats)),
+        true_percent=one.true_percent,
+    )

@@ -1,0 +1,262 @@
+"""Follows one question over time, versions or commits, and finds where its level steps.
+
+Only weighings of one machine are one series, and only those with a verdict that stands: invalid
+ones, and those of which an arm did no work, are left out and named. Steps are those of
+`change_points.py` (PELT, from 12 weighings on; of independent ones 1–3 % show a step that is not
+there), each with Welch's t between the levels on its two sides, which is too narrow since the place
+was chosen by looking. A step is a reason to weigh the two builds side by side, and no verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.t_interval import welch
+from steelyard.analysis.two_samples.change_points import FEWEST_ROWS, Segment, segments_of
+from steelyard.history.entry import KnownBuild
+from steelyard.history.question import Point, Question
+from steelyard.model.errors import UsageError
+from steelyard.model.units import format_percent, log_of_percent, percent_of_log
+
+Order = Literal["time", "version", "commit"]
+_COMMIT = re.compile(r"(?<![0-9a-z])g?(?P<commit>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})(?![0-9a-z])")
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One weighing in its place on the line."""
+
+    point: Point
+    place: str
+    """Time, version or commit."""
+
+
+@dataclass(frozen=True)
+class LevelStep:
+    """The level changes between two neighbours."""
+
+    before: TrendPoint
+    """The last one on the level before."""
+    after: TrendPoint
+    """The first one on the level that follows."""
+    rows: tuple[int, int]
+    """Weighings on the two levels."""
+    percent: float
+    """The level after ÷ that before, as a change of the ratio arm ÷ control."""
+    low: float
+    high: float
+    """95 %, Welch's t, too narrow: the place was chosen by looking."""
+
+    @property
+    def sentence(self) -> str:
+        """In words, without a full stop."""
+        ends = ", ".join(format_percent(x).removesuffix(" %") for x in (self.low, self.high))
+        return (
+            f"a step at {self.after.place}: {format_percent(self.percent)} [{ends}] against the "
+            f"level up to {self.before.place} ({self.rows[0]} weighings before, {self.rows[1]} "
+            "after; the place was chosen by looking, so the interval is too narrow)"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "before": self.before.place,
+            "after": self.after.place,
+            "record": self.after.point.entry.path,
+            "weighings": list(self.rows),
+            "estimate_percent": self.percent,
+            "low_percent": self.low if math.isfinite(self.low) else None,
+            "high_percent": self.high if math.isfinite(self.high) else None,
+            "sentence": self.sentence,
+            "settled_by": self.settled_by,
+        }
+
+    @property
+    def settled_by(self) -> str:
+        """The command that weighs the two sides against each other."""
+        builds = [
+            one.point.entry.builds.get(one.point.reading.arm, KnownBuild())
+            for one in (self.before, self.after)
+        ]
+        old, new = builds
+        if old.bindir and new.bindir and old.bindir != new.bindir:
+            return f"steelyard weigh builds --control {old.bindir} --arm {new.bindir}"
+        if old.version and new.version and old.version != new.version:
+            return (
+                f"steelyard weigh versions --set control.version={old.version} "
+                f"--set arm.version={new.version}"
+            )
+        return f"steelyard history compare {self.before.point.entry.path} " + (
+            self.after.point.entry.path
+        )
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A question over its weighings on one machine."""
+
+    question: Question
+    machine: str
+    order: Order
+    points: tuple[TrendPoint, ...]
+    levels: tuple[Segment, ...]
+    """Of log ratios; one where there is no step."""
+    steps: tuple[LevelStep, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """(record, why) of weighings that are on no line."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "question": self.question.name,
+            "label": self.question.label,
+            "machine": self.machine,
+            "by": self.order,
+            "points": [
+                {"place": one.place, "record": one.point.entry.path} | one.point.reading.to_json()
+                for one in self.points
+            ],
+            "steps": [step.to_json() for step in self.steps],
+            "left_out": [{"record": record, "why": why} for record, why in self.left_out],
+            "sentence": self.sentence,
+        }
+
+    @property
+    def sentence(self) -> str:
+        """What is to be said of its steps, without a full stop."""
+        count = len(self.points)
+        if count == 0:
+            return "no weighing with a verdict that stands"
+        said = f"{count} weighing{'s' if count > 1 else ''}"
+        if count > 1:
+            said += f" from {self.points[0].place} to {self.points[-1].place}"
+        if count < FEWEST_ROWS:
+            return f"{said}: steps are looked for from {FEWEST_ROWS} on"
+        if not self.steps:
+            return f"{said}: no step"
+        return f"{said}: {'; '.join(step.sentence for step in self.steps)}"
+
+
+def read_order(text: str) -> Order:
+    """UsageError: it is none."""
+    for order in get_args(Order):
+        if text == order:
+            return order  # type: ignore[no-any-return]
+    raise UsageError(f'unrecognized order: "{text}"', detail="Accepted: time, version, commit.")
+
+
+def read_commits(file: Path | None) -> tuple[str, ...]:
+    """The words at the beginnings of the lines of a file; none without one. UsageError."""
+    if file is None:
+        return ()
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as reason:
+        raise UsageError(f'could not read commits from "{file}": {reason}') from reason
+    found = tuple(line.split()[0] for line in lines if line.strip())
+    if not found:
+        raise UsageError(
+            f'no commit in "{file}"', hint="git log --reverse --format=%H FIRST..LAST makes it."
+        )
+    return found
+
+
+def machines_of(question: Question) -> tuple[str, ...]:
+    """The machines that it was weighed on, those with most weighings first."""
+    every = [point.entry.machine_words for point in question.points]
+    return tuple(sorted(set(every), key=lambda one: (-every.count(one), one)))
+
+
+def trend_of(
+    question: Question, machine: str, order: Order = "time", commits: Sequence[str] = ()
+) -> Trend:
+    """The line of a question on one machine.
+
+    `commits`: the order of commits, oldest first, as `git log --reverse --format=%H` prints them;
+    a weighing whose build names none of them is left out. Without it commits stand in the order in
+    which they were first weighed.
+    """
+    placed: list[tuple[tuple[int, str, str], TrendPoint]] = []
+    left_out = []
+    for point in question.points:
+        if point.entry.machine_words != machine:
+            continue
+        why = _unfit(point)
+        place = None if why else _place(point, order, commits)
+        if place is None:
+            left_out.append((point.entry.path, why or f"its build names no {order} that is known"))
+            continue
+        key, name = place
+        placed.append(((key, point.entry.at, point.entry.path), TrendPoint(point, name)))
+    points = tuple(one for _, one in sorted(placed, key=lambda pair: pair[0]))
+    if order == "commit" and not commits:
+        points = _as_first_weighed(points)
+    logs = np.array([_log(one.point) for one in points], dtype=np.float64)
+    levels = segments_of(logs) if len(logs) else ()
+    steps = tuple(_step(one, other, points, logs) for one, other in pairwise(levels))
+    return Trend(question, machine, order, points, levels, steps, tuple(left_out))
+
+
+def commit_of(build: KnownBuild) -> str:
+    """The commit that a build names in its version, its options or its folder; empty: none. A
+    build gets one by `--with-extra-version=-g$(git rev-parse --short HEAD)`, or by its folder."""
+    for text in (build.version, build.configure, build.bindir):
+        found = _COMMIT.search(text)
+        if found is not None:
+            return found["commit"]
+    return ""
+
+
+def _unfit(point: Point) -> str:
+    if point.reading.verdict == "invalid":
+        return "its verdict is invalid"
+    estimate = point.reading.estimate_percent
+    if estimate is None or estimate <= -100:
+        return "it has no finite estimate"
+    return ""
+
+
+def _place(point: Point, order: Order, commits: Sequence[str]) -> tuple[int, str] | None:
+    """What it is sorted by before its time, and what its place is called."""
+    build = point.entry.builds.get(point.reading.arm, KnownBuild())
+    if order == "version":
+        return (build.version_number, build.version) if build.version else None
+    if order == "commit":
+        commit = commit_of(build)
+        known = [number for number, one in enumerate(commits) if one.startswith(commit)]
+        if not commit or (commits and not known):
+            return None
+        return (known[0] if known else 0), commit[:12]
+    return 0, point.entry.at
+
+
+def _as_first_weighed(points: tuple[TrendPoint, ...]) -> tuple[TrendPoint, ...]:
+    """Points by time → weighings of one commit beside each other."""
+    order = list(dict.fromkeys(one.place for one in points))
+    return tuple(sorted(points, key=lambda one: order.index(one.place)))
+
+
+def _log(point: Point) -> float:
+    return log_of_percent(point.reading.estimate_percent or 0.0)
+
+
+def _step(one: Segment, other: Segment, points: tuple[TrendPoint, ...], logs: Floats) -> LevelStep:
+    seen = welch(logs[one.first : one.last + 1], logs[other.first : other.last + 1])
+    ends = seen.interval()
+    return LevelStep(
+        before=points[one.last],
+        after=points[other.first],
+        rows=(one.rows, other.rows),
+        percent=percent_of_log(seen.difference),
+        low=percent_of_log(ends.low),
+        high=percent_of_log(ends.high),
+    )
