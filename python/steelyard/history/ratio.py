@@ -28,6 +28,12 @@ from steelyard.model.units import format_percent, percent_of_log
 
 CONFIDENCE = 0.95
 FEWEST_EPOCHS = 8
+ALWAYS = (
+    "5 % of such intervals miss the truth, and more where many pairs are compared",
+    "the arms never ran in one weighing: what changed between the two and treats arms unlike is "
+    "in it",
+)
+"""What is to be kept in mind of every ratio."""
 DEFAULT = "its default"
 _OF_ARMS = ("arm.", "decision.")
 _LONGEST = 80
@@ -95,10 +101,10 @@ def shared_parts(entry: Entry, reading: KnownReading) -> Mapping[str, str]:
 
 def ratio_of_ratios(one: Point, other: Point) -> RatioOfRatios | Refusal:
     """The first effect ÷ the second one; or why there is none."""
-    reasons = (*_unfit(one), *_unfit(other), *_unshared(one, other))
+    reasons = (*unfit(one), *unfit(other), *_unshared(one, other))
     if reasons:
         return Refusal(reasons)
-    seen = welch(_finite(other.reading), _finite(one.reading))
+    seen = welch(epoch_logs(other.reading), epoch_logs(one.reading))
     ends = seen.interval(CONFIDENCE)
     return RatioOfRatios(
         first=_name(one),
@@ -107,7 +113,7 @@ def ratio_of_ratios(one: Point, other: Point) -> RatioOfRatios | Refusal:
         low_percent=percent_of_log(ends.low),
         high_percent=percent_of_log(ends.high),
         confidence=CONFIDENCE,
-        epochs=(len(_finite(one.reading)), len(_finite(other.reading))),
+        epochs=(len(epoch_logs(one.reading)), len(epoch_logs(other.reading))),
         cautions=_cautions(one, other),
     )
 
@@ -122,19 +128,19 @@ def _unshared(one: Point, other: Point) -> Iterator[str]:
         if not first or not second:
             yield f"{what}: not known of {'the first' if not first else 'the second'}"
         elif first != second:
-            yield f"{what} differs: {_short(first)} in the first, {_short(second)} in the second"
+            yield f"{what}: {_short(first)} in the first, {_short(second)} in the second"
 
 
 def _short(value: str) -> str:
     return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
 
 
-def _unfit(point: Point) -> list[str]:
-    """Why an effect is in no ratio."""
+def unfit(point: Point) -> list[str]:
+    """Why an effect is in no ratio; empty: it may be in one."""
     reading, name = point.reading, _name(point)
     if reading.verdict == "invalid":
         return [f"{name} is invalid"]
-    if len(_finite(reading)) < FEWEST_EPOCHS:
+    if len(epoch_logs(reading)) < FEWEST_EPOCHS:
         return [f"{name} has fewer than {FEWEST_EPOCHS} epochs with a reading"]
     if any(value is not None and not math.isfinite(value) for value in reading.d):
         return [f"{name} has an epoch in which an arm did no work"]
@@ -142,21 +148,18 @@ def _unfit(point: Point) -> list[str]:
 
 
 def _cautions(one: Point, other: Point) -> tuple[str, ...]:
-    said = ["5 % of such intervals miss the truth, and more where many pairs are compared"]
+    said = list(ALWAYS)
     early = [_name(point) for point in (one, other) if point.reading.look == "first"]
     if early:
         said.append(f"{' and '.join(early)} ended early at a look, which reads a little too much")
     kernels = {point.entry.kernel for point in (one, other)}
     if len(kernels) > 1:
         said.append(f"the kernel differs: {' and '.join(sorted(kernels))}")
-    said.append(
-        "the arms never ran in one weighing: what changed between the two and treats arms unlike "
-        "is in it"
-    )
     return tuple(said)
 
 
-def _finite(reading: KnownReading) -> Floats:
+def epoch_logs(reading: KnownReading) -> Floats:
+    """The log ratios of epochs that have one, shape (n,)."""
     return np.array([value for value in reading.d if value is not None], dtype=np.float64)
 
 

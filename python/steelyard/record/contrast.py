@@ -41,6 +41,38 @@ class PercentInterval(Protocol):
         """The high end."""
 
 
+class ReadContrast(PercentInterval, Protocol):
+    """A contrast with its verdict, as pictures and sentences need it."""
+
+    @property
+    def arm(self) -> str:
+        """The arm."""
+
+    @property
+    def control(self) -> str:
+        """What it is compared with."""
+
+    @property
+    def pair(self) -> str:
+        """`"off against on"`."""
+
+    @property
+    def metric(self) -> str:
+        """What was measured."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the metric is faster."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a word."""
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether 0 is outside the interval."""
+
+
 class WithdrawnThreat(Frozen):
     """A threat that was shown while it was weighed, and is none at the end."""
 

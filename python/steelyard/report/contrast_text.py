@@ -10,6 +10,7 @@ from steelyard.record.contrast import (
     EpochDetail,
     JudgedContrast,
     PercentInterval,
+    ReadContrast,
     Truth,
 )
 
@@ -65,7 +66,7 @@ def digits_for(ends: Ends) -> int:
     return next(digits for limit, digits in _DIGITS if width >= limit)
 
 
-def sentence_text(contrast: JudgedContrast) -> str:
+def sentence_text(contrast: ReadContrast) -> str:
     """One contrast as a sentence, with its interval."""
     arm, control = contrast.arm, contrast.control
     quantity = QUANTITIES.get(contrast.metric, contrast.metric.replace("_", " "))
@@ -153,7 +154,7 @@ def scope_text(contrast: ContrastLine, layout: str) -> str:
     return ", ".join(parts)
 
 
-def better_side(contrast: JudgedContrast) -> tuple[str, str]:
+def better_side(contrast: ReadContrast) -> tuple[str, str]:
     """What lies left and right of zero: `("slower", "faster")`, turned for latencies."""
     return ("slower", "faster") if contrast.higher_is_better else ("faster", "slower")
 

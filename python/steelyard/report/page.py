@@ -64,9 +64,14 @@ def write_report(record: Path, *, count_latencies: CountLatencies = core_counts)
 def render_page(source: Source) -> str:
     """The page as text, at most 2 MB however many slices there were."""
     return _template().render(
-        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),
+        style=Markup(style_sheet()),
         **_context(source),
     )
+
+
+def style_sheet() -> str:
+    """The style of the report and of every page beside it: CSS for light, dark, phone and print."""
+    return (_HERE / "style.css").read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)

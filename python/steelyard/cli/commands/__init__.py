@@ -24,11 +24,14 @@ COMMANDS = {
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
     "history": "List, compare, follow and export what was weighed before.",
+    "site": "Make the history as static pages: a wall, a page a question, comparisons, feeds, "
+    "badges.",
+    "serve": "Show the history in a browser of this machine, kept up to date, until Ctrl-C.",
     "engines": "List the engines found and the cache; add and remove engines.",
     "workloads": "List the workloads; load one into the cache or into a server.",
 }
 """Name and help line, in the order in which they are listed."""
-FOLDERS = {"history": "records"}
+FOLDERS = {"history": "records", "site": "records", "serve": "records"}
 """Name → the folder of its file, of commands that do not stand in this one."""
 
 

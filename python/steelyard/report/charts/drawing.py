@@ -6,7 +6,8 @@ scaling one picture would make its text unreadable; the style sheet shows the on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,12 +107,19 @@ class Drawing:
                 corners = [(x - s, y - s), (x + s, y - s), (x + s, y + s), (x - s, y + s)]
                 self.path(_polygon(corners), class_)
 
-    def svg(self) -> Markup:
-        """The finished element."""
+    @contextmanager
+    def link(self, address: str, words: str) -> Iterator[None]:
+        """What is drawn inside leads to `address`; `words` say where, for screen readers."""
+        self._parts.append(Markup('<a href="{}" aria-label="{}">').format(address, words))
+        yield
+        self._parts.append(Markup("</a>"))
+
+    def svg(self, role: str = "img") -> Markup:
+        """The finished element; `role`: "group" where it holds links."""
         size = f"{number(self.width)} {number(self.height)}"
         opening = Markup(
             f'<svg viewBox="0 0 {size}" width="{number(self.width)}" height="{number(self.height)}"'
-            f' role="img"'
+            f' role="{role}"'
             f' aria-label="{escape(self.title)}">'
         )
         named = Markup("<title>{}</title><desc>{}</desc>").format(self.title, self.words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from steelyard.model.units import format_percent
-from steelyard.record.contrast import JudgedContrast
+from steelyard.record.contrast import ReadContrast
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
 from steelyard.report.contrast_text import better_side, reading_text, sentence_text
@@ -17,7 +17,7 @@ _BEAM_Y = 84
 
 
 def draw_interval(
-    contrast: JudgedContrast,
+    contrast: ReadContrast,
     margin_percent: float,
     arm_class: str,
     width: float,

@@ -1,0 +1,181 @@
+"use strict";
+// Compares two records by the facts in the page; which two stands in the address.
+(() => {
+  const facts = JSON.parse(document.getElementById("facts").textContent);
+  const records = new Map(facts.records.map((one) => [one.path, one]));
+  const form = document.getElementById("chosen");
+  const result = document.getElementById("result");
+
+  function element(tag, words, name) {
+    const made = document.createElement(tag);
+    if (words !== undefined) made.textContent = words;
+    if (name) made.className = name;
+    return made;
+  }
+
+  function listed(sentences) {
+    const list = element("ul");
+    for (const one of sentences) list.append(element("li", `${one}.`));
+    return list;
+  }
+
+  // Quantile of t; between whole degrees of freedom linear in their inverse.
+  function quantile(freedom) {
+    const table = facts.quantiles;
+    const most = table.length - 1;
+    if (freedom >= most) return table[most] + (table[most - 1] - table[most]) * (most / freedom);
+    const low = Math.floor(freedom);
+    if (freedom === low) return table[low - 1];
+    const share = (1 / low - 1 / freedom) / (1 / low - 1 / (low + 1));
+    return table[low - 1] + share * (table[low] - table[low - 1]);
+  }
+
+  function percent(log) {
+    const value = Math.expm1(log) * 100;
+    const digits = Math.abs(value).toFixed(2);
+    const sign = Number(digits) === 0 ? "" : value < 0 ? "−" : "+";
+    return sign + digits;
+  }
+
+  function welch(one, other) {
+    const parts = [one.variance / one.count, other.variance / other.count];
+    const total = parts[0] + parts[1];
+    const difference = one.mean - other.mean;
+    if (total === 0) return [difference, difference, difference];
+    const freedom =
+      1 /
+      ((parts[0] / total) ** 2 / (one.count - 1) + (parts[1] / total) ** 2 / (other.count - 1));
+    const half = quantile(freedom) * Math.sqrt(total);
+    return [difference, difference - half, difference + half];
+  }
+
+  function refusals(first, second, one, other) {
+    const found = [...one.unfit, ...other.unfit];
+    if (first.path === second.path) found.push("both stand in one record, whose epochs they share");
+    for (const what of Object.keys({ ...one.shared, ...other.shared })) {
+      const ours = one.shared[what] ?? facts.default;
+      const theirs = other.shared[what] ?? facts.default;
+      if (!ours || !theirs) found.push(`${what}: not known of the ${ours ? "second" : "first"}`);
+      else if (ours !== theirs) found.push(`${what}: ${ours} in the first, ${theirs} in the second`);
+    }
+    return found;
+  }
+
+  function ruling(record, one) {
+    const made = element("div", undefined, `ruling ${one.verdict}`);
+    made.append(element("p", one.verdict, "badge"), element("p", one.sentence, "sentence"));
+    const scope = element("p", record.label, "scope");
+    if (record.report) {
+      const link = element("a", "report");
+      link.href = record.report;
+      scope.append(" · ", link);
+    }
+    made.append(scope);
+    if (one.doubts.length) made.append(element("p", `Doubts: ${one.doubts.join(", ")}`, "doubts"));
+    return made;
+  }
+
+  function ratio(first, second, one, other) {
+    const made = element("section");
+    made.append(element("h2", "The ratio of the two"));
+    if (one.question !== other.question) made.append(element("p", "They answer two questions."));
+    const refused = refusals(first, second, one, other);
+    if (refused.length) {
+      made.append(element("p", "There is none, since nothing says that both ratios have one denominator:"));
+      made.append(listed(refused));
+      return made;
+    }
+    const [middle, low, high] = welch(one, other).map((log) => percent(log));
+    const said = element(
+      "p",
+      `${one.name} against ${other.name}, through the control that both have: ` +
+        `${middle} % [${low}, ${high}] (${100 * facts.confidence} % interval).`,
+      "sentence ratio"
+    );
+    const cautions = [...facts.always];
+    const early = [one, other].filter((each) => each.early).map((each) => each.name);
+    if (early.length)
+      cautions.push(`${early.join(" and ")} ended early at a look, which reads a little too much`);
+    if (first.kernel !== second.kernel)
+      cautions.push(`the kernel differs: ${[first.kernel, second.kernel].sort().join(" and ")}`);
+    made.append(said, listed(cautions));
+    return made;
+  }
+
+  function differences(first, second) {
+    const made = element("section");
+    made.append(element("h2", "What differed"));
+    const names = Object.keys({ ...first.facts, ...second.facts });
+    const value = (record, name) => record.facts[name] || "";
+    const differ = names.filter((name) => value(first, name) !== value(second, name));
+    if (differ.length) {
+      const scroll = element("div", undefined, "scroll");
+      const table = element("table");
+      const head = element("tr");
+      for (const words of ["", "first", "second"]) head.append(element("th", words));
+      table.append(element("thead"), element("tbody"));
+      table.tHead.append(head);
+      for (const name of differ) {
+        const row = element("tr");
+        row.append(element("th", name));
+        for (const one of [first, second]) row.append(element("td", value(one, name) || "–"));
+        table.tBodies[0].append(row);
+      }
+      scroll.append(table);
+      made.append(scroll);
+    }
+    const same = names.length - differ.length;
+    made.append(element("p", `${same} facts are the same in both. Settings as the servers reported them: steelyard history compare.`, "quiet"));
+    return made;
+  }
+
+  function pairs(first, second) {
+    const every = first.contrasts.flatMap((one) => second.contrasts.map((other) => [one, other]));
+    const alike = every.filter(([one, other]) => one.question === other.question);
+    return alike.length ? alike : every;
+  }
+
+  function show() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const first = records.get(asked.get("a"));
+    const second = records.get(asked.get("b"));
+    form.elements.a.value = first ? first.path : "";
+    form.elements.b.value = second ? second.path : "";
+    result.replaceChildren();
+    for (const name of ["a", "b"]) {
+      if (asked.get(name) && !records.has(asked.get(name)))
+        result.append(element("p", `No such record: ${asked.get(name)}`, "warn"));
+    }
+    if (!first || !second) return;
+    for (const [one, other] of pairs(first, second)) {
+      const both = element("div", undefined, "pair");
+      both.append(ruling(first, one), ruling(second, other));
+      result.append(both, ratio(first, second, one, other));
+    }
+    if (!first.contrasts.length || !second.contrasts.length)
+      result.append(element("p", "One of them has no verdict: only what was asked is compared."));
+    result.append(differences(first, second));
+  }
+
+  function keep() {
+    const told = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (value) told.set(name, value);
+    location.hash = told;
+  }
+
+  for (const name of ["a", "b"]) {
+    form.elements[name].append(new Option("choose a record", ""));
+    for (const one of facts.records) form.elements[name].append(new Option(one.label, one.path));
+  }
+  if (facts.left_out)
+    form.append(element("p", `${facts.left_out} older records are not here; steelyard history compare knows them.`, "quiet"));
+  form.addEventListener("change", keep);
+  document.getElementById("swap").addEventListener("click", () => {
+    const { a, b } = form.elements;
+    [a.value, b.value] = [b.value, a.value];
+    keep();
+  });
+  window.addEventListener("hashchange", show);
+  form.hidden = false;
+  show();
+})();

@@ -1,0 +1,112 @@
+"""Gathers what the page that compares needs of every record; its script does the comparing.
+
+The script computes the ratio of ratios as `history/ratio.py` does: Welch's t of epoch readings, of
+which the page has mean, variance and number, with quantiles of t from the table here. A test holds
+that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from pydantic import BaseModel
+
+from steelyard.history.compare import facts_of
+from steelyard.history.entry import Entry
+from steelyard.history.question import Point
+from steelyard.history.ratio import ALWAYS, CONFIDENCE, DEFAULT, epoch_logs, shared_parts, unfit
+from steelyard.site.wording import moment, sentence, short_reading
+
+MOST_RECORDS = 500
+"""Of which the page knows, the newest: more would make it slow to open."""
+_MOST_FREEDOM = 400
+
+
+class ComparedContrast(BaseModel):
+    """A contrast of a record; mean and variance are of the log ratios of its epochs."""
+
+    question: str
+    name: str
+    verdict: str
+    sentence: str
+    reading: str
+    doubts: tuple[str, ...]
+    early: bool
+    mean: float
+    variance: float
+    count: int
+    unfit: tuple[str, ...]
+    shared: Mapping[str, str]
+
+
+class ComparedRecord(BaseModel):
+    """A record."""
+
+    path: str
+    label: str
+    at: str
+    kernel: str
+    report: str
+    facts: Mapping[str, str]
+    contrasts: tuple[ComparedContrast, ...]
+
+
+class ComparedFacts(BaseModel):
+    """Everything that the script reads."""
+
+    records: tuple[ComparedRecord, ...]
+    """The newest first."""
+    left_out: int
+    """Older ones that the page does not know."""
+    always: tuple[str, ...] = ALWAYS
+    default: str = DEFAULT
+    confidence: float = CONFIDENCE
+    quantiles: tuple[float, ...]
+    """Of t at (1 + confidence) / 2 with 1, 2, … degrees of freedom, and of the normal at last."""
+
+
+def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> object:
+    """As JSON holds it; `reports`: path of a record → the address of its report, or empty."""
+    from scipy.stats import norm, t
+
+    newest = list(reversed(entries))
+    level = (1 + CONFIDENCE) / 2
+    table = [float(t.ppf(level, freedom)) for freedom in range(1, _MOST_FREEDOM + 1)]
+    return ComparedFacts(
+        records=tuple(_record(one, reports) for one in newest[:MOST_RECORDS]),
+        left_out=max(0, len(newest) - MOST_RECORDS),
+        quantiles=(*table, float(norm.ppf(level))),
+    ).model_dump()
+
+
+def _record(entry: Entry, reports: Mapping[str, str]) -> ComparedRecord:
+    return ComparedRecord(
+        path=entry.path,
+        label=f"{moment(entry.at)} · {entry.study} · {entry.path}",
+        at=moment(entry.at),
+        kernel=entry.kernel,
+        report=reports.get(entry.path, ""),
+        facts=facts_of(entry),
+        contrasts=tuple(_contrast(Point(entry, one)) for one in entry.readings),
+    )
+
+
+def _contrast(point: Point) -> ComparedContrast:
+    reading = point.reading
+    logs = epoch_logs(reading)
+    finite = len(logs) > 1 and bool(np.isfinite(logs).all())
+    return ComparedContrast(
+        question=reading.question,
+        name=f"{reading.arm} of {point.entry.path}",
+        verdict=reading.verdict,
+        sentence=sentence(reading),
+        reading=short_reading(reading),
+        doubts=reading.doubts,
+        early=reading.look == "first",
+        mean=float(np.mean(logs)) if finite else 0.0,
+        variance=float(np.var(logs, ddof=1)) if finite else 0.0,
+        count=len(logs) if finite else 0,
+        unfit=tuple(unfit(point)),
+        shared=shared_parts(point.entry, reading),
+    )

@@ -1,0 +1,112 @@
+"""Draws a question over its weighings: intervals with the margin band, steps, links to reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from steelyard.history.entry import Entry
+from steelyard.history.trend import Trend, TrendPoint
+from steelyard.model.units import format_percent, percent_of_log
+from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.site.pictures import reach
+from steelyard.site.wording import moment, short_reading
+
+_HEIGHT, _TOP, _FOOT, _LEFT, _RIGHT = 320.0, 26.0, 44.0, 58.0, 14.0
+_NARROWEST = 13.0
+"""Room that a dot takes, in pixels: it is touched with a finger."""
+_DATE = 78.0
+AddressOf = Callable[[Entry], str]
+"""Record → the address of its report; empty: it has none."""
+
+
+def most_points(width: float) -> int:
+    """How many weighings have room side by side."""
+    return int((width - _LEFT - _RIGHT) / _NARROWEST)
+
+
+def draw_over_time(trend: Trend, address_of: AddressOf, width: float) -> Markup:
+    """The last weighings that have room, the oldest at the left, at equal distances; a dot leads
+    to its report. Levels are drawn as lines where there are steps."""
+    first = max(0, len(trend.points) - most_points(width))
+    shown = trend.points[first:]
+    readings = [one.point.reading for one in shown]
+    high = reach(readings)
+    y = Linear(-high, high, _HEIGHT - _FOOT, _TOP)
+    step = (width - _LEFT - _RIGHT) / max(len(shown), 1)
+    places = [_LEFT + step * (number + 0.5) for number in range(len(shown))]
+    drawing = Drawing(
+        width, _HEIGHT, f"{trend.question.label}, weighing by weighing", f"{trend.sentence}."
+    )
+    _draw_axis(drawing, y, readings[-1].margin_percent, width)
+    _draw_levels(drawing, trend, first, y, (places, step))
+    for x, one in zip(places, shown, strict=True):
+        _draw_point(drawing, one, x, y, address_of(one.point.entry))
+    _draw_dates(drawing, shown, places, step)
+    return drawing.svg("group")
+
+
+def _draw_axis(drawing: Drawing, y: Linear, margin: float, width: float) -> None:
+    end = width - _RIGHT
+    top, foot = y.clamped(margin), y.clamped(-margin)
+    drawing.rect(_LEFT, top, end - _LEFT, foot - top, "margin")
+    for edge in (top, foot):
+        drawing.line(_LEFT, edge, end, edge, "margin-edge")
+    ticks = y.ticks(6)
+    for tick in ticks:
+        zero = abs(tick) < 1e-9
+        drawing.line(_LEFT, y(tick), end, y(tick), "zero" if zero else "grid")
+        label = "0" if zero else format_percent(tick, decimals_of(ticks))
+        drawing.text(_LEFT - 6, y(tick) + 4, label, "", "end")
+
+
+def _draw_levels(
+    drawing: Drawing, trend: Trend, first: int, y: Linear, across: tuple[Sequence[float], float]
+) -> None:
+    places, step = across
+    if len(trend.levels) < 2 or not places:
+        return
+    for level in trend.levels:
+        if level.last < first:
+            continue
+        left = places[max(level.first - first, 0)] - step / 2
+        right = places[level.last - first] + step / 2
+        at = y.clamped(percent_of_log(level.level))
+        drawing.line(left, at, right, at, "level-line")
+        if level.first > first:
+            drawing.line(left, _TOP - 8, left, y.start, "step-line")
+            drawing.text(left, _TOP - 12, "step", "quiet", "middle")
+
+
+def _draw_point(drawing: Drawing, one: TrendPoint, x: float, y: Linear, address: str) -> None:
+    reading, entry = one.point.reading, one.point.entry
+    low = y.start if reading.low_percent is None else y.clamped(reading.low_percent)
+    high = y.end if reading.high_percent is None else y.clamped(reading.high_percent)
+    tone = f"tone {reading.verdict}"
+    if reading.low_percent is not None or reading.high_percent is not None:
+        drawing.line(x, low, x, high, f"interval thin {tone}")
+    for end, place in ((reading.low_percent, low), (reading.high_percent, high)):
+        if end is not None:
+            drawing.line(x - 4, place, x + 4, place, f"cap {tone}")
+    middle = y.clamped(reading.estimate_percent or 0.0)
+    if not address:
+        drawing.add("circle", cx=x, cy=middle, r=5, class_=f"dot {tone}")
+        return
+    words = f"{moment(entry.at)}: {reading.verdict}, {short_reading(reading)}; its report"
+    with drawing.link(address, words):
+        drawing.add("title", words)
+        drawing.add("circle", cx=x, cy=middle, r=10, class_="touch")
+        drawing.add("circle", cx=x, cy=middle, r=5.5, class_=f"estimate {tone}")
+
+
+def _draw_dates(
+    drawing: Drawing, shown: Sequence[TrendPoint], places: Sequence[float], step: float
+) -> None:
+    """Below as many points as have room; always below the last."""
+    every = max(1, round(_DATE / step + 0.5))
+    for number in range(len(shown) - 1, -1, -every):
+        words = shown[number].place[:10]
+        x = min(max(places[number], _DATE / 2), drawing.width - _DATE / 2)
+        drawing.text(x, _HEIGHT - _FOOT + 18, words, "", "middle")

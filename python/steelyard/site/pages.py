@@ -1,0 +1,175 @@
+"""Makes the site: a wall, a page a question, a page that compares, feeds, badges, and the reports.
+
+Every page opens from disk, asks for nothing from outside, and carries its style and script within
+itself; a policy in its head lets that one script run and nothing else. What is looked at stands in
+the address. The reports of records are copied in, so that the folder can be moved or published.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from steelyard.history.entry import Entry
+from steelyard.history.index import History
+from steelyard.history.question import Question, questions_of
+from steelyard.model.errors import RecordError, UsageError
+from steelyard.report.page import style_sheet
+from steelyard.site import address
+from steelyard.site.badge import draw_badge
+from steelyard.site.compared import compared_facts
+from steelyard.site.feed import feed
+from steelyard.site.question_page import QuestionShown, show_question
+from steelyard.site.wall import WallShown, show_wall
+from steelyard.site.wording import sentence
+
+_HERE = Path(__file__).parent
+MARKER = ".steelyard-site"
+"""In every folder that is a site: only such a folder, or an empty one, is written into."""
+_OURS = ("q", "badge", "reports")
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was made."""
+
+    folder: Path
+    questions: int
+    records: int
+    reports: int
+    """Copied in; records without a report.html have none."""
+
+
+def build_site(history: History, folder: Path) -> Built:
+    """Make the site of a history in `folder`, and remove what an earlier one left there.
+
+    UsageError: the folder holds something else; RecordError: it cannot be written.
+    """
+    _require_ours(folder)
+    questions = questions_of(history.entries)
+    try:
+        for name in ("", *_OURS):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / MARKER).write_text("Made by steelyard site; made anew by it.\n", encoding="utf-8")
+        reports = {one.path: _copied(history, one, folder) for one in history.entries}
+        written = {*reports.values(), *_write_pages(history, questions, reports, folder)}
+        _remove_others(folder, written)
+    except OSError as reason:
+        raise RecordError(f'could not write the site in "{folder}": {reason}') from reason
+    copied = sum(bool(one) for one in reports.values())
+    return Built(folder, len(questions), len(history.entries), copied)
+
+
+def _require_ours(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f'not a folder: "{folder}"')
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).exists():
+        raise UsageError(
+            f'folder "{folder}" holds something else than a site',
+            hint="Name a new or an empty one: steelyard site -o DIR.",
+        )
+
+
+def _copied(history: History, entry: Entry, folder: Path) -> str:
+    """The address of the copy of a record's report; empty where it has none."""
+    source = history.directory(entry) / "report.html"
+    if not source.is_file():
+        return ""
+    name = address.report_page(entry)
+    copy = folder / name
+    made = copy.stat() if copy.is_file() else None
+    now = source.stat()
+    if made is None or (made.st_size, made.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+        shutil.copyfile(source, copy)
+        shutil.copystat(source, copy)
+        copy.chmod(0o644)
+    return name
+
+
+def _write_pages(
+    history: History, questions: Sequence[Question], reports: dict[str, str], folder: Path
+) -> set[str]:
+    """The addresses of what was written."""
+    points = [point for question in questions for point in question.points]
+    texts = {
+        address.WALL: _wall(show_wall(history, questions, reports)),
+        address.COMPARE: _compare(compared_facts(history.entries, reports)),
+        address.FEED: feed(
+            "Steelyard: verdicts",
+            "wall",
+            points,
+            address.WALL,
+            lambda one: f"q/{one.reading.question}.html#{address.record_name(one.entry)}",
+        ),
+    }
+    for question in questions:
+        texts[address.question_page(question)] = _question(show_question(question, reports))
+        texts[address.badge(question)] = draw_badge(question)
+        texts[address.question_feed(question)] = feed(
+            f"Steelyard: {question.label}",
+            question.name,
+            question.points,
+            f"{question.name}.html",
+            lambda one, page=question.name: f"{page}.html#{address.record_name(one.entry)}",  # type: ignore[misc]
+        )
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {*texts}
+
+
+def _remove_others(folder: Path, written: set[str]) -> None:
+    """Pages of questions and records that are gone."""
+    for name in _OURS:
+        for file in (folder / name).iterdir():
+            if file.is_file() and f"{name}/{file.name}" not in written:
+                file.unlink()
+
+
+def _wall(shown: WallShown) -> str:
+    return _page("wall.html.j2", "wall.js", up="", shown=shown)
+
+
+def _question(shown: QuestionShown) -> str:
+    return _page("question.html.j2", "keys.js", up="../", shown=shown, sentence=sentence)
+
+
+def _compare(facts: object) -> str:
+    # "<" would end the element that holds it.
+    told = json.dumps(facts).replace("<", "\\u003c")
+    return _page("compare.html.j2", "compare.js", up="", facts=Markup(told))
+
+
+def _page(template: str, script: str, **shown: object) -> str:
+    code = (_HERE / script).read_text(encoding="utf-8").strip()
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(style_sheet() + (_HERE / "site.css").read_text(encoding="utf-8")),
+            script=Markup(code),
+            policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+            "base-uri 'none'; form-action 'none'",
+            **shown,
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,93 @@
+"""Draws the small pictures of the wall: a beam with one interval, and a strip of the last 20."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from steelyard.history.entry import KnownReading
+from steelyard.model.units import format_percent
+from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.scale import Linear, reach_of
+from steelyard.site.wording import margin_text, short_reading
+
+BEAM_WIDTH, STRIP_WIDTH = 300.0, 300.0
+_BEAM_HEIGHT, _STRIP_HEIGHT = 58.0, 52.0
+MOST_IN_STRIP = 20
+_MOST_PERCENT = 400.0
+
+
+def draw_beam(reading: KnownReading) -> Markup:
+    """The interval of one reading on a scale around zero, the margin drawn."""
+    end = reach([reading])
+    x = Linear(-end, end, 8, BEAM_WIDTH - 8)
+    words = f"{short_reading(reading)}, margin {margin_text(reading)}"
+    drawing = Drawing(BEAM_WIDTH, _BEAM_HEIGHT, f"{reading.pair}: the interval", words)
+    margin = reading.margin_percent
+    drawing.rect(x.clamped(-margin), 6, x.clamped(margin) - x.clamped(-margin), 30, "margin")
+    for side in (-margin, margin):
+        drawing.line(x.clamped(side), 6, x.clamped(side), 36, "margin-edge")
+    drawing.line(x.start, 36, x.end, 36, "beam")
+    drawing.line(x(0), 6, x(0), 42, "zero")
+    _draw_across(drawing, x, reading)
+    drawing.text(x.start, 52, format_percent(-end, 1), "quiet")
+    drawing.text(x(0), 54, "0", "quiet", "middle")
+    drawing.text(x.end, 52, format_percent(end, 1), "quiet", "end")
+    return drawing.svg()
+
+
+def _draw_across(drawing: Drawing, x: Linear, reading: KnownReading) -> None:
+    low, middle, high = reading.low_percent, reading.estimate_percent, reading.high_percent
+    if middle is None:
+        return
+    if low is not None or high is not None:
+        left = x.start if low is None else x.clamped(low)
+        right = x.end if high is None else x.clamped(high)
+        drawing.line(left, 21, right, 21, f"interval thin tone {reading.verdict}")
+        for end, place in ((low, left), (high, right)):
+            if end is not None:
+                drawing.line(place, 14, place, 28, f"cap tone {reading.verdict}")
+    drawing.add(
+        "circle", cx=x.clamped(middle), cy=21, r=5, class_=f"estimate tone {reading.verdict}"
+    )
+
+
+def draw_strip(readings: Sequence[KnownReading]) -> Markup:
+    """The last intervals, the oldest at the left, on one scale with the margin of the newest."""
+    shown = list(readings[-MOST_IN_STRIP:])
+    newest = shown[-1]
+    y = Linear(-reach(shown), reach(shown), _STRIP_HEIGHT - 4, 4)
+    said = "; ".join(short_reading(one) for one in shown)
+    drawing = Drawing(
+        STRIP_WIDTH, _STRIP_HEIGHT, f"{newest.pair}: the last {len(shown)} intervals", said
+    )
+    margin = newest.margin_percent
+    drawing.rect(
+        0, y.clamped(margin), STRIP_WIDTH, y.clamped(-margin) - y.clamped(margin), "margin"
+    )
+    drawing.line(0, y(0), STRIP_WIDTH, y(0), "zero")
+    step = STRIP_WIDTH / MOST_IN_STRIP
+    first = MOST_IN_STRIP - len(shown)
+    for number, one in enumerate(shown):
+        x = step * (first + number + 0.5)
+        if one.low_percent is not None or one.high_percent is not None:
+            low = y.start if one.low_percent is None else y.clamped(one.low_percent)
+            high = y.end if one.high_percent is None else y.clamped(one.high_percent)
+            drawing.line(x, low, x, high, f"interval thin tone {one.verdict}")
+        if one.estimate_percent is not None:
+            place = y.clamped(one.estimate_percent)
+            drawing.add("circle", cx=x, cy=place, r=3, class_=f"estimate tone {one.verdict}")
+    return drawing.svg()
+
+
+def reach(readings: Iterable[KnownReading]) -> float:
+    """How far a scale around zero goes to hold all intervals and margins, in percent; at most 400:
+    what lies further out is drawn at the end of the scale."""
+    every = list(readings)
+    values = [
+        value
+        for one in every
+        for value in (one.low_percent, one.estimate_percent, one.high_percent)
+    ]
+    return min(reach_of(values, max(one.margin_percent for one in every)), _MOST_PERCENT)

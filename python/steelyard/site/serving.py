@@ -1,0 +1,137 @@
+"""Serves the site on this machine alone, and makes it anew when records have come or changed.
+
+Loopback only, reading only: requests that name another host in their head are refused, so that no
+page of the network can read it through a browser (DNS rebinding), and folders are not listed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import TCPServer
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from steelyard.history.index import read_history
+from steelyard.history.reading import HASHED
+from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.site.pages import build_site
+
+LOOPBACK = "127.0.0.1"
+_LOOK_SECONDS = 2.0
+"""Records are looked at no more often than this, however many pages are asked for."""
+Told = Callable[[str], None]
+
+
+class SiteServer(ThreadingHTTPServer):
+    """The server of a site; `address` is where it is reached."""
+
+    daemon_threads = True
+
+    def __init__(self, records: Path, folder: Path, port: int, told: Told) -> None:
+        self._records, self._folder, self._told = records, folder, told
+        self._seen: frozenset[tuple[str, int, int]] = frozenset()
+        self._looked = 0.0
+        self._one_at_a_time = threading.Lock()
+        self.refresh()
+        try:
+            super().__init__((LOOPBACK, port), partial(_Pages, directory=str(folder)))
+        except OSError as reason:
+            raise UsageError(
+                f"could not serve on port {port}: {reason.strerror}",
+                hint="Name another one: --port 0 takes any that is free.",
+            ) from reason
+
+    def server_bind(self) -> None:
+        """Binds without looking its own name up, which would ask a name server."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = LOOPBACK, self.server_address[1]
+
+    @property
+    def address(self) -> str:
+        """`"http://127.0.0.1:8321/"`."""
+        return f"http://{LOOPBACK}:{self.server_address[1]}/"
+
+    def refresh(self) -> None:
+        """Make the site anew where a record has come, gone or changed since the last look."""
+        with self._one_at_a_time:
+            now = time.monotonic()
+            if self._looked and now - self._looked < _LOOK_SECONDS:
+                return
+            seen = _seen(self._records)
+            if seen != self._seen or not self._looked:
+                build_site(read_history(self._records), self._folder)
+                self._seen = seen
+            self._looked = time.monotonic()
+
+    def refresh_or_tell(self) -> None:
+        """As `refresh`; what went wrong is told, and the pages stay as they were."""
+        try:
+            self.refresh()
+        except SteelyardError as reason:
+            self._told(str(reason))
+
+
+class _Pages(SimpleHTTPRequestHandler):
+    """Files of the site, to this machine alone."""
+
+    server: SiteServer
+    server_version = "Steelyard"
+    sys_version = ""
+    extensions_map = {  # noqa: RUF012  as the base class has it
+        **SimpleHTTPRequestHandler.extensions_map,
+        ".atom": "application/atom+xml",
+        ".html": "text/html; charset=utf-8",
+    }
+
+    def send_head(self) -> BinaryIO | None:
+        """Opens what is asked for, the pages being up to date; None: it was refused."""
+        if not self._host_is_ours():
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            return None
+        name = Path(urlsplit(self.path).path).name
+        if name.startswith("."):
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+        if not name or name.endswith((".html", ".atom")):
+            self.server.refresh_or_tell()
+        found: BinaryIO | None = super().send_head()
+        return found
+
+    def list_directory(self, path: object) -> None:
+        """Folders are not listed."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
+    def end_headers(self) -> None:
+        """With what keeps pages fresh, and out of pages of others."""
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("X-Frame-Options", "DENY")
+        super().end_headers()
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002  of the base class
+        """Requests are not told."""
+
+    def _host_is_ours(self) -> bool:
+        named = self.headers.get("Host", "").rpartition(":")
+        return named[0] in (LOOPBACK, "localhost") and named[2] == str(
+            self.server.server_address[1]
+        )
+
+
+def _seen(records: Path) -> frozenset[tuple[str, int, int]]:
+    """Path, size and time of every file that the history is made of, and of reports."""
+    found = set()
+    for name in (*HASHED, "report.html"):
+        for file in records.rglob(name):
+            try:
+                status = file.stat()
+            except OSError:  # it went away meanwhile
+                continue
+            found.add((str(file), status.st_size, status.st_mtime_ns))
+    return frozenset(found)

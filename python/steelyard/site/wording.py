@@ -1,0 +1,28 @@
+"""Puts readings of the history into words for the site's pages: short, with their intervals."""
+
+from __future__ import annotations
+
+from steelyard.history.entry import KnownReading
+from steelyard.history.export import iso
+from steelyard.model.units import format_percent
+from steelyard.report.contrast_text import full_stop, reading_text
+
+
+def moment(at: str) -> str:
+    """`"2026-03-01T120000Z"` → `"2026-03-01 12:00 UTC"`."""
+    return f"{iso(at)[:16].replace('T', ' ')} UTC"
+
+
+def sentence(reading: KnownReading) -> str:
+    """The verdict in words, with a full stop, without its first word, which stands beside it."""
+    return full_stop(reading.sentence.removeprefix(f"{reading.verdict}: "))
+
+
+def short_reading(reading: KnownReading) -> str:
+    """`"−3.3 % [2.7, 4.0]"` of any metric, or that there is none."""
+    return reading_text(reading)
+
+
+def margin_text(reading: KnownReading) -> str:
+    """`"±1 %"`."""
+    return f"±{format_percent(reading.margin_percent, 2).strip('+').replace('.00', '')}"
