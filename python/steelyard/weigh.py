@@ -11,6 +11,7 @@ from steelyard.running.preparing.inspection import inspect_arms
 from steelyard.running.preparing.planning import recall_choices, write_plan
 from steelyard.running.preparing.preparation import prepare
 from steelyard.running.preparing.recording import Question, open_record
+from steelyard.running.preparing.script_trial import try_scripts
 from steelyard.running.progress import Progress
 
 
@@ -21,10 +22,11 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
     one that lost too many epochs is judged and published before it is raised.
     """
     kept = open_record(question, laboratory.clock.now_ns)  # --resume: plan, epochs there are
-    with prepare(kept, laboratory, progress) as setup:  # engines, data loaded once, slots
+    with prepare(kept, laboratory, progress) as prepared:  # engines, data loaded once, slots
+        setup = try_scripts(prepared, kept, progress)  # captured writes: without what fails
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
         choices = recall_choices(kept) or Pilot(setup, progress).run()  # slices, placement
-        planned = setup.in_epochs(choices.epochs)  # longer and fewer where pools warm slowly
+        planned = setup.as_chosen(choices)  # longer epochs for slow pools; slices by count
         plan = write_plan(planned, choices, kept, progress)  # fixed before the first slice
         outcome = settle(planned, choices, plan, inspected, kept, progress)  # until decided
     verdict = publish(kept, outcome, progress)  # a function of the record; the A/A ledger

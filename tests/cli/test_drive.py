@@ -44,3 +44,22 @@ def test_a_server_that_is_not_there_is_named(refused: Refused) -> None:
     said = refused("drive", "host=/nowhere port=5999", "-b", "select-only", status=3)
     assert "could not connect" in said
     assert "/nowhere/.s.PGSQL.5999" in said
+
+
+def test_captured_transactions_that_write_are_refused_without_a_yes(
+    refused: Refused, tmp_path: Path
+) -> None:
+    """Before anything is connected to: /nowhere is not even tried."""
+    (tmp_path / "ours" / "scripts").mkdir(parents=True)
+    (tmp_path / "ours" / "scripts" / "put.sql").write_text("UPDATE t SET a = 1;\n")
+    described = 'name = "ours"\ntitle = "captured"\nloaded = false\ntried_first = {}\n'
+    described += "[scripts.put]\nwrites = true\n"
+    file = tmp_path / "ours" / "workload.toml"
+    file.write_text(described.format("true"))
+    asked = ("drive", "host=/nowhere port=5999", "-w", "ours")
+    said = refused(*asked)
+    assert 'not driving workload "ours" on the server at "/nowhere"' in said
+    assert "--yes" in said
+    assert "could not connect" in refused(*asked, "--yes", status=3)
+    file.write_text(described.format("false"))
+    assert "could not connect" in refused(*asked, status=3)

@@ -179,3 +179,48 @@ def test_what_a_server_counted_is_driven_with_values_that_find_rows(
     assert max(aids) <= 100_000
     assert driven["errors"] == {}
     assert driven["transactions"] == 100
+
+
+def test_writes_are_tried_on_a_copy_and_what_fails_there_is_left_out(
+    bank: Original, tmp_path: Path
+) -> None:
+    """The copy was taken after the log: its inserted keys are there already."""
+    with bank.running():
+        bank.ask("CREATE TABLE notes (id int PRIMARY KEY, words text)", "bank")
+    with bank.running(*LOGGED, "log_directory=log-writes"):
+        for n in range(1, 31):
+            bank.ask(f"UPDATE pgbench_accounts SET abalance = 7 WHERE aid = {n}", "bank")
+            bank.ask(f"SELECT abalance FROM pgbench_accounts WHERE aid = {n}", "bank")
+            bank.ask(f"INSERT INTO notes VALUES ({n}, 'note')", "bank")
+    log = tmp_path / "theirs.csv"
+    log.write_bytes((bank.directory / "log-writes" / "theirs.csv").read_bytes())
+    words = ("workloads", "capture", str(log), "-o", str(tmp_path / "ours"), "--database", "bank")
+    captured = steelyard(*words, "--writes", directory=tmp_path)
+    assert sum(one["writes"] for one in captured["kinds"]) == 2
+    said = steelyard(
+        "weigh", "settings", "--from", str(bank.directory), "--database", "bank",
+        "--workload", str(tmp_path / "ours"), "--set", "arm.settings.work_mem=8MB",
+        "--set", "workload.clients=2", "--set", "layout=slices", "--set", "budget.slice=50ms",
+        "--budget", "20s", "--record", str(tmp_path / "record"), directory=tmp_path,
+    )  # fmt: skip
+    plan = json.loads((tmp_path / "record" / "plan.json").read_text())
+    [out] = plan["left_out"]
+    assert "insert-notes" in out["script"]
+    assert out["share"] == pytest.approx(1 / 3)
+    assert out["failed"] == out["tries"] == 5
+    assert "duplicate key" in out["error"]
+    assert "23505" in out["error"]
+    [contrast] = said["contrasts"]
+    assert not [one for one in contrast["threats"] if "error" in one["name"]]
+    slices = (tmp_path / "record" / "slices.jsonl").read_text().splitlines()
+    driven = {one["name"] for line in slices for one in json.loads(line)["scripts"]}
+    assert len(driven) == 2
+    assert out["script"] not in driven
+    with bank.running():
+        refused = subprocess.run(
+            [sys.executable, "-m", "steelyard", "drive", "-w", str(tmp_path / "ours"), "-t", "1",
+             f"host={bank.sockets} port={PORT} user={OWNER} dbname=bank"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert refused.returncode == 2
+    assert "captured with transactions that write" in refused.stderr

@@ -166,3 +166,26 @@ def test_the_same_files_need_no_second_copy_and_changed_ones_are_refused(
     refused = start("three", str(first.record / "study.toml"), *BRIEF)
     assert refused.end() == 3
     assert "it is not what it was" in refused.said
+
+
+def test_one_slow_query_is_weighed_by_executions_of_one_client(
+    start: Start, bank: Original, tmp_path: Path
+) -> None:
+    """0.3 s and more in the server, which no slice by time holds 200 times."""
+    (tmp_path / "q.sql").write_text(
+        "SELECT pg_sleep(0.25), sum(sqrt(abalance + aid)) FROM pgbench_accounts;\n"
+    )
+    weighing, _ = weighed(
+        start, "record", "--from", str(bank.directory), "-f", "q.sql", "--budget", "20s",
+        "--set", "arm.settings.work_mem=8MB",
+    )  # fmt: skip
+    plan = json.loads((weighing.record / "plan.json").read_text())
+    assert (plan["counted"]["each"], plan["counted"]["clients"]) == (1, 1)
+    assert "an execution takes about" in weighing.said
+    assert "slices of 1 execution (about" in weighing.said
+    lines = list(Record(weighing.record).lines("slices.jsonl"))
+    measured = [one for one in lines if one["kind"] == "measured"]
+    assert {(one["transactions"], one["clients"]) for one in measured} == {(1, 1)}
+    [contrast] = weighing.verdict["contrasts"]
+    assert contrast["epochs"] == plan["epochs"] == 10
+    assert contrast["low_percent"] < contrast["estimate_percent"] < contrast["high_percent"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from record.made import plan_of
+from steelyard.cli.views.progress_lines import plan_line
 from steelyard.record.plan import Plan
 from steelyard.report.plan import about_duration, plan_rows
 
@@ -38,6 +39,25 @@ def test_a_plan_in_slices_says_slices_and_blocks() -> None:
     rows = dict(plan_rows(plan_of()))
     assert list(rows)[2:7] == ["epochs", "looks", "blocks in an epoch", "slice", "warm-up"]
     assert "time scale" not in rows
+
+
+@pytest.mark.parametrize(
+    ("each", "clients", "said"),
+    [
+        (1, 1, "1 execution, about 1.2 s: they are slow"),
+        (5, 1, "5 executions, about 1.2 s: they are slow"),
+        (1, 8, "1 execution of each client, about 1.2 s: they are slow"),
+    ],
+)
+def test_slices_by_executions_say_how_many(each: int, clients: int, said: str) -> None:
+    counted = {"each": each, "warmup": 1, "blocks": 4, "clients": clients}
+    plan = plan_of(
+        slice_ns=1.2 * S, slice_why="they are slow", counted=counted, clients=clients, threads=1
+    )
+    rows = dict(plan_rows(plan))
+    assert rows["slice"] == said
+    assert rows["load"].startswith("1 client on" if clients == 1 else "8 clients on")
+    assert "slices of " + said.partition(",")[0] + " (about 1.2 s)" in plan_line(plan)
 
 
 def test_a_plan_in_turns_says_why_how_long_and_how_near() -> None:

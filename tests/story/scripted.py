@@ -7,7 +7,7 @@ and comes out the same every time.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class ScriptedWorld:
     speed: Speed = lambda arm, life: 4000.0
     noise: float = 0.05
     writes: bool = False
+    tried_first: bool = False
     waiting_share: float = 0.0
     debt_ns: int = 50_000_000
     profile: str = "release"
@@ -257,6 +258,14 @@ class ScriptedWorkload:
     @property
     def tables(self) -> Mapping[str, Sequence[Sequence[str | None]]]:
         return {}
+
+    @property
+    def tried_first(self) -> bool:
+        return self.world.tried_first
+
+    def without(self, scripts: Collection[str]) -> ScriptedWorkload:
+        rest = tuple(one for one in self.scripts if one.name not in scripts)
+        return replace(self, scripts=rest)
 
     def template(
         self, engine: Engine, report: Callable[[str], None], *, number: int, copies: int

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.model.errors import UsageError
 from story.asked import Watcher, lines
 from story.scripted import ScriptedWorld
 
@@ -78,3 +79,25 @@ def test_a_weighing_killed_in_an_epoch_goes_on_as_if_nothing_had_happened(
     assert events == [{"type": "event", "epoch": len(done), "event": "resumed"}]
     expected = json.loads((tmp_path / "whole" / "verdict.json").read_text())
     assert verdict["contrasts"][0]["details"]["d"] == expected["contrasts"][0]["details"]["d"]
+
+
+def test_a_weighing_killed_after_its_last_epoch_is_judged_when_it_is_resumed(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    class Killed(BaseException):
+        """What kill -9 is to the code: no handler of ours sees it."""
+
+    class Killing(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            if n == total:
+                raise Killed
+
+    with pytest.raises(Killed):
+        weigh_in(ScriptedWorld(tmp_path / "first"), record="torn", progress=Killing())
+    assert not (tmp_path / "torn" / "verdict.json").exists()
+    verdict = weigh_in(ScriptedWorld(tmp_path / "again"), resume=tmp_path / "torn")
+    assert verdict["contrasts"][0]["epochs"] == 10
+    whole = weigh_in(ScriptedWorld(tmp_path / "whole"), record="whole/record")
+    assert verdict["contrasts"][0]["details"]["d"] == whole["contrasts"][0]["details"]["d"]
+    with pytest.raises(UsageError, match="complete already"):
+        weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "torn")

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.history.entry import Entry, KnownReading
-from steelyard.study.study import Arm, Study
+from steelyard.study.arm import Arm
+from steelyard.study.study import Study
 
 _LEFT_OUT = frozenset(
     {

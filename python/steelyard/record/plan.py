@@ -89,6 +89,19 @@ class TurnChoices(Frozen):
     """Arm → time between two checkpoints as expected from its settings and the pilot."""
 
 
+class CountedChoice(Frozen):
+    """Slices by executions, which the pilot chose because they are too slow for slices by time."""
+
+    each: int
+    """Executions of each client in a slice."""
+    warmup: int
+    """Blocks before the measured ones of an epoch."""
+    blocks: int
+    """Measured blocks of an epoch, every arm once in each."""
+    clients: int
+    """That were driven, in place of the study's."""
+
+
 class Choices(Frozen):
     """How the epochs of a weighing are run, and why: everything that the seed does not decide."""
 
@@ -120,6 +133,8 @@ class Choices(Frozen):
     pilot: PilotFigures = PilotFigures()
     turns: TurnChoices | None = None
     """None: the layout is slices."""
+    counted: CountedChoice | None = None
+    """None: slices are cut by time, or by executions as the study says."""
 
 
 class LoadsOfArm(Frozen):
@@ -129,6 +144,18 @@ class LoadsOfArm(Frozen):
     """The arm whose build loaded it."""
     count: int
     seconds: float = 0.0
+
+
+class LeftOutScript(Frozen):
+    """A script that failed when it was tried on a copy, and is not driven."""
+
+    script: str
+    share: float
+    """Of the mix's transactions, 0 … 1."""
+    tries: int
+    failed: int
+    error: str
+    """What the server said, with its SQLSTATE."""
 
 
 class Loads(Frozen):
@@ -206,6 +233,8 @@ class Plan(Choices):
     connect: Mapping[str, str] = {}
     """Arm → how its clients reach it, where some come otherwise than by the socket."""
     writes: bool
+    left_out: tuple[LeftOutScript, ...] = ()
+    """Scripts of a captured workload that failed when they were tried."""
     attempt: int = 1
     command: str = ""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
-from steelyard.record.plan import Plan
+from steelyard.record.plan import CountedChoice, Plan
 from steelyard.record.record import STUDY_FILE, Record
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
@@ -24,7 +24,7 @@ from steelyard.record.upgrade import (
 )
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_recorded_study
-from steelyard.study.study import Study
+from steelyard.study.study import Counted, Study
 
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
@@ -83,7 +83,7 @@ def read_recorded(record: Record) -> Recorded:
     telemetry = _telemetry(record, verdict)
     return Recorded(
         directory=str(record.directory),
-        study=read_study_file(record),
+        study=as_weighed(read_study_file(record), plan.counted),
         plan=plan,
         environment=Environment.of_json(environment, _place(record, ENVIRONMENT)),
         inspection=_inspection(record, verdict, raw, environment),
@@ -91,6 +91,19 @@ def read_recorded(record: Record) -> Recorded:
         events=telemetry.events,
         end=telemetry.end,
         spent=telemetry.spent,
+    )
+
+
+def as_weighed(study: Study, counted: CountedChoice | None) -> Study:
+    """The study with slices by executions where the pilot chose them."""
+    if counted is None:
+        return study
+    cut = Counted(each=counted.each, blocks=counted.blocks, warmup=counted.warmup)
+    return study.model_copy(
+        update={
+            "budget": study.budget.model_copy(update={"counted": cut}),
+            "workload": study.workload.model_copy(update={"clients": counted.clients}),
+        }
     )
 
 

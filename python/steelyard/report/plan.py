@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.factors import FactorsPlan
-from steelyard.record.plan import MemoryPlan, Plan, TurnChoices
+from steelyard.record.plan import CountedChoice, LeftOutScript, MemoryPlan, Plan, TurnChoices
 from steelyard.study.arm import shown_sql
 
 _COSTS = {
@@ -46,8 +46,9 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("memory of an arm", _memory(plan.memory)),
         *((f"data of {arm}", f"as loaded, then {shown_sql(sql)}") for arm, sql in plan.sql.items()),
         ("clients reach", ", ".join(f"{arm} by {_WAYS[way]}" for arm, way in plan.connect.items())),
-        ("load", f"{plan.clients} clients on {plan.threads} driver threads"),
+        ("load", _load(plan)),
         ("processors", ", ".join(map(str, plan.processors)) or "any"),
+        ("left out of the mix", "; ".join(map(left_out_text, plan.left_out))),
         ("attempt", _attempt(plan.attempt)),
         ("seed", str(plan.seed)),
     ]
@@ -72,7 +73,7 @@ def _slice_rows(plan: Plan) -> list[tuple[str, str]]:
         ("epochs", _because(_epochs(plan), plan.epochs_why)),
         ("looks", _looks(plan)),
         ("blocks in an epoch", str(plan.blocks_per_epoch)),
-        ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
+        ("slice", _because(_slice(plan), plan.slice_why)),
         ("warm-up", format_duration(plan.warmup_ns)),
         ("buffer pools", _pools(plan)),
     ]
@@ -112,6 +113,17 @@ def _epochs(plan: Plan) -> str:
     return f"{plan.epochs}, {fewer}each about {format_duration(plan.epoch_ns)}"
 
 
+def _slice(plan: Plan) -> str:
+    length = format_duration(plan.slice_ns)
+    return length if plan.counted is None else f"{executions_text(plan.counted)}, about {length}"
+
+
+def executions_text(counted: CountedChoice) -> str:
+    """What a slice holds: `"1 execution"`, `"2 executions of each client"`."""
+    text = "1 execution" if counted.each == 1 else f"{counted.each} executions"
+    return text if counted.clients == 1 else f"{text} of each client"
+
+
 def _pools(plan: Plan) -> str:
     """Nothing where only the load warms them."""
     if plan.warm != "by reading":
@@ -119,6 +131,18 @@ def _pools(plan: Plan) -> str:
     return _because(
         f"filled by reading the data, {format_duration(plan.warm_ns)} an epoch", plan.warm_why
     )
+
+
+def _load(plan: Plan) -> str:
+    clients = "1 client" if plan.clients == 1 else f"{plan.clients} clients"
+    threads = "1 driver thread" if plan.threads == 1 else f"{plan.threads} driver threads"
+    return f"{clients} on {threads}"
+
+
+def left_out_text(one: LeftOutScript) -> str:
+    """`"07-insert-orders (3.1 % of the transactions): 5 of 5 tries failed: duplicate key ..."`."""
+    share = f"{100 * one.share:.2g} % of the transactions"
+    return f"{one.script} ({share}): {one.failed} of {one.tries} tries failed: {one.error}"
 
 
 def _memory(memory: MemoryPlan | None) -> str:

@@ -5,7 +5,7 @@ The real ones are in world.py; the story's tests have scripted ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,6 +64,13 @@ class WorkloadData(Protocol):
     @property
     def variables(self) -> Mapping[str, str | int | float]:
         """Variables that every script sees, `scale` and `clients` among them."""
+
+    @property
+    def tried_first(self) -> bool:
+        """Whether its scripts are tried on a copy before they are weighed."""
+
+    def without(self, scripts: Collection[str]) -> WorkloadData:
+        """The same workload, these scripts of it left out."""
 
     @property
     def tables(self) -> Mapping[str, Sequence[Sequence[str | None]]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -185,6 +186,13 @@ class LoadedWorkload:
         self.variables = resolved.variables
         self.scripts: tuple[Script, ...] = resolved.scripts
         self.tables = resolved.workload.draws
+        self.tried_first = resolved.workload.tried_first
+
+    def without(self, scripts: Collection[str]) -> LoadedWorkload:
+        """The same workload, these scripts of it left out."""
+        rest = copy(self)
+        rest.scripts = tuple(one for one in self.scripts if one.name not in scripts)
+        return rest
 
     @property
     def database(self) -> str | None:

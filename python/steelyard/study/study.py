@@ -51,6 +51,9 @@ class WorkloadChoice(StudyModel):
     """Scripts of the streams that are timed, but are in no geometric mean and count as no block:
     what comes before and after the queries."""
     clients: Annotated[int, Field(ge=1)] = 8
+    clients_when_slow: Annotated[int, Field(ge=1)] | None = None
+    """In place of `clients` where the pilot finds executions too slow for slices by time. None: the
+    same."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Driver threads; 0: one a processor, never more than clients."""
     mode: Literal["simple", "extended", "prepared"] | None = None

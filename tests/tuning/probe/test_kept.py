@@ -29,6 +29,13 @@ def test_the_last_probe_enters_a_record_with_its_age(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("on_nvme")
+def test_a_probe_is_not_older_than_now_where_the_clock_was_set_back(tmp_path: Path) -> None:
+    kept.keep(probe_of(), tmp_path)
+    before = datetime(2026, 11, 22, tzinfo=UTC)
+    assert kept.probe_facts(tmp_path, tmp_path, before)["probe_age_seconds"] == 0
+
+
+@pytest.mark.usefixtures("on_nvme")
 def test_a_file_that_cannot_be_read_is_no_probe(tmp_path: Path) -> None:
     file = kept.keep(probe_of(), tmp_path)
     assert file is not None

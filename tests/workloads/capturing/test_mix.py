@@ -180,11 +180,13 @@ def test_reads_alone_are_driven_until_writes_are_asked_for(tmp_path: Path) -> No
     captured = write_workload(mixed(*told), tmp_path / "reads", name="made", source="log")
     assert [kind.writes for _, kind in captured.scripts] == [False]
     assert captured.left_out == (("transactions that write", 0.75, 0.75),)
+    assert not read_workload(tmp_path / "reads").tried_first
     captured = write_workload(
         mixed(*told), tmp_path / "all", name="made", source="log", writes=True
     )
     assert captured.left_out == ()
     assert read_workload(tmp_path / "all").scripts["01-update-t"].writes
+    assert read_workload(tmp_path / "all").tried_first
     with pytest.raises(UsageError, match="nothing is left"):
         write_workload(mixed(*told[1:]), tmp_path / "none", name="made", source="log")
     with pytest.raises(UsageError, match="there already"):

@@ -25,6 +25,7 @@ def drive(
     workload: parameter.WorkloadName = None,
     overrides: parameter.Overrides = None,
     check: parameter.Check = False,
+    yes: parameter.Yes = False,
     select_only: parameter.SelectOnly = False,
     skip_some_updates: parameter.SkipUpdates = False,
     clients: parameter.Clients = 1,

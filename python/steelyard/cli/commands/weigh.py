@@ -68,6 +68,7 @@ def weigh(
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
+        one_query_changes,
         repeating_command,
         with_profiles_worked_out,
     )
@@ -76,6 +77,7 @@ def weigh(
     require_writable(junit)
     changes = changes_of(overrides, budget, workload, file)
     changes = with_addresses(changes, address, control, arm)
+    changes += one_query_changes(study, changes, file)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
     changes += arm_changes(study, control, arm, account)

@@ -80,6 +80,8 @@ def open_workload(
         variables=dict(variables),
     )
     resolved = resolve(choice)
+    if resolved.workload.tried_first and any(script.writes for script in resolved.scripts):
+        _require_agreed(options, target)
     if not own:
         require_held(resolved.workload, resolved.scale, held, target.host)
     return DrivenWorkload(
@@ -97,4 +99,15 @@ def _refuse_check(options: DriveOptions) -> None:
     if options.check:
         raise UsageError(
             f'cannot check workload "{options.workload}": its data are not Steelyard\'s'
+        )
+
+
+def _require_agreed(options: DriveOptions, target: Endpoint) -> None:
+    """UsageError unless somebody says that the data of this server may be changed."""
+    if not options.yes:
+        raise UsageError(
+            f'not driving workload "{options.workload}" on the server at "{target.host}": it was '
+            "captured with transactions that write",
+            detail="They would change that server's data. `weigh --from` drives them on a copy.",
+            hint="Say --yes if this server's data may be changed.",
         )

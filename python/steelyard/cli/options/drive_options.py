@@ -41,6 +41,7 @@ class DriveOptions:
     workload: str | None
     overrides: list[str] | None
     check: bool
+    yes: bool
     select_only: bool
     skip_some_updates: bool
     clients: int

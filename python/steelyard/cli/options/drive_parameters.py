@@ -59,6 +59,10 @@ Overrides = Annotated[
 Check = Annotated[
     bool, typer.Option("--check", help="Of -w: whether its data are consistent afterwards.")
 ]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", help="Drive captured transactions that write, which change its data."),
+]
 Definitions = Annotated[
     list[str] | None, typer.Option("-D", "--define", help="A variable, as NAME=VALUE.")
 ]

@@ -14,7 +14,7 @@ from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
-from steelyard.study.read import read_recorded_study
+from steelyard.study.read import builtin_studies, read_recorded_study
 from steelyard.study.study import Study
 
 BUILDS = "builds"
@@ -33,6 +33,18 @@ def changes_of(
     changes += [f"budget.{key}={budget}" for key in ("measuring", "turns")] if budget else []
     changes += [f"workload.scripts={_scripts(files)}"] if files else []
     return changes
+
+
+def one_query_changes(
+    study: str | None, changes: Sequence[str], files: Sequence[str] | None
+) -> list[str]:
+    """One client where a single script is given and turns out to be slow: what the query takes by
+    itself is asked. Nothing where the command, or a study of the user's own, says how many."""
+    own = study is None or study not in builtin_studies()
+    named = any(one.partition("=")[0].startswith("workload.clients") for one in changes)
+    if len(files or ()) != 1 or own or named:
+        return []
+    return ["workload.clients_when_slow=1"]
 
 
 def resumed_study(resume: Path, *, changed: bool) -> Study:

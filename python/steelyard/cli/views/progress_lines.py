@@ -10,7 +10,7 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.plan import Plan, TurnChoices
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import estimate_text, full_stop, reading_text
-from steelyard.report.plan import about_duration, factor_rows
+from steelyard.report.plan import about_duration, executions_text, factor_rows
 
 
 def plan_line(plan: Plan) -> str:
@@ -19,7 +19,10 @@ def plan_line(plan: Plan) -> str:
     if plan.turns is not None:
         return ", ".join([*_turn_parts(plan, plan.turns), *_further_parts(plan)])
     parts = [f"{plan.epochs} epochs of {format_duration(plan.epoch_ns)}"]
-    if plan.slice_ns:
+    if plan.counted is not None:
+        about = format_duration(plan.slice_ns)
+        parts.append(f"slices of {executions_text(plan.counted)} (about {about})")
+    elif plan.slice_ns:
         parts.append(f"slices of {format_duration(plan.slice_ns)}")
     return ", ".join([*parts, *_further_parts(plan)])
 
@@ -41,7 +44,12 @@ def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
 def _further_parts(plan: Plan) -> list[str]:
     own = [f"own data of {' and '.join(plan.sql)}"] if plan.sql else []
     ways = [f"{arm} by {way}" for arm, way in plan.connect.items()]
-    return [f"placement {plan.placement}", *own, *ways, looks_text(plan), f"seed {plan.seed}"]
+    parts = [f"placement {plan.placement}", *own, *ways, looks_text(plan), f"seed {plan.seed}"]
+    if plan.left_out:
+        share = 100 * sum(one.share for one in plan.left_out)
+        kinds = "1 script" if len(plan.left_out) == 1 else f"{len(plan.left_out)} scripts"
+        parts.append(f"without {kinds} of the mix ({share:.2g} % of the transactions)")
+    return parts
 
 
 def turn_line(n: int, plan: Plan | None, arm: str, seconds_left: float | None) -> str:

@@ -14,7 +14,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.driver.answer import SliceAnswer
-from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, DriveWeight, SliceRequest
+from steelyard.driver.plan import (
+    DriveArm,
+    DrivePlan,
+    DriveScript,
+    DriveWeight,
+    SliceRequest,
+    Variable,
+)
 from steelyard.engines.access.ways import SOCKET, WaysIn
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
 from steelyard.engines.loading import work_database
@@ -147,7 +154,7 @@ class Load:
             orders=numbered(study.workload.streams, scripts),
             drain_cap_ns=DRAIN_CAP_NS + 2 * longest_pause_ns(scripts),
             scripts=driven(scripts),
-            variables=dict(data.variables),
+            variables=_variables(data, study),
             tables=data.tables,
             timed=study.workload.timed,
             files=self._machine.paths,
@@ -294,6 +301,15 @@ def backend_processors(
         rest = [number for number in processors if number not in taken] or list(processors)
         return dict.fromkeys(backends.values(), rest)
     return {}
+
+
+def _variables(data: WorkloadData, study: Study) -> dict[str, Variable]:
+    """What every script sees. The pilot may have chosen another number of clients than the study,
+    which a variable of the study's own does not follow."""
+    given: dict[str, Variable] = dict(data.variables)
+    if "clients" in given and "clients" not in study.workload.variables:
+        given["clients"] = study.workload.clients
+    return given
 
 
 def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None) -> DriveArm:

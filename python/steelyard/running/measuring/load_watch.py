@@ -57,9 +57,17 @@ class LoadWatch:
     """The load on the started arms, from its first slice on."""
 
     def __init__(
-        self, arms: Sequence[str], standing: Mapping[str, Instance], run: Run, *, mapped: bool
+        self,
+        arms: Sequence[str],
+        standing: Mapping[str, Instance],
+        run: Run,
+        *,
+        mapped: bool,
+        seen: BlockEnded | None = None,
     ) -> None:
-        """`mapped`: page faults must become level too, as connections map the pools."""
+        """`mapped`: page faults must become level too, as connections map the pools; `seen`: is
+        called with every block too."""
+        self._also_seen = seen
         self._arms = arms
         self._standing = standing
         self._run = run
@@ -90,6 +98,8 @@ class LoadWatch:
             blocks = (now.requested_bytes - before.requested_bytes) / BLOCK_BYTES
             self._reads[line.arm].append(blocks / done)
             self._faults[line.arm].append((now.mapped_pages - before.mapped_pages) / done)
+        if self._also_seen is not None:
+            self._also_seen(block)
 
     def _seen(self, blocks: int, block_ns: int, wal_flush_share: float) -> Settled:
         lines = self._lines

@@ -37,10 +37,12 @@ from steelyard.running.measuring.counted import pilot_counted
 from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
+from steelyard.running.measuring.slow_work import SlowExecutionsError, SlowWatch, pilot_slow
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.turns.pilot import pilot_turns
 from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates
+from steelyard.study.study import Placement
 
 BATCHES = 10
 FIRST_PILOT = -2
@@ -83,6 +85,8 @@ class Pilot:
         self._study = setup.study
         self._design = setup.design
         self._runs = 0
+        # A stream would end within a pass.
+        self._may_be_slow = self._study.budget.slice is None and not self._study.workload.streams
 
     def run(self) -> Choices:
         """The choices for this weighing; an arm that cannot start or do work is an error here."""
@@ -93,7 +97,15 @@ class Pilot:
             return pilot_counted(setup, study.budget.counted, self._progress)
         asked, _ = setup.placement
         self._progress.stage("pilot: watch the load settle")
-        warming = self._warm_up("symmetric" if asked == "auto" else asked)
+        first: Placement = "symmetric" if asked == "auto" else asked
+        try:
+            warming = self._warm_up(first)
+        except SlowExecutionsError:
+            chosen = pilot_slow(setup, self._progress)
+            if chosen is not None:
+                return self._kept_equal(chosen)
+            self._may_be_slow = False  # only the first executions were
+            warming = self._warm_up(first)
         setup, settling = self._setup, warming.settled
         placement, placement_why = self._placement(settling)
         seeming = find_stalls(study, settling.control_ns)
@@ -141,6 +153,13 @@ class Pilot:
             ),
         )
 
+    def _kept_equal(self, chosen: Choices) -> Choices:
+        """Choices by executions, with how the files are kept equal from epoch to epoch."""
+        self._setup = self._setup.as_chosen(chosen)
+        self._design = self._setup.design
+        upkeep, why = self._upkeep()
+        return chosen.model_copy(update={"upkeep": upkeep, "upkeep_why": why})
+
     def _warm_up(self, placement: str) -> _Warming:
         """By load; where blocks read do not become level, on pools that were filled by reading;
         and where that is not enough, or connections still map the pools, in longer epochs."""
@@ -171,8 +190,9 @@ class Pilot:
             fills, warm_ns = self._fill(standing) if warm == "by reading" else ({}, 0)
             with setup.connect(standing, placement, seed, stalls) as load:
                 run = partial(self._run, load, FIRST_PILOT)
+                slow = SlowWatch(self._study).note if self._may_be_slow else None
                 again = warm == "by reading"
-                watch = LoadWatch(self._design.arms, standing, run, mapped=again)
+                watch = LoadWatch(self._design.arms, standing, run, mapped=again, seen=slow)
                 length_ns = slice_candidates(self._design.epoch_ns, setup.cost)[0]
                 settled = watch.watch(cap_ns, length_ns)
                 longest_ns = self._study.budget.measuring // LEAST_EPOCHS // 2

@@ -78,6 +78,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         memory=setup.memory,
         **_own_data_and_ways(study),
         writes=any(script.writes for script in setup.scripts),
+        left_out=setup.left_out,
         attempt=attempt_number(kept.record, study),
         command=shlex.join(kept.question.command),
         **{name: getattr(choices, name) for name in Choices.model_fields},

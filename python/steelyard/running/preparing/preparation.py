@@ -72,6 +72,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
             builds=builds,
             memory=memory,
             spent=kept.spent,
+            left_out=(),
         )
         try:
             yield setup

@@ -16,6 +16,7 @@ from steelyard.record.recorded import (
     read_plan,
     read_slices,
     read_telemetry,
+    read_verdict,
     turns_of_torn_epochs,
 )
 from steelyard.running.stopwatch import SpentTime, Stopwatch
@@ -56,7 +57,8 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
     record = Record.open(question.resume)
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
-    if len(epochs) >= plan.epochs and not plan.open_ended:
+    measured = len(epochs) >= plan.epochs and not plan.open_ended
+    if measured and read_verdict(record) is not None:  # else it was killed before it had judged
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
             hint="Its verdict is in verdict.json; `steelyard report` makes its page again.",

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from steelyard.engines.engine import Instance, PoolFill
 from steelyard.model.errors import StudyError
-from steelyard.record.plan import MemoryPlan, Upkeep, Warm
+from steelyard.record.plan import Choices, CountedChoice, LeftOutScript, MemoryPlan, Upkeep, Warm
 from steelyard.record.record import Record
+from steelyard.record.recorded import as_weighed
 from steelyard.record.spent import Phase
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.background_work import Stalls
@@ -20,7 +21,7 @@ from steelyard.running.preparing.build_comparison import BuildComparison
 from steelyard.running.reaching.sessions import Sessions
 from steelyard.running.stopwatch import SpentTime
 from steelyard.study.design import Design, draw_design
-from steelyard.study.study import Study
+from steelyard.study.study import Placement, Study
 from steelyard.workloads.reading.scripts import Script
 
 
@@ -41,6 +42,8 @@ class Setup:
     builds: BuildComparison
     memory: MemoryPlan | None
     spent: SpentTime
+    left_out: tuple[LeftOutScript, ...]
+    """Scripts that failed when they were tried; `data` is without them."""
 
     def phase(self, name: Phase) -> AbstractContextManager[None]:
         """A stretch of the weighing whose wall time is that of a phase."""
@@ -64,7 +67,7 @@ class Setup:
         raise StudyError("turns need servers that we start and stop")
 
     @property
-    def placement(self) -> tuple[str, str]:
+    def placement(self) -> tuple[Placement, str]:
         """ "symmetric", "partition", "free", or "auto" for the pilot to choose; and why."""
         if self.study.reaches:
             return "free", "the servers' processes are not ours to place"
@@ -114,6 +117,20 @@ class Setup:
             return self
         design = draw_design(self.study, self.design.seed, self.cost, epochs)
         return replace(self, design=design)
+
+    def as_chosen(self, choices: Choices) -> Setup:
+        """The same in the epochs that were chosen, and by executions where that was."""
+        setup, counted = self.in_epochs(choices.epochs), choices.counted
+        return setup if counted is None else setup.by_count(counted, choices.visit_ns)
+
+    def by_count(self, counted: CountedChoice, visit_ns: int) -> Setup:
+        """The same with slices by executions; `visit_ns`: what one takes."""
+        epoch_ns = counted.blocks * len(self.design.arms) * visit_ns
+        return replace(
+            self,
+            study=as_weighed(self.study, counted),
+            design=replace(self.design, epoch_ns=epoch_ns),
+        )
 
     @contextmanager
     def laid_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[Slots]:

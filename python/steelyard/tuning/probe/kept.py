@@ -38,12 +38,12 @@ def last_probe(directory: Path, cache: Path) -> Probe | None:
 
 def probe_facts(directory: Path, cache: Path, now: datetime) -> dict[str, object]:
     """The last probe of a directory's device and its age, as a record's environment has them; empty
-    where none is kept."""
+    where none is kept. Where the clock was set back since then the age is not known: 0."""
     probe = last_probe(directory, cache)
     if probe is None:
         return {}
     age = now - datetime.fromisoformat(probe.taken)
-    return {"probe": probe.to_json(), "probe_age_seconds": round(age.total_seconds())}
+    return {"probe": probe.to_json(), "probe_age_seconds": max(0, round(age.total_seconds()))}
 
 
 def _file(device: str, cache: Path) -> Path:

@@ -122,6 +122,9 @@ class Workload(_Model):
     tables: tuple[Table, ...] = ()
     loaded: bool = True
     """Whether it loads its data; else they are somebody's own, which a study's source brings."""
+    tried_first: bool = False
+    """Whether each script is tried on a copy before it is weighed, and left out where it fails: a
+    captured transaction that writes may need what others wrote before it."""
     options: dict[str, Option] = {}
     mixes: tuple[Mix, ...] = ()
     """The scripts that are driven where a study names none: the first mix that fits."""

@@ -1,0 +1,63 @@
+"""Gives tutorials a reader: a directory, a cache, `steelyard` and a server's programs to call."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from own_cache import open_directory
+from steelyard.engines.postgres.builds.build import Build, bundled_builds, parts_of_copy
+from tutorial.page import TUTORIALS, Step, run, steps
+
+
+@dataclass
+class Reader:
+    """Follows a tutorial in a directory of its own."""
+
+    directory: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def follow(self, step: Step) -> str:
+        """What the commands of a step say."""
+        return run(step, self.directory, self.environment)
+
+    def follow_all(self, name: str) -> list[str]:
+        """What each step of a tutorial says."""
+        return [self.follow(step) for step in steps((TUTORIALS / name).read_text("utf-8"))]
+
+    def copy_build(self, name: str) -> None:
+        """A build of PostgreSQL in the directory `name`, as `make install` leaves one there."""
+        build = newest()
+        site = Path(os.path.commonpath([part.parent for part in parts_of_copy(build)]))
+        home = self.directory / f".{name}"
+        for part in parts_of_copy(build):
+            shutil.copytree(part, home / part.relative_to(site), symlinks=True)
+        for directory in (home, *home.iterdir()):
+            directory.chmod(0o755)
+        (self.directory / name).symlink_to((home / build.bindir.relative_to(site)).parent)
+
+
+def newest() -> Build:
+    """The bundled build of 18."""
+    return next(one for one in bundled_builds() if one.bindir.parent.name == "pginstall18")
+
+
+@pytest.fixture
+def reader() -> Iterator[Reader]:
+    with ExitStack() as stack:
+        home = stack.enter_context(open_directory())
+        cache = stack.enter_context(open_directory())
+        programs = stack.enter_context(open_directory())
+        call = programs / "steelyard"
+        call.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m steelyard "$@"\n')
+        call.chmod(0o755)
+        path = f"{programs}:{newest().bindir}:{os.environ['PATH']}"
+        yield Reader(home, {"PATH": path, "STEELYARD_CACHE": str(cache)})

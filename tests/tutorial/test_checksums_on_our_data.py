@@ -1,0 +1,84 @@
+"""A DBA follows the tutorial on checksums beside a server in use, from its backup to the answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from engines.postgres.intake.conftest import original_at
+from engines.postgres.intake.original import OWNER, PORT, Original
+from tutorial.conftest import Reader
+
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
+
+LOGGED = ("logging_collector=on", "log_destination=csvlog", "log_directory=log")
+TRAFFIC = """\\set id random(1, 20000)
+SELECT words FROM orders WHERE id = :id;
+SELECT count(*) FROM orders o JOIN lines l USING (id) WHERE o.id BETWEEN :id AND :id + 50;
+"""
+
+
+@pytest.fixture
+def shop() -> Iterator[Original]:
+    """A server without checksums, with a database of orders, running."""
+    home = Path(tempfile.mkdtemp(prefix="syt-", dir="/tmp"))
+    home.chmod(0o711)
+    try:
+        original = original_at(home)
+        original.make("--no-data-checksums")
+        with original.running(*LOGGED):
+            original.ask("CREATE DATABASE shop")
+            for table in ("orders", "lines"):
+                original.ask(f"CREATE TABLE {table} (id int PRIMARY KEY, words text)", "shop")
+                original.ask(
+                    f"INSERT INTO {table} SELECT n, repeat('x', 100) || n"
+                    " FROM generate_series(1, 20000) AS n",
+                    "shop",
+                )
+            original.ask("VACUUM ANALYZE", "shop")
+            yield original
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def in_use(shop: Original, directory: Path) -> Iterator[None]:
+    """Clients who ask for orders all the while."""
+    script = directory / "traffic.sql"
+    script.write_text(TRAFFIC)
+    clients = subprocess.Popen(
+        [
+            str(shop.bindir / "pgbench"), "-n", "-c", "2", "-R", "100", "-T", "3600",
+            "-f", str(script), "-h", str(shop.sockets), "-p", str(PORT), "-U", OWNER, "shop",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        clients.kill()
+        clients.wait()
+
+
+def test_a_dba_gets_an_answer_from_a_backup_and_a_log(reader: Reader, shop: Original) -> None:
+    reader.environment |= {
+        "PGHOST": str(shop.sockets), "PGPORT": str(PORT), "PGUSER": OWNER,
+        "PGDATABASE": "postgres", **shop.library_path,
+    }  # fmt: skip
+    with in_use(shop, reader.directory):
+        said = reader.follow_all("checksums-on-our-data.md")
+    record = reader.directory / "records" / "checksums" / "latest"
+    verdict = json.loads((record / "verdict.json").read_text())
+    assert verdict["contrasts"][0]["verdict"] != "invalid"
+    kinds = json.loads((record / "environment.json").read_text())["workload"]["scripts"]
+    assert len(kinds) == 2
+    assert "by records/checksums/" in said[3], "the weighing's cost stands beside the downtime"
+    assert "one bit" in said[-1]
