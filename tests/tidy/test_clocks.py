@@ -25,6 +25,7 @@ MAY = {
     PACKAGE + "record/record.py": "names a record",
     PACKAGE + "running/world.py": "tells how old a probe is",
     PACKAGE + "tuning/probe/probing.py": "dates a probe",
+    PACKAGE + "workloads/loading/altered.py": "dates a copy",
     PACKAGE + "workloads/loading/taken.py": "dates a copy",
     PACKAGE + "workloads/loading/template.py": "dates a load",
     "crates/driver/src/report/log.rs": "dates a log's lines, as pgbench does",
