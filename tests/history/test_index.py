@@ -1,0 +1,185 @@
+"""The index knows every record below a folder, and names what is damaged or altered."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from history.made import change, change_contrast, keep_record
+from records.conftest import HERE as KEPT
+from steelyard.history.index import INDEX, read_history
+from steelyard.model.errors import RecordError
+
+Keep = Callable[..., Path]
+
+
+def reasons(records: Path) -> dict[str, str]:
+    return {one.path: one.reason for one in read_history(records).unread}
+
+
+def test_records_are_listed_by_time_with_what_they_read(keep: Keep, records: Path) -> None:
+    keep(9, effect=-0.05)
+    keep(2, study="aa", arms=("a", "b"), effect=0.0)
+    (records / "checksums" / "latest").symlink_to("2026-03-09T120000Z")
+    found = read_history(records)
+    assert [one.path for one in found.entries] == [
+        "aa/2026-03-02T120000Z",
+        "checksums/2026-03-09T120000Z",
+    ]
+    newest = found.entries[-1]
+    assert (newest.at, newest.at_from, newest.state) == ("2026-03-09T120000Z", "name", "judged")
+    [reading] = newest.readings
+    assert (reading.arm, reading.control, reading.verdict) == ("off", "on", "slower")
+    assert reading.estimate_percent == pytest.approx(-4.9, abs=0.3)
+    assert newest.keys["workload.scale"] == "50"
+    assert newest.builds["on"].version == "18.4"
+    assert found.unread == ()
+
+
+def test_an_empty_folder_has_no_records_and_a_missing_one_is_refused(records: Path) -> None:
+    assert read_history(records).entries == ()
+    with pytest.raises(RecordError, match="no folder of records"):
+        read_history(records / "gone")
+
+
+def test_folders_that_are_no_records_are_passed_over(keep: Keep, records: Path) -> None:
+    keep(1)
+    (records / "notes").mkdir()
+    (records / "notes" / "readme.txt").write_text("nothing")
+    (records / "ledger.jsonl").write_text("{}\n")
+    found = read_history(records)
+    assert len(found.entries) == 1
+    assert found.unread == ()
+
+
+def test_what_was_stopped_before_it_was_planned_is_named(keep: Keep, records: Path) -> None:
+    (keep(1) / "plan.json").unlink()
+    assert "stopped before its pilot" in reasons(records)["checksums/2026-03-01T120000Z"]
+
+
+def test_a_weighing_without_a_verdict_is_listed_as_such(keep: Keep, records: Path) -> None:
+    keep(1, verdict=False)
+    [entry] = read_history(records).entries
+    assert (entry.state, entry.readings) == ("no verdict", ())
+
+
+def test_an_interrupted_weighing_is_listed_with_what_it_read(keep: Keep, records: Path) -> None:
+    change(keep(1) / "verdict.json", lambda said: {**said, "interrupted": True})
+    [entry] = read_history(records).entries
+    assert (entry.state, len(entry.readings)) == ("interrupted", 1)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "verdict.json", "environment.json", "study.toml"])
+def test_a_damaged_file_is_named_and_the_other_records_stand(
+    keep: Keep, records: Path, name: str
+) -> None:
+    (keep(1) / name).write_text('{"torn')
+    keep(2)
+    found = read_history(records)
+    assert [one.path for one in found.entries] == ["checksums/2026-03-02T120000Z"]
+    [refused] = found.unread
+    assert refused.path == "checksums/2026-03-01T120000Z"
+    assert name in refused.reason
+    assert "\n" not in refused.reason
+
+
+def test_a_verdict_of_another_weighing_is_named(keep: Keep, records: Path) -> None:
+    change(keep(1) / "verdict.json", lambda said: {**said, "seed": 99})
+    change_contrast(keep(2), arm="somebody")
+    said = [*reasons(records).values()]
+    assert "its seed is 99, that of the plan 1" in said[0]
+    assert "somebody against on is no contrast of its plan" in said[1]
+
+
+@pytest.mark.parametrize("name", ["plan.json", "study.toml", "verdict.json"])
+def test_a_file_that_changed_since_it_was_read_makes_the_record_altered(
+    keep: Keep, records: Path, name: str
+) -> None:
+    directory = keep(1)
+    keep(2)
+    assert len(read_history(records).entries) == 2
+    text = (directory / name).read_text()
+    (directory / name).write_text(text + ("\n" if name.endswith("json") else "# more\n"))
+    for _ in range(2):  # it is not forgotten
+        said = reasons(records)["checksums/2026-03-01T120000Z"]
+        assert said.startswith(f"altered: {name} is not the file that was read before (SHA-256 ")
+    assert len(read_history(records).entries) == 1
+    rebuilt = read_history(records, rebuild=True)
+    assert (len(rebuilt.entries), rebuilt.unread) == (2, ())
+
+
+def test_a_verdict_that_is_gone_is_named(keep: Keep, records: Path) -> None:
+    directory = keep(1)
+    read_history(records)
+    (directory / "verdict.json").unlink()
+    assert "gone now" in reasons(records)["checksums/2026-03-01T120000Z"]
+
+
+def test_measurements_that_became_fewer_are_named(keep: Keep, records: Path) -> None:
+    directory = keep(1)
+    read_history(records)
+    lines = (directory / "slices.jsonl").read_text().splitlines(keepends=True)
+    (directory / "slices.jsonl").write_text("".join(lines[:-3]))
+    assert "but only grows" in reasons(records)["checksums/2026-03-01T120000Z"]
+
+
+def test_a_resumed_weighing_is_no_altered_one(keep: Keep, records: Path) -> None:
+    directory = keep(1)
+    change(directory / "verdict.json", lambda said: {**said, "interrupted": True})
+    read_history(records)
+    with (directory / "slices.jsonl").open("a") as stream:
+        stream.write((directory / "slices.jsonl").read_text().splitlines()[-1] + "\n")
+    change(directory / "verdict.json", lambda said: {**said, "interrupted": False})
+    [entry] = read_history(records).entries
+    assert entry.state == "judged"
+
+
+def test_the_index_is_made_anew_from_the_folders(keep: Keep, records: Path) -> None:
+    keep(1)
+    gone = keep(2)
+    before = read_history(records)
+    index = records / INDEX
+    assert len(index.read_text().splitlines()) == 2
+    (index).write_text("nonsense\n[]\n" + json.dumps({"format": 99}) + "\n")
+    assert read_history(records) == before
+    for file in gone.iterdir():
+        file.unlink()
+    gone.rmdir()
+    assert [one.path for one in read_history(records).entries] == ["checksums/2026-03-01T120000Z"]
+    assert len(index.read_text().splitlines()) == 1
+
+
+def test_points_of_a_sweep_are_records_that_know_their_sweep(records: Path) -> None:
+    sweep = records / "checksums-by-clients" / "2026-03-04T101500Z"
+    for clients in (8, 32):
+        keep_record(sweep / "points" / str(clients), clients=clients)
+    (sweep / "sweep.json").write_text(
+        json.dumps({"key": "workload.clients", "values": ["8", "32"], "order": [1, 0], "seed": 1,
+                    "study": "checksums"})
+    )  # fmt: skip
+    (sweep / "swept.json").write_text("{")
+    found = read_history(records)
+    assert [one.sweep for one in found.entries] == [sweep.relative_to(records).as_posix()] * 2
+    assert {one.at for one in found.entries} == {"2026-03-04T101500Z"}
+    [refused] = found.unread
+    assert refused.path.endswith("swept.json")
+
+
+def test_records_of_the_first_format_are_read_beside_new_ones(keep: Keep, records: Path) -> None:
+    keep(1)
+    for name in ("aa", "calibrate", "interrupted", "three-arms"):
+        (records / name).mkdir()
+        with tarfile.open(KEPT / f"{name}.tar.xz") as archive:
+            archive.extractall(records / name, filter="data")
+    found = read_history(records)
+    assert found.unread == ()
+    assert {one.record_format for one in found.entries} == {1, 2}
+    by_path = {one.path: one for one in found.entries}
+    assert by_path["interrupted"].state == "interrupted"
+    assert by_path["calibrate"].known_truth
+    assert by_path["aa"].at_from == "file"
+    assert len(by_path["three-arms"].readings) == 2

@@ -1,0 +1,137 @@
+"""The trend of a question is one machine's line, and its steps are said in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from history.made import change_contrast
+from steelyard.history.entry import KnownBuild
+from steelyard.history.index import read_history
+from steelyard.history.question import Question, questions_of
+from steelyard.history.trend import (
+    commit_of,
+    machines_of,
+    read_commits,
+    read_order,
+    trend_of,
+)
+from steelyard.model.errors import UsageError
+
+Keep = Callable[..., Path]
+
+
+def asked(records: Path) -> Question:
+    [question] = questions_of(read_history(records).entries)
+    return question
+
+
+def test_a_step_is_found_where_the_level_changes_and_said_with_its_interval(
+    keep: Keep, records: Path
+) -> None:
+    for day in range(1, 17):
+        late = day > 9
+        keep(day, effect=0.06 if late else 0.02, spread=0.004,
+             arm_build={"bindir": f"/builds/{'new' if late else 'old'}/bin"})  # fmt: skip
+    question = asked(records)
+    found = trend_of(question, machines_of(question)[0])
+    [step] = found.steps
+    assert step.after.place == "2026-03-10T120000Z"
+    assert step.rows == (9, 7)
+    assert step.low < 4.1 < step.high
+    assert step.sentence.startswith("a step at 2026-03-10T120000Z: +")
+    assert "chosen by looking" in step.sentence
+    assert step.settled_by == (
+        "steelyard weigh builds --control /builds/old/bin --arm /builds/new/bin"
+    )
+    assert found.to_json()["steps"][0]["weighings"] == [9, 7]
+
+
+def test_without_a_step_it_says_so_and_with_few_weighings_that_it_did_not_look(
+    keep: Keep, records: Path
+) -> None:
+    for day in range(1, 4):
+        keep(day)
+    question = asked(records)
+    machine = machines_of(question)[0]
+    assert trend_of(question, machine).sentence == (
+        "3 weighings from 2026-03-01T120000Z to 2026-03-03T120000Z: steps are looked for from 12 on"
+    )
+    for day in range(4, 15):
+        keep(day)
+    assert trend_of(asked(records), machine).sentence.endswith(": no step")
+
+
+def test_invalid_verdicts_are_left_out_and_named(keep: Keep, records: Path) -> None:
+    keep(1)
+    change_contrast(keep(2), verdict="invalid")
+    change_contrast(keep(3), estimate_percent=None, low_percent=None)
+    question = asked(records)
+    found = trend_of(question, machines_of(question)[0])
+    assert len(found.points) == 1
+    assert [why for _, why in found.left_out] == [
+        "its verdict is invalid",
+        "it has no finite estimate",
+    ]
+
+
+def test_machines_are_lines_of_their_own(keep: Keep, records: Path) -> None:
+    other = {"hostname": "other", "processor": "P", "processors": 4}
+    keep(1)
+    keep(2, machine=other)
+    keep(3, machine=other)
+    question = asked(records)
+    assert machines_of(question)[0] == "other, P, 4 processors"
+    assert len(trend_of(question, machines_of(question)[0]).points) == 2
+
+
+def test_versions_stand_in_their_order(keep: Keep, records: Path) -> None:
+    for day, (version, number) in enumerate([("18.4", 180004), ("17.9", 170009)], 1):
+        keep(day, arm_build={"version": version, "version_number": number})
+    question = asked(records)
+    found = trend_of(question, machines_of(question)[0], "version")
+    assert [one.place for one in found.points] == ["17.9", "18.4"]
+
+
+def test_commits_stand_in_the_order_that_is_given(
+    keep: Keep, records: Path, tmp_path: Path
+) -> None:
+    named = ["aaaaaa1", "bbbbbb2", "ccccc33"]
+    for day, commit in enumerate(named, 1):
+        keep(day, arm_build={"bindir": f"/builds/{commit}/bin"})
+    order = tmp_path / "commits"
+    order.write_text("ccccc33ffff a subject\n\naaaaaa1ffff\n")
+    question = asked(records)
+    machine = machines_of(question)[0]
+    found = trend_of(question, machine, "commit", read_commits(order))
+    assert [one.place for one in found.points] == ["ccccc33", "aaaaaa1"]
+    assert [why for _, why in found.left_out] == ["its build names no commit that is known"]
+    unordered = trend_of(question, machine, "commit")
+    assert [one.place for one in unordered.points] == named
+
+
+@pytest.mark.parametrize(
+    ("build", "commit"),
+    [
+        ({"version": "19devel-g1a2b3c4d"}, "1a2b3c4d"),
+        ({"version": "18.4", "configure": "'--with-extra-version=-g0123abc'"}, "0123abc"),
+        ({"version": "18.4", "bindir": "/ci/8f14e45fceea167a5a36dedd4bea2543/bin"},
+         "8f14e45fceea167a5a36dedd4bea2543"),
+        ({"version": "18.4", "bindir": "/usr/lib/postgresql/18/bin"}, ""),
+        ({"version": "18.4", "bindir": "/opt/defaced/bin"}, ""),
+    ],
+)  # fmt: skip
+def test_the_commit_is_read_from_what_the_build_says(build: dict[str, str], commit: str) -> None:
+    assert commit_of(KnownBuild.model_validate(build)) == commit
+
+
+def test_wrong_orders_and_lists_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unrecognized order"):
+        read_order("size")
+    with pytest.raises(UsageError, match="could not read commits"):
+        read_commits(tmp_path / "gone")
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(UsageError, match="no commit in"):
+        read_commits(tmp_path / "empty")

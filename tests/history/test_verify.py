@@ -1,0 +1,52 @@
+"""Records are judged again: one whose verdict does not follow from its readings is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from records.conftest import unpack
+from steelyard.history.index import read_history
+from steelyard.history.verify import verified
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """Two kept records, of the first format."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    for name in ("aa", "checksums"):
+        unpack(name, folder)
+    return folder
+
+
+def test_records_that_are_as_they_were_stand(two: Path) -> None:
+    found = verified(read_history(two))
+    assert (len(found.entries), found.unread) == (2, ())
+
+
+def test_a_changed_verdict_is_named_with_both_values(two: Path) -> None:
+    file = two / "aa" / "verdict.json"
+    said = json.loads(file.read_text())
+    said["contrasts"][0]["estimate_percent"] = 7.5
+    file.write_text(json.dumps(said))
+    found = verified(read_history(two))
+    assert [one.path for one in found.entries] == ["checksums"]
+    [refused] = found.unread
+    assert "verdict.json does not follow from what was measured" in refused.reason
+    assert "contrasts[0].estimate_percent is 7.5, judged again" in refused.reason
+
+
+def test_damaged_measurements_are_named(two: Path) -> None:
+    with (two / "aa" / "slices.jsonl").open("r+") as stream:
+        stream.write("not JSON")
+    found = verified(read_history(two))
+    [refused] = found.unread
+    assert "slices.jsonl" in refused.reason
+
+
+def test_a_weighing_without_a_verdict_is_left_as_it_is(two: Path) -> None:
+    (two / "aa" / "verdict.json").unlink()
+    assert len(verified(read_history(two)).entries) == 2
