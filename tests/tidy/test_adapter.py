@@ -28,9 +28,9 @@ COMPOSITION_POINTS = {
 }
 """Files and rooms that may import the adapter, and for what."""
 
-OWN_FILES = re.compile(PACKAGE + r"(?:workloads/[^/]+/.*\.(?:sql|toml)|studies/[^/]+\.toml)$")
-"""What a workload or a study says to its own engine."""
-"""A workload's own statements, in the dialects that it has."""
+OF_ONE_ENGINE = re.compile(PACKAGE + r"(?:workloads/[^/]+/.*\.(?:sql|toml)|studies/[^/]+\.toml)$")
+"""A workload's own statements, in the dialects that it has; a study, which sets its engine's
+settings and loads its modules."""
 
 _CLASSES = re.compile(r"^(?:Postgres|Cluster)$")
 _VIEWS = re.compile(
@@ -116,7 +116,7 @@ def test_no_stage_asks_whether_a_server_is_postgresql(tree: Any) -> None:
 
 def test_no_stage_names_a_view_of_postgresql(tree: Any) -> None:
     files = _outside(tree, ".py", ".sql", ".toml", ".j2")
-    found = [m for p, t in files if not OWN_FILES.match(p) for m in view_names(p, t)]
+    found = [m for p, t in files if not OF_ONE_ENGINE.match(p) for m in view_names(p, t)]
     assert not found, "\n" + "\n".join(found)
 
 

@@ -76,7 +76,8 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
         loads=_loads(setup),
         defaults=_defaults(setup.builds),
         memory=setup.memory,
-        **_own_data_and_ways(study),
+        **_own_data(study),
+        **_ways(study),
         writes=any(script.writes for script in setup.scripts),
         left_out=setup.left_out,
         attempt=attempt_number(kept.record, study),
@@ -86,12 +87,16 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     return plan if cells is None else plan.model_copy(update={"factors": FactorsPlan.of(cells)})
 
 
-def _own_data_and_ways(study: Study) -> dict[str, Any]:
-    """What the plan says of arms with SQL or another way in; nothing where there is none."""
+def _own_data(study: Study) -> dict[str, Any]:
+    """What the plan says of arms with SQL; nothing where there is none."""
     sql = {arm.name: study.sql_of(arm) for arm in study.every_arm if study.sql_of(arm)}
+    return {"sql": sql} if sql else {}
+
+
+def _ways(study: Study) -> dict[str, Any]:
+    """What it says of how clients reach the arms; nothing where all come by the socket."""
     ways = {arm.name: arm.connect for arm in study.every_arm}
-    told: dict[str, Any] = {"sql": sql, "connect": ways if set(ways.values()) != {"socket"} else {}}
-    return {key: value for key, value in told.items() if value}
+    return {"connect": ways} if set(ways.values()) != {"socket"} else {}
 
 
 def _load_ns(design: Design, choices: Choices) -> int:
