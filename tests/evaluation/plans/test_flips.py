@@ -219,3 +219,22 @@ def test_a_self_join_is_compared_scan_by_scan() -> None:
     )
     other = plan.replace("Index Scan using t_pkey on t t_1", "Seq Scan on t t_1")
     assert flips(plan, other).names == ("Index Scan on t t_1 by t_pkey → Seq Scan on t t_1",)
+
+
+EVERY = (
+    INDEX, SEQ, BITMAP, PARALLEL, SERIAL, NESTED, NESTED_BARE, HASHED, MERGED, OTHER_ORDER, APPEND,
+    THREE.format(inner="Hash Join"), SUBPLAN.format(scan="Seq Scan on lineitem"),
+    UPDATE.format(scan="Seq Scan on orders"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("control", EVERY)
+@pytest.mark.parametrize("arm", EVERY)
+def test_any_two_plans_are_compared_and_only_a_plan_itself_has_no_flip(
+    control: str, arm: str
+) -> None:
+    there, back = flips(control, arm), flips(arm, control)
+    assert bool(there.names) == (control != arm)
+    assert len(there.names) == len(back.names)
+    assert (there.control_lines, there.arm_lines) == (back.arm_lines, back.control_lines)
+    assert there.control_lines <= set(range(len(control.splitlines())))

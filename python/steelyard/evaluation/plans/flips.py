@@ -63,7 +63,7 @@ class _Comparison:
         self._parallel = any(
             pair.control.parallel != pair.arm.parallel
             for pair in self._matching.pairs
-            if family(pair.control) == "scan"
+            if "scan" in (family(pair.control), family(pair.arm))
         )
 
     def flips(self) -> Flips:

@@ -133,7 +133,8 @@ def _match_in_place(found: Matching, control: PlanNode, arm: PlanNode) -> None:
     if control in found.control and arm in found.arm:
         found.join(control, arm)
     for pair in found.pairs:  # it grows meanwhile
-        if family(pair.control) == "join" and pair.control.kind != pair.arm.kind:
+        families = family(pair.control), family(pair.arm)
+        if "join" in families and pair.control.kind != pair.arm.kind:
             continue  # each join method has helpers of its own beneath it
         ours = [one for one in pair.control.children if one in found.control]
         theirs = [one for one in pair.arm.children if one in found.arm]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 _ARROW = re.compile(r"^(?P<indent> *)->  (?P<head>.*)$")
 _LABEL = re.compile(r"^ *(?P<label>(?:InitPlan|SubPlan|CTE) \S+)(?: \(.*\))?$")
-_ROOT = re.compile(r"^[A-Z][^:]*$")
+_ROOT = re.compile(r"^[A-Z]")
 _SCAN = re.compile(
     r"^(?P<kind>.*?Scan)(?P<backward> Backward)?(?P<provider> \([^)]*\))?"
     r'(?: using (?P<index>"(?:[^"]|"")+"|\S+))?(?: on (?P<place>.+))?$'

@@ -37,7 +37,7 @@ unix_socket_mode = 0700
 auth_type = any
 pool_mode = transaction
 default_pool_size = {pool}
-max_client_conn = 10000
+max_client_conn = 2000
 ignore_startup_parameters = extra_float_digits,options
 """
 
