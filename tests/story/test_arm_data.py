@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.engines.engine import Missing
 from steelyard.engines.memory.cap import MemoryNeed
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, StudyError
 from story.asked import Watcher, study_of
 from story.scripted import ScriptedWorld
 
@@ -57,3 +57,11 @@ def test_too_few_huge_pages_are_refused_with_the_number(
     arm = {"name": "off", "settings": {"huge_pages": "on"}}
     with pytest.raises(EngineError, match="free huge pages are needed, and this machine has 3"):
         weigh_in(world, study_of(arms=[arm], needs=["huge_pages"]))
+
+
+def test_an_engine_that_is_reached_by_its_socket_alone_is_refused_another_way(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    by_tcp = study_of(control={"name": "on", "connect": "tcp"})
+    with pytest.raises(StudyError, match='clients cannot reach engine "noop" by TCP'):
+        weigh_in(world, by_tcp)
