@@ -34,7 +34,7 @@ def test_calls_are_written_down_in_order_over_all_instances() -> None:
     second.freeze()
     second.stop()
     assert [call.action for call in engine.calls] == [
-        *("create", "clone", "protect", "start", "freeze", "thaw", "stop"),
+        *("create", "clone", "protect", "start", "ready", "freeze", "thaw", "stop"),
     ]
     assert engine.calls[3] == Call("start", Path("copy"), (0, {"work_mem": "4MB"}))
 

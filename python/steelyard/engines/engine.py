@@ -82,10 +82,19 @@ class Instance(Protocol):
 
 @runtime_checkable
 class Restartable(Protocol):
-    """Is started and stopped by us, in a slot."""
+    """Is started and stopped by us, in a slot; several are begun first and waited for then."""
+
+    def launch(self, slot: Slot, settings: Settings) -> None:
+        """Begin to start at the slot; `await_ready` tells whether it could."""
+
+    def await_ready(self) -> None:
+        """Wait until it accepts connections; ServerError quotes the log, nothing of it is left."""
 
     def start(self, slot: Slot, settings: Settings) -> None:
-        """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
+        """`launch` and `await_ready`."""
+
+    def begin_stop(self) -> None:
+        """Begin to stop, which `stop` waits for; nothing where it does not run."""
 
     def stop(self) -> None:
         """Stop with a clean shutdown checkpoint; nothing of it is left running."""

@@ -101,12 +101,32 @@ class NoopInstance:
 
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot."""
+        self.launch(slot, settings)
+        self.await_ready()
+
+    def launch(self, slot: Slot, settings: Settings) -> None:
+        """Begin to start at the slot."""
         self._require(running=False)
         self._journal.write("start", self._directory, slot.number, dict(settings))
         self._slot, self._settings, self._running = slot, dict(settings), True
         self._journal.serving[slot.port] = self
         self._readings, self.warm = 0, False
         self.starts += 1
+
+    def await_ready(self) -> None:
+        """Wait for nothing; a failure ends it."""
+        self._require(running=True)
+        try:
+            self._journal.write("ready", self._directory)
+        except SteelyardError:
+            self._running = False
+            raise
+
+    def begin_stop(self) -> None:
+        """Begin to stop; what was frozen is thawed first."""
+        if self._running:
+            self.thaw()
+            self._journal.write("begin to stop", self._directory)
 
     def stop(self) -> None:
         """Stop; what was frozen is thawed first."""

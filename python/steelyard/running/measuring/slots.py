@@ -1,5 +1,9 @@
 """Starts the arms in the slots of a weighing, assigned afresh every epoch, and stops them.
 
+Servers start and stop side by side: one after the other they are launched, in the order that was
+drawn, and then waited for. What is put back before its next use is not shut down but killed: its
+last checkpoint would be written for nothing.
+
 Data directories belong to the slots, not to the arms: before an epoch a slot's copy is put back to
 what the template is, and made what its arm of this epoch must be by the control file alone. So the
 files' place on the disk is redrawn with the slot. Where putting back costs too much, the copies
@@ -19,8 +23,8 @@ from steelyard.engines.engine import (
     UNPROTECTED,
     Clonable,
     ComparableBuild,
+    Crashable,
     Engine,
-    Freezable,
     Instance,
     LocalInstance,
     Protection,
@@ -85,6 +89,8 @@ class Slots:
         self._copied_bytes = 0
         self._clones: dict[tuple[int, Path], _Copy] = {}
         self._carried: dict[tuple[str, Path], _Copy] = {}
+        self._torn: set[Path] = set()
+        """Directories of servers that were killed: put back before they are used again."""
         self._started: dict[str, _Copy] = {}
         self._laid: dict[str, _Copy] = {}
 
@@ -95,13 +101,17 @@ class Slots:
         upkeep: Upkeep,
         loads: Mapping[str, int] | None = None,
     ) -> dict[str, Instance]:
-        """Stop what runs, put the arms' files into their slots, start them in order; arm → server.
+        """Stop what runs, put the arms' files into their slots, start them side by side, launched
+        in order; arm → server. ArmLostError names every arm that could not start.
 
         `loads`: arm → which of the loads of its data it uses; the first where none is given.
         """
         self.lay_arms(slots, order, upkeep, loads)
-        for place, arm in enumerate(order):
-            self.start_arm(arm, replace(self.slot(slots[arm]), start_order=place))
+        places = {
+            arm: replace(self.slot(slots[arm]), start_order=place)
+            for place, arm in enumerate(order)
+        }
+        self._start(places, {})
         return dict(self._started)
 
     def lay_arms(
@@ -126,14 +136,24 @@ class Slots:
         self, arm: str, slot: Slot, settings: Mapping[str, str] | None = None
     ) -> LocalInstance:
         """Start an arm whose files were laid; `settings` in place of some of its own."""
-        copy = self._laid[arm]
-        try:
-            with self._phase("start"):
-                copy.start(slot, {**self.arms[arm].settings, **(settings or {})})
-        except ServerError as failure:
-            raise ArmLostError.at_start(arm, failure) from failure
-        self._started[arm] = copy
-        return copy
+        self._start({arm: slot}, settings or {})
+        return self._started[arm]
+
+    def _start(self, places: Mapping[str, Slot], settings: Mapping[str, str]) -> None:
+        """Start arms side by side; of those that could not, all are named."""
+        failures: dict[str, EngineError] = {}
+        with self._phase("start"):
+            for arm, slot in places.items():
+                copy = self._started[arm] = self._laid[arm]
+                with _collected(arm, failures, ServerError):
+                    copy.launch(slot, {**self.arms[arm].settings, **settings})
+            for arm in [one for one in places if one not in failures]:
+                with _collected(arm, failures, ServerError):
+                    self._started[arm].await_ready()
+        for arm in failures:
+            del self._started[arm]
+        if failures:
+            raise ArmLostError.at_start(failures) from next(iter(failures.values()))
 
     @property
     def residency(self) -> Residency:
@@ -173,19 +193,36 @@ class Slots:
             raise killed from failure
 
     def stop_arms(self) -> None:
-        """Stop every server that runs; every one is tried before the first error is raised."""
-        failures: list[EngineError] = []
+        """Shut down every server that runs, side by side; every one is tried before the first error
+        is raised."""
+        failures: dict[str, EngineError] = {}
+        with self._phase("stop"):
+            for arm, instance in self._started.items():
+                with _collected(arm, failures):
+                    instance.begin_stop()
+            for arm in list(self._started):
+                with _collected(arm, failures):
+                    self._started[arm].stop()
+                del self._started[arm]
+        _raise_first(failures)
+
+    def end_arms(self, upkeep: Upkeep) -> None:
+        """Stop every server that runs, whose files the next epoch lays by `upkeep`: one whose files
+        are put back before it runs again is killed, which takes a tenth of the time."""
+        if upkeep != "restore":
+            self.stop_arms()
+            return
+        failures: dict[str, EngineError] = {}
         with self._phase("stop"):
             for arm, instance in list(self._started.items()):
-                try:
-                    if isinstance(instance, Freezable):
-                        instance.thaw()
-                    instance.stop()
-                except EngineError as failure:
-                    failures.append(failure)
+                with _collected(arm, failures):
+                    if isinstance(instance, Crashable) and instance.running:
+                        self._torn.add(instance.directory)
+                        instance.crash()
+                    else:
+                        instance.stop()
                 del self._started[arm]
-        if failures:
-            raise failures[0]
+        _raise_first(failures)
 
     def exchangeable(self) -> bool:
         """Whether any arm may use any other arm's files without putting them back."""
@@ -200,12 +237,17 @@ class Slots:
             known = self._clone(prepared, template, self._directory(number, template))
         else:
             known = _adopted(prepared.engine, known)  # another arm's build may have used it
+            upkeep = "restore" if known.directory in self._torn else upkeep
             if upkeep == "restore":
-                self._copied_bytes += known.restore(template)
+                self._restore(known, template)
         self._clones[(number, template)] = known
         if upkeep == "restore":
             _protect(known, prepared)
         return known
+
+    def _restore(self, copy: _Copy, template: Path) -> None:
+        self._copied_bytes += copy.restore(template)
+        self._torn.discard(copy.directory)
 
     def _lay_carried(self, arm: str, number: int, template: Path) -> _Copy:
         """Move the arm's own copy into the slot, under the name every arm's copy has there."""
@@ -232,7 +274,7 @@ class Slots:
             copy = self._clone(prepared, template, target)
         else:
             copy = _adopted(prepared.engine, found)
-            self._copied_bytes += copy.restore(template)
+            self._restore(copy, template)
         _protect(copy, prepared)
         return copy
 
@@ -244,6 +286,22 @@ class Slots:
     def _directory(self, number: int, template: Path) -> Path:
         every = sorted({path for prepared in self.arms.values() for path in prepared.templates})
         return self.slot(number).path / f"data{every.index(template)}"
+
+
+@contextmanager
+def _collected(
+    arm: str, failures: dict[str, EngineError], kind: type[EngineError] = EngineError
+) -> Iterator[None]:
+    """An error of the kind inside is kept as the arm's, the first one, and not raised."""
+    try:
+        yield
+    except kind as failure:
+        failures.setdefault(arm, failure)
+
+
+def _raise_first(failures: Mapping[str, EngineError]) -> None:
+    for failure in failures.values():
+        raise failure
 
 
 def _adopted(engine: Engine, instance: _Copy) -> _Copy:
@@ -287,9 +345,13 @@ class ArmLostError(ServerError):
         return f"{self.how}: {self.arm}"
 
     @classmethod
-    def at_start(cls, arm: str, failure: EngineError) -> Self:
-        """The arm's server refused to start; its own words stay in DETAIL."""
-        return cls(arm, "could not start", f'arm "{arm}": {failure.primary}', failure.detail)
+    def at_start(cls, failures: Mapping[str, EngineError]) -> Self:
+        """The servers of these arms refused to start; their own words stay in DETAIL."""
+        told = [(f'arm "{arm}": {one.primary}', one.detail) for arm, one in failures.items()]
+        (primary, detail), *others = told
+        words = [detail, *(each for one in others for each in one)]
+        every = "\n".join(one for one in words if one)
+        return cls(", ".join(failures), "could not start", primary, every or None)
 
     @classmethod
     def at_its_cap(cls, standing: Mapping[str, Instance]) -> Self | None:

@@ -135,20 +135,20 @@ class Setup:
     @contextmanager
     def laid_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[Slots]:
         """The slots of an epoch with the arms' files in them, none started; whatever was started
-        meanwhile is stopped at the end."""
+        meanwhile is stopped at the end, as `upkeep` allows."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             self.own_slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
             yield self.own_slots
         finally:
-            self.slots.stop_arms()
+            self.slots.end_arms(upkeep)
 
     @contextmanager
     def started_arms(
         self, epoch: int, upkeep: Upkeep, warm: Warm = "by load"
     ) -> Iterator[dict[str, Instance]]:
-        """The arms, started in the slots of an epoch and stopped at the end whatever happens; with
-        `warm` "by reading" the data is in their buffer pools."""
+        """The arms, started in the slots of an epoch and stopped at the end whatever happens, as
+        `upkeep` allows; with `warm` "by reading" the data is in their buffer pools."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             with self.slots.naming_kills():
@@ -160,4 +160,4 @@ class Setup:
                     self.fill_pools(arms)
                 yield arms
         finally:
-            self.slots.stop_arms()
+            self.slots.end_arms(upkeep)

@@ -58,10 +58,13 @@ class Sessions:
         for arm in order:
             if not self._arms[arm].running:
                 failure = ServerError("it takes no connection now")
-                raise ArmLostError.at_start(arm, failure)
+                raise ArmLostError.at_start({arm: failure})
         return {arm: self._arms[arm] for arm in sorted(order, key=lambda arm: slots[arm])}
 
     def stop_arms(self) -> None:
+        """Nothing: the servers go on."""
+
+    def end_arms(self, upkeep: Upkeep) -> None:
         """Nothing: the servers go on."""
 
     @contextmanager

@@ -107,7 +107,7 @@ class TurnsRunner:
                 except (EngineError, DriverError) as failure:
                     if ending.outcome == COMPLETE:
                         ending = Ending.of(_outcome(failure), failure)
-                    slots.stop_arms()
+                    slots.end_arms(self._choices.upkeep)
                 finally:
                     lines += own
         return ending

@@ -112,7 +112,7 @@ class TurnRunner:
                 raise
             raise ArmLostError(arm, "crashed", failure.primary, failure.detail) from failure
         with phases("stop"):
-            slots.stop_arms()
+            slots.end_arms(self._choices.upkeep)
         return TurnLine(
             type="turn",
             epoch=where.place.epoch,

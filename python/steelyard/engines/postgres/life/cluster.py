@@ -108,6 +108,11 @@ class Cluster:
 
     def start(self, slot: Slot, settings: Settings) -> None:
         """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
+        self.launch(slot, settings)
+        self.await_ready()
+
+    def launch(self, slot: Slot, settings: Settings) -> None:
+        """Begin to start at the slot; EngineError where it runs or cannot be launched."""
         self._require_stopped("start")
         given = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
@@ -118,14 +123,32 @@ class Cluster:
         self._slot = slot
         self._group = None if slot.memory is None else MemoryGroup.make(slot.memory, slot.path)
         try:
-            with naming_oom_kills(self._group, f"could not start {name}"):
-                self._server = Server.start(
-                    name, self._build, self._account, self._directory, log, given, self._group
-                )
+            self._server = Server.launch(
+                name, self._build, self._account, self._directory, log, given, self._group
+            )
         except BaseException:
             self._leave_group()
             raise
         self._accounting = TreeAccount(self._server.pid, self._account)
+
+    def await_ready(self) -> None:
+        """Wait until it accepts connections; ServerError quotes the log, nothing of it is left."""
+        server = self._server
+        if server is None:
+            raise EngineError(f'cluster "{self._directory}" was not launched')
+        try:
+            with naming_oom_kills(self._group, f"could not start {server.name}"):
+                server.await_ready(self._group)
+        except BaseException:
+            self._server = None
+            self._leave_group()
+            raise
+
+    def begin_stop(self) -> None:
+        """Begin a clean shutdown, which `stop` waits for; nothing where it does not run."""
+        self.thaw()
+        if self._server is not None and self._server.running:
+            self._server.begin_stop()
 
     def stop(self) -> None:
         """Stop with a clean shutdown checkpoint; nothing of it is left running.
@@ -148,12 +171,16 @@ class Cluster:
         self._last_log = server.words()
 
     def crash(self) -> None:
-        """Kill at once without a shutdown checkpoint, and leave nothing running."""
-        server = self._required()
-        self._server, self._frozen = None, []
-        self._close_ways()
-        server.kill()
-        self._leave_group()
+        """Kill at once without a shutdown checkpoint, and leave nothing running; ServerError where
+        it had died by itself, when its remains are removed."""
+        try:
+            self._required()
+        finally:
+            server, self._server, self._frozen = self._server, None, []
+            self._close_ways()
+            if server is not None:
+                server.kill()
+                self._leave_group()
 
     @property
     def memory_cap(self) -> MemoryCap | None:

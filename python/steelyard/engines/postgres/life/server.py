@@ -48,7 +48,7 @@ class Server:
     account: Account
 
     @classmethod
-    def start(
+    def launch(
         cls,
         name: str,
         build: Build,
@@ -57,9 +57,8 @@ class Server:
         log: Path,
         arguments: Sequence[str],
         group: MemoryGroup | None = None,
-        timeout_s: float = START_TIMEOUT_S,
     ) -> Server:
-        """Start a server and wait until it accepts connections; ServerError quotes its log."""
+        """Begin to start a server, which `await_ready` waits for."""
         command = [build.program("postgres"), "-D", str(directory), *arguments]
         with log.open("ab") as output:
             offset = output.tell()
@@ -71,16 +70,19 @@ class Server:
                 environment=build.environment,
                 group=group,
             )
-        server = cls(name, process, directory, log, offset, account)
+        return cls(name, process, directory, log, offset, account)
+
+    def await_ready(self, group: MemoryGroup | None, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Wait until it accepts connections, in the group that it was launched in; ServerError
+        quotes its log, and nothing of it is left."""
         try:
-            server._wait_until_ready(timeout_s)
+            self._wait_until_ready(timeout_s)
             if group is not None:
-                group.settle(server.pid)
+                group.settle(self.pid)
         except BaseException:
             with defer_signals():
-                server.kill()
+                self.kill()
             raise
-        return server
 
     @property
     def running(self) -> bool:
@@ -95,6 +97,10 @@ class Server:
     def words(self) -> str:
         """What the server wrote to its log in this life, at most the last 64 kB."""
         return log_since(self.log, self.log_offset)
+
+    def begin_stop(self) -> None:
+        """Ask for a fast shutdown with its checkpoint; asked again it goes on with that."""
+        self.process.send_signal(signal.SIGINT)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Fast shutdown with its checkpoint; ServerError when it had to be forced or failed.
