@@ -10,10 +10,9 @@ import pytest
 from history.made import change_contrast
 from steelyard.history.entry import KnownBuild
 from steelyard.history.index import read_history
-from steelyard.history.question import Question, questions_of
+from steelyard.history.question import Question, machines_of, questions_of
 from steelyard.history.trend import (
     commit_of,
-    machines_of,
     read_commits,
     read_order,
     trend_of,

@@ -16,6 +16,8 @@ HEAVY = ("numpy", "scipy", "ruptures", "psycopg", "pydantic", "rich", "jinja2", 
 """Each takes between a fiftieth of a second and a second of processor time."""
 PARSER = {"pydantic"}
 """What typer imports to convert the values of options."""
+PAGES = {"jinja2", "markupsafe", "numpy"}
+"""What pages are made with."""
 
 ASK = """
 import json, sys
@@ -79,6 +81,8 @@ def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[
         (["report", "no such record"], PARSER | {"jinja2", "markupsafe"}),
         (["scrub", "no such cluster"], PARSER),
         (["checksums", "no such cluster"], PARSER),
+        (["history", "list", "--records", "no such folder"], PARSER),
+        (["site", "-o", "no such folder", "--records", "no such folder"], PARSER | PAGES),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -9,8 +9,7 @@ from datetime import date
 
 from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import VERDICTS
-from steelyard.history.question import Question
-from steelyard.history.trend import machines_of
+from steelyard.history.question import Question, machines_of
 from steelyard.model.errors import UsageError
 
 

@@ -100,6 +100,12 @@ def questions_of(entries: Sequence[Entry]) -> tuple[Question, ...]:
     return tuple(sorted(made, key=lambda one: (one.label, one.name)))
 
 
+def machines_of(question: Question) -> tuple[str, ...]:
+    """The machines that it was weighed on, those with most weighings first."""
+    every = [point.entry.machine_words for point in question.points]
+    return tuple(sorted(set(every), key=lambda one: (-every.count(one), one)))
+
+
 def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
     """Question → study and arms, and the keys in which it differs from others of these."""
     alike: dict[str, list[str]] = {}

@@ -170,12 +170,6 @@ def read_commits(file: Path | None) -> tuple[str, ...]:
     return found
 
 
-def machines_of(question: Question) -> tuple[str, ...]:
-    """The machines that it was weighed on, those with most weighings first."""
-    every = [point.entry.machine_words for point in question.points]
-    return tuple(sorted(set(every), key=lambda one: (-every.count(one), one)))
-
-
 def trend_of(
     question: Question, machine: str, order: Order = "time", commits: Sequence[str] = ()
 ) -> Trend:

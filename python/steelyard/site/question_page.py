@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from steelyard.history.entry import Entry
-from steelyard.history.question import Point, Question, asked_keys
-from steelyard.history.trend import LevelStep, machines_of, trend_of
+from steelyard.history.question import Point, Question, asked_keys, machines_of
+from steelyard.history.trend import LevelStep, trend_of
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.contrast_text import MARKS

@@ -1,0 +1,152 @@
+"""`steelyard history` lists, compares, follows and exports records, and refuses in its manner."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from history.made import DAY, keep_record
+from records.conftest import unpack
+
+Said = subprocess.CompletedProcess[str]
+Steelyard = Callable[..., Said]
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """Fourteen weighings of a question with a step, and one that is damaged."""
+    folder = tmp_path / "records"
+    for day in range(1, 15):
+        keep_record(
+            folder / "checksums" / DAY.format(day=day),
+            effect=0.06 if day > 7 else 0.02,
+            seed=day,
+        )
+    (folder / "torn").mkdir()
+    (folder / "torn" / "plan.json").write_text("{")
+    return folder
+
+
+def test_records_are_listed_newest_first_and_what_was_not_read_is_named(
+    forked: Steelyard, records: Path
+) -> None:
+    said = forked("history", "list", "--since", "2026-03-13")
+    assert said.returncode == 0
+    lines = said.stdout.splitlines()
+    assert lines[0] == "2026-03-14 12:00:00  checksums/2026-03-14T120000Z"
+    assert lines[1].startswith("  faster        off against on            +6.")
+    assert lines[2].startswith("2026-03-13")
+    assert "not read (1; the others stand)" in lines
+    assert any(line.startswith("  torn: could not read") for line in lines)
+
+
+def test_the_list_as_json_is_one_object(forked: Steelyard, records: Path) -> None:
+    told = json.loads(forked("history", "list", "--json").stdout)
+    assert len(told["records"]) == 14
+    assert told["records"][0]["readings"][0]["verdict"] == "faster"
+    assert told["unread"][0]["path"] == "torn"
+    assert json.loads(forked("history", "--json").stdout) == told
+
+
+def test_an_altered_record_is_named_until_the_index_is_rebuilt(
+    forked: Steelyard, records: Path
+) -> None:
+    forked("history")
+    with (records / "checksums" / DAY.format(day=3) / "verdict.json").open("a") as stream:
+        stream.write("\n")
+    assert "altered: verdict.json" in forked("history", "list").stdout
+    assert "altered" not in forked("history", "list", "--rebuild").stdout
+
+
+def test_a_verdict_that_does_not_follow_is_named_when_it_is_asked_for(
+    forked: Steelyard, tmp_path: Path
+) -> None:
+    (tmp_path / "records").mkdir()
+    file = unpack("aa", tmp_path / "records") / "verdict.json"
+    said = json.loads(file.read_text())
+    said["contrasts"][0]["low_percent"] = 3.0
+    file.write_text(json.dumps(said))
+    assert "does not follow" not in forked("history", "list").stdout
+    assert "does not follow" in forked("history", "list", "--verify").stdout
+
+
+def test_two_records_are_compared_in_words_and_as_json(forked: Steelyard, records: Path) -> None:
+    pair = "checksums/2026-03-01T120000Z", "checksums/2026-03-12T120000Z"
+    said = forked("history", "compare", *pair).stdout
+    assert "ratio   off of records/checksums/2026-03-01T120000Z against" in said
+    assert "(95 % interval)" in said
+    assert "  - 5 % of such intervals miss the truth" in said
+    assert "  seed  1  →  12" in said
+    told = json.loads(forked("history", "compare", *pair, "--json").stdout)
+    [contrast] = told["contrasts"]
+    assert contrast["same_question"]
+    assert contrast["refused"] == []
+    assert -5 < contrast["ratio"]["estimate_percent"] < -3
+
+
+def test_a_ratio_that_cannot_be_is_refused_in_words(forked: Steelyard, records: Path) -> None:
+    keep_record(records / "other", control_build={"version": "17.2"})
+    said = forked("history", "compare", "other", "checksums/2026-03-01T120000Z")
+    assert said.returncode == 0
+    assert "no ratio of the two:" in said.stdout
+    assert "  - version of the control: 17.2 in the first, 18.4 in the second" in said.stdout
+
+
+def test_a_trend_is_drawn_and_its_step_said(forked: Steelyard, records: Path) -> None:
+    said = forked("history", "trend", "checksums")
+    assert said.returncode == 0
+    assert said.stdout.count("●") == 14
+    assert "a step at 2026-03-08T120000Z: +" in said.stdout
+    assert "a step is no verdict; this settles it: steelyard history compare" in said.stdout
+    told = json.loads(forked("history", "trend", "checksums", "--json").stdout)
+    assert [step["weighings"] for step in told["steps"]] == [[7, 7]]
+    assert len(told["points"]) == 14
+
+
+def test_a_trend_by_version_shows_versions(forked: Steelyard, records: Path) -> None:
+    told = json.loads(forked("history", "trend", "checksums", "--by", "version", "--json").stdout)
+    assert {one["place"] for one in told["points"]} == {"18.4"}
+
+
+@pytest.mark.parametrize("name", ["all.csv", "all.sqlite", "all.prom"])
+def test_the_history_is_exported(forked: Steelyard, records: Path, name: str) -> None:
+    said = forked("history", "export", name)
+    assert said.stdout == f"{name}: 14 rows\n"
+    assert said.stderr.startswith("not read: torn: ")
+    assert (records.parent / name).stat().st_size > 500
+    told = json.loads(forked("history", "export", name, "--latest", "--json").stdout)
+    assert (told["rows"], told["file"]) == (1, name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("list", "--records", "gone"), 3, 'no folder of records: "gone"'),
+        (("compare", "one"), 2, "two records are compared: 1 were named"),
+        (("compare", "one", "two"), 3, 'not a record: "one"'),
+        (("trend", "x", "--by", "size"), 2, 'unrecognized order: "size"'),
+        (("list", "--verdict", "good"), 2, 'unrecognized verdict: "good"'),
+        (("list", "--since", "soon"), 2, 'invalid date: "soon"'),
+        (("export", "all.xml"), 2, "does not say by its ending"),
+    ],
+)
+def test_wrong_questions_are_refused(
+    refused: Callable[..., str],
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    status: int,
+    words: str,
+) -> None:
+    assert words in refused("history", *arguments, status=status)
+
+
+def test_a_question_that_nothing_answers_is_refused_with_what_is_near(
+    forked: Steelyard, records: Path
+) -> None:
+    said = forked("history", "trend", "checksum")
+    assert said.returncode == 2
+    assert said.stderr.splitlines()[-1] == 'HINT:  Perhaps you meant "checksums".'

@@ -1,0 +1,46 @@
+"""The page that compares has the facts of every record, and quantiles of t as scipy has them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from scipy.stats import t
+
+from steelyard.history.index import History
+from steelyard.site import compared
+from steelyard.site.compared import compared_facts
+
+
+def facts_of(history: History) -> dict[str, Any]:
+    return cast(dict[str, Any], compared_facts(history.entries, {}))
+
+
+def test_records_come_newest_first_with_their_facts_and_contrasts(history: History) -> None:
+    told = facts_of(history)
+    assert [one["path"] for one in told["records"][:2]] == [
+        "builds/2026-03-21T120000Z",
+        "versions/2026-03-19T120000Z",
+    ]
+    newest = told["records"][0]
+    assert newest["facts"]["build of on"] == "18.4"
+    [contrast] = newest["contrasts"]
+    assert contrast["count"] == 8
+    assert contrast["shared"]["version of the control"] == "18.4"
+    assert contrast["unfit"] == ()
+    assert told["left_out"] == 0
+
+
+def test_quantiles_are_those_of_the_t_distribution(history: History) -> None:
+    table = facts_of(history)["quantiles"]
+    for freedom in (1, 7, 30, 400):
+        assert table[freedom - 1] == pytest.approx(t.ppf(0.975, freedom))
+    assert table[-1] == pytest.approx(1.959964)
+
+
+def test_of_very_many_records_the_page_knows_the_newest(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared, "MOST_RECORDS", 3)
+    told = facts_of(history)
+    assert (len(told["records"]), told["left_out"]) == (3, len(history.entries) - 3)

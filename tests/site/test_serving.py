@@ -1,0 +1,112 @@
+"""The site is served to this machine alone, kept up to date, and nothing else of the disk is."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import UsageError
+from steelyard.site import serving
+from steelyard.site.serving import LOOPBACK, SiteServer
+
+Keep = Callable[..., Path]
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def server(
+    rich: Path, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SiteServer]:
+    monkeypatch.setattr(serving, "_LOOK_SECONDS", 0.0)
+    with SiteServer(rich, tmp_path / "site", 0, told.append) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def ask(server: SiteServer, path: str, host: str | None = None, method: str = "GET") -> int | str:
+    """The status of what failed, else the text."""
+    port = server.server_address[1]
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=30)
+    try:
+        connection.request(method, path, headers={"Host": host or f"{LOOPBACK}:{port}"})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        return text if answer.status == 200 else answer.status
+    finally:
+        connection.close()
+
+
+def test_pages_reports_feeds_and_badges_are_served(server: SiteServer, tmp_path: Path) -> None:
+    assert "What was weighed" in str(ask(server, "/"))
+    assert "Compare two records" in str(ask(server, "/compare.html"))
+    for folder in ("q", "reports", "badge"):
+        name = next((tmp_path / "site" / folder).iterdir()).name
+        assert "<" in str(ask(server, f"/{folder}/{name}"))
+
+
+def test_it_listens_on_loopback_only(server: SiteServer) -> None:
+    assert server.server_address[0] == LOOPBACK
+    assert server.socket.getsockname()[0] == LOOPBACK
+    own = socket.gethostbyname_ex(socket.gethostname())[2]
+    for address in {*own} - {LOOPBACK, "127.0.1.1"}:
+        with pytest.raises(OSError):  # noqa: PT011  refused, or no way there
+            socket.create_connection((address, server.server_address[1]), timeout=2)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "127.0.0.1"])
+def test_a_request_that_names_another_host_is_refused(server: SiteServer, host: str) -> None:
+    assert ask(server, "/", host or " ") == 421
+
+
+def test_localhost_is_this_machine_too(server: SiteServer) -> None:
+    assert "What was weighed" in str(ask(server, "/", f"localhost:{server.server_address[1]}"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/q/", "/../records/checksums", "/%2e%2e/%2e%2e/etc/passwd", "/.steelyard-site", "/gone.html"],
+)
+def test_nothing_but_pages_is_served(server: SiteServer, path: str) -> None:
+    assert ask(server, path) == 404
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_it_only_reads(server: SiteServer, method: str) -> None:
+    assert ask(server, "/", method=method) == 501
+
+
+def test_a_record_that_comes_is_on_the_next_page(
+    server: SiteServer, keep: Keep, told: list[str]
+) -> None:
+    assert "new-study" not in str(ask(server, "/"))
+    keep(25, study="new-study")
+    assert "new-study: off against on" in str(ask(server, "/"))
+    assert told == []
+
+
+def test_what_goes_wrong_is_told_and_the_pages_stay(
+    server: SiteServer, rich: Path, told: list[str]
+) -> None:
+    rich.rename(rich.parent / "moved")
+    assert "What was weighed" in str(ask(server, "/"))
+    assert "no folder of records" in told[0]
+
+
+def test_a_port_that_is_taken_is_refused_with_advice(
+    server: SiteServer, rich: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="could not serve on port") as refused:
+        SiteServer(rich, tmp_path / "other", server.server_address[1], lambda words: None)
+    assert "--port 0" in str(refused.value.hint)
