@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from report.conftest import THREATS
-from steelyard.history.filter import Filter, chosen, day, the_machine, the_question
+from steelyard.history.filter import (
+    Filter,
+    chosen,
+    day,
+    the_machine,
+    the_question,
+    verdict_word,
+)
 from steelyard.history.index import read_history
 from steelyard.history.question import questions_of
 from steelyard.model.errors import UsageError
@@ -40,7 +47,7 @@ def test_records_are_chosen(keep: Keep, records: Path, wanted: Filter, days: lis
 
 def test_wrong_filters_are_refused() -> None:
     with pytest.raises(UsageError, match="unrecognized verdict"):
-        chosen([], Filter(verdict="good"))
+        verdict_word("good")
     with pytest.raises(UsageError, match="invalid date"):
         day("yesterday")
 

@@ -100,7 +100,7 @@ def test_the_page_of_a_question_has_its_step_its_table_and_its_links(site: Path)
     assert len(re.findall(r'<tr id="', text)) == 16
     links = Page(file).links
     dots = [link for link in links if link.startswith("../reports/")]
-    assert len(dots) == 2 * 8 + 8 + 1, "both charts, the table, the newest verdict"
+    assert len(dots) == 8 + 6 + 8 + 1, "the charts, the table, the newest verdict"
     assert sum("../compare.html#a=" in link for link in links) == 15
 
 

@@ -35,12 +35,17 @@ def day(text: str | None) -> date | None:
         raise UsageError(f'invalid date: "{text}"', hint="Write it as 2026-03-01.") from None
 
 
-def chosen(entries: Sequence[Entry], wanted: Filter) -> tuple[Entry, ...]:
-    """The entries that are wanted, in their order. UsageError: there is no such verdict."""
-    if wanted.verdict is not None and wanted.verdict not in VERDICTS:
+def verdict_word(text: str | None) -> str | None:
+    """A verdict's word; UsageError for any other."""
+    if text is not None and text not in VERDICTS:
         raise UsageError(
-            f'unrecognized verdict: "{wanted.verdict}"', detail=f"Accepted: {', '.join(VERDICTS)}."
+            f'unrecognized verdict: "{text}"', detail=f"Accepted: {', '.join(VERDICTS)}."
         )
+    return text
+
+
+def chosen(entries: Sequence[Entry], wanted: Filter) -> tuple[Entry, ...]:
+    """The entries that are wanted, in their order."""
     return tuple(entry for entry in entries if _fits(entry, wanted))
 
 

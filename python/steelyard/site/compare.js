@@ -56,7 +56,8 @@
       const ours = one.shared[what] ?? facts.default;
       const theirs = other.shared[what] ?? facts.default;
       if (!ours || !theirs) found.push(`${what}: not known of the ${ours ? "second" : "first"}`);
-      else if (ours !== theirs) found.push(`${what}: ${ours} in the first, ${theirs} in the second`);
+      else if (ours !== theirs)
+        found.push(`${what}: ${ours} in the first, ${theirs} in the second`);
     }
     return found;
   }
@@ -81,7 +82,8 @@
     if (one.question !== other.question) made.append(element("p", "They answer two questions."));
     const refused = refusals(first, second, one, other);
     if (refused.length) {
-      made.append(element("p", "There is none, since nothing says that both ratios have one denominator:"));
+      const why = "There is none, since nothing says that both ratios have one denominator:";
+      made.append(element("p", why));
       made.append(listed(refused));
       return made;
     }
@@ -125,7 +127,8 @@
       made.append(scroll);
     }
     const same = names.length - differ.length;
-    made.append(element("p", `${same} facts are the same in both. Settings as the servers reported them: steelyard history compare.`, "quiet"));
+    const settings = "Settings as the servers reported them: steelyard history compare.";
+    made.append(element("p", `${same} facts are the same in both. ${settings}`, "quiet"));
     return made;
   }
 
@@ -168,7 +171,7 @@
     for (const one of facts.records) form.elements[name].append(new Option(one.label, one.path));
   }
   if (facts.left_out)
-    form.append(element("p", `${facts.left_out} older records are not here; steelyard history compare knows them.`, "quiet"));
+    form.append(element("p", `Of ${facts.left_out} older records only the command knows.`, "quiet"));
   form.addEventListener("change", keep);
   document.getElementById("swap").addEventListener("click", () => {
     const { a, b } = form.elements;

@@ -15,8 +15,9 @@ from steelyard.site.pictures import reach
 from steelyard.site.wording import moment, short_reading
 
 _HEIGHT, _TOP, _FOOT, _LEFT, _RIGHT = 320.0, 26.0, 44.0, 58.0, 14.0
-_NARROWEST = 13.0
-"""Room that a dot takes, in pixels: it is touched with a finger."""
+_NARROWEST, _FINGER = 13.0, 24.0
+"""Room that a dot takes, in pixels: for a mouse, and on a phone (WCAG 2.5.8 asks for 24)."""
+_PHONE = 500.0
 _DATE = 78.0
 AddressOf = Callable[[Entry], str]
 """Record → the address of its report; empty: it has none."""
@@ -24,7 +25,7 @@ AddressOf = Callable[[Entry], str]
 
 def most_points(width: float) -> int:
     """How many weighings have room side by side."""
-    return int((width - _LEFT - _RIGHT) / _NARROWEST)
+    return int((width - _LEFT - _RIGHT) / (_FINGER if width < _PHONE else _NARROWEST))
 
 
 def draw_over_time(trend: Trend, address_of: AddressOf, width: float) -> Markup:
@@ -43,7 +44,7 @@ def draw_over_time(trend: Trend, address_of: AddressOf, width: float) -> Markup:
     _draw_axis(drawing, y, readings[-1].margin_percent, width)
     _draw_levels(drawing, trend, first, y, (places, step))
     for x, one in zip(places, shown, strict=True):
-        _draw_point(drawing, one, x, y, address_of(one.point.entry))
+        _draw_point(drawing, one, (x, step), y, address_of(one.point.entry))
     _draw_dates(drawing, shown, places, step)
     return drawing.svg("group")
 
@@ -80,7 +81,11 @@ def _draw_levels(
             drawing.text(left, _TOP - 12, "step", "quiet", "middle")
 
 
-def _draw_point(drawing: Drawing, one: TrendPoint, x: float, y: Linear, address: str) -> None:
+def _draw_point(
+    drawing: Drawing, one: TrendPoint, across: tuple[float, float], y: Linear, address: str
+) -> None:
+    """`across`: its place, and the room that it has."""
+    x, step = across
     reading, entry = one.point.reading, one.point.entry
     low = y.start if reading.low_percent is None else y.clamped(reading.low_percent)
     high = y.end if reading.high_percent is None else y.clamped(reading.high_percent)
@@ -97,7 +102,7 @@ def _draw_point(drawing: Drawing, one: TrendPoint, x: float, y: Linear, address:
     words = f"{moment(entry.at)}: {reading.verdict}, {short_reading(reading)}; its report"
     with drawing.link(address, words):
         drawing.add("title", words)
-        drawing.add("circle", cx=x, cy=middle, r=10, class_="touch")
+        drawing.add("circle", cx=x, cy=middle, r=min(_FINGER / 2, step / 2), class_="touch")
         drawing.add("circle", cx=x, cy=middle, r=5.5, class_=f"estimate {tone}")
 
 

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from steelyard.history.entry import Entry
 from steelyard.history.index import History
-from steelyard.history.question import Question, questions_of
+from steelyard.history.question import Point, Question, questions_of
 from steelyard.model.errors import RecordError, UsageError
 from steelyard.report.page import style_sheet
 from steelyard.site import address
@@ -108,7 +108,7 @@ def _write_pages(
             "wall",
             points,
             address.WALL,
-            lambda one: f"q/{one.reading.question}.html#{address.record_name(one.entry)}",
+            lambda one: f"q/{_beside_feed(one)}",
         ),
     }
     for question in questions:
@@ -119,11 +119,16 @@ def _write_pages(
             question.name,
             question.points,
             f"{question.name}.html",
-            lambda one, page=question.name: f"{page}.html#{address.record_name(one.entry)}",  # type: ignore[misc]
+            _beside_feed,
         )
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return {*texts}
+
+
+def _beside_feed(point: Point) -> str:
+    """The address of an answer from the feed of its question."""
+    return f"{point.reading.question}.html#{address.record_name(point.entry)}"
 
 
 def _remove_others(folder: Path, written: set[str]) -> None:

@@ -62,11 +62,11 @@ def list_history(
 ) -> None:
     """List the records below a folder, the newest first."""
     from steelyard.cli.views.history.list_view import history_lines
-    from steelyard.history.filter import Filter, chosen, day
+    from steelyard.history.filter import Filter, chosen, day, verdict_word
     from steelyard.history.index import read_history
     from steelyard.history.verify import verified
 
-    wanted = Filter(study, machine, verdict, doubt, day(since), day(until))
+    wanted = Filter(study, machine, verdict_word(verdict), doubt, day(since), day(until))
     found = read_history(records, rebuild=rebuild)
     if verify:
         found = verified(found)
