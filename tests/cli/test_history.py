@@ -44,6 +44,19 @@ def test_records_are_listed_newest_first_and_what_was_not_read_is_named(
     assert any(line.startswith("  torn: could not read") for line in lines)
 
 
+def test_points_of_a_sweep_and_weighings_without_a_verdict_are_marked(
+    forked: Steelyard, tmp_path: Path
+) -> None:
+    sweep = tmp_path / "records" / "by-clients" / DAY.format(day=1)
+    keep_record(sweep / "points" / "8")
+    plan = {"key": "workload.clients", "values": ["8", "9"], "order": [0, 1], "seed": 1}
+    (sweep / "sweep.json").write_text(json.dumps({**plan, "study": "checksums"}))
+    keep_record(tmp_path / "records" / "going-on", verdict=False)
+    lines = forked("history", "list").stdout.splitlines()
+    assert f"  a point of the sweep by-clients/{DAY.format(day=1)}" in lines
+    assert "  no verdict yet" in lines
+
+
 def test_the_list_as_json_is_one_object(forked: Steelyard, records: Path) -> None:
     told = json.loads(forked("history", "list", "--json").stdout)
     assert len(told["records"]) == 14

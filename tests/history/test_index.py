@@ -87,6 +87,24 @@ def test_a_damaged_file_is_named_and_the_other_records_stand(
     assert "\n" not in refused.reason
 
 
+@pytest.mark.parametrize("shape", ['{"queries": 5}', "[1]", "null", '{"contrasts": {}}', "\xff"])
+def test_a_verdict_of_another_shape_is_named(keep: Keep, records: Path, shape: str) -> None:
+    (keep(1) / "verdict.json").write_text(shape, encoding="latin-1")
+    keep(2)
+    found = read_history(records)
+    assert len(found.entries) == 1
+    assert [one.path for one in found.unread] == ["checksums/2026-03-01T120000Z"]
+
+
+def test_a_folder_whose_index_cannot_be_written_is_read_all_the_same(
+    keep: Keep, records: Path
+) -> None:
+    keep(1)
+    (records / INDEX).mkdir()
+    assert len(read_history(records).entries) == 1
+    assert not list(records.glob(".history*"))
+
+
 def test_a_verdict_of_another_weighing_is_named(keep: Keep, records: Path) -> None:
     change(keep(1) / "verdict.json", lambda said: {**said, "seed": 99})
     change_contrast(keep(2), arm="somebody")

@@ -77,7 +77,7 @@ def _entry(directory: Path, path: str, known: Entry | None) -> Entry:
     """The entry that is known where nothing changed; RecordError names what must not have."""
     hashes = hashes_of(directory)
     if known is None:
-        return read_entry(directory, path, hashes)
+        return _read(directory, path, hashes)
     size = measured_bytes(directory)
     if hashes == known.hashes and size == known.measured_bytes:
         return known
@@ -91,7 +91,15 @@ def _entry(directory: Path, path: str, known: Entry | None) -> Entry:
         raise RecordError(
             f"altered: slices.jsonl had {known.measured_bytes} bytes and has {size}, but only grows"
         )
-    return read_entry(directory, path, hashes)
+    return _read(directory, path, hashes)
+
+
+def _read(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
+    """RecordError also where JSON has another shape than the upgrade of old formats knows."""
+    try:
+        return read_entry(directory, path, hashes)
+    except (AttributeError, KeyError, TypeError, ValueError) as reason:
+        raise RecordError(f'could not read "{directory}": {reason}') from reason
 
 
 def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -137,9 +145,12 @@ def _write(index: Path, entries: list[Entry]) -> None:
     """All of it or nothing; a folder that cannot be written has no index."""
     lines = [json.dumps({"format": FORMAT, **one.to_json()}) + "\n" for one in entries]
     draft = index.with_name(f".{index.name}.{os.getpid()}")
-    with contextlib.suppress(OSError):
+    try:
         draft.write_text("".join(lines), encoding="utf-8")
         draft.replace(index)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def _in_words(reason: SteelyardError) -> str:

@@ -171,7 +171,7 @@
     for (const one of facts.records) form.elements[name].append(new Option(one.label, one.path));
   }
   if (facts.left_out)
-    form.append(element("p", `Of ${facts.left_out} older records only the command knows.`, "quiet"));
+    form.append(element("p", `${facts.left_out} older records are not listed.`, "quiet"));
   form.addEventListener("change", keep);
   document.getElementById("swap").addEventListener("click", () => {
     const { a, b } = form.elements;

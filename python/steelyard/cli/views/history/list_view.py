@@ -15,6 +15,8 @@ def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterato
         when = iso(entry.at).replace("T", " ").removesuffix("Z")
         unsure = " (by its file's time)" if entry.at_from == "file" else ""
         yield f"{when}{unsure}  {entry.path}"
+        if entry.sweep:
+            yield f"  a point of the sweep {entry.sweep}"
         if entry.state != "judged":
             told = "interrupted, judged by what there was"
             yield f"  {told if entry.state == 'interrupted' else 'no verdict yet'}"
