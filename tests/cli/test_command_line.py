@@ -18,6 +18,6 @@ def test_the_list_of_commands_holds_the_help_of_each(name: str) -> None:
 
 
 def test_every_module_with_a_command_is_in_the_list() -> None:
-    modules = Path(steelyard.cli.commands.__path__[0]).glob("*.py")
+    modules = Path(steelyard.cli.commands.__path__[0]).rglob("*.py")
     registering = {m.stem for m in modules if "\ndef register(" in m.read_text(encoding="utf-8")}
     assert registering == set(COMMANDS)

@@ -18,7 +18,7 @@ def test_a_moment_is_said_to_the_minute() -> None:
     assert moment("2026-03-01T120509Z") == "2026-03-01 12:05 UTC"
 
 
-@pytest.mark.parametrize(("margin", "said"), [(1.0, "±1 %"), (0.5, "±0.50 %"), (12.0, "±12 %")])
+@pytest.mark.parametrize(("margin", "said"), [(1.0, "±1 %"), (0.5, "±0.5 %"), (12.0, "±12 %")])
 def test_a_margin_is_said_without_needless_digits(
     reading: KnownReading, margin: float, said: str
 ) -> None:

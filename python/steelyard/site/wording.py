@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from steelyard.history.entry import KnownReading
 from steelyard.history.export import iso
-from steelyard.model.units import format_percent
 from steelyard.report.contrast_text import full_stop, reading_text
 
 
@@ -25,4 +24,4 @@ def short_reading(reading: KnownReading) -> str:
 
 def margin_text(reading: KnownReading) -> str:
     """`"±1 %"`."""
-    return f"±{format_percent(reading.margin_percent, 2).strip('+').replace('.00', '')}"
+    return f"±{reading.margin_percent:.3g} %"
