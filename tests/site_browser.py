@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 from pathlib import Path
@@ -27,6 +28,7 @@ FLAGS = [
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 ]
+PATIENCE_SECONDS = 60
 KEYS = {"Enter": 13, "Tab": 9, "Escape": 27}
 
 
@@ -66,6 +68,7 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self._call(f"{domain}.enable")
+        self._call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def __enter__(self) -> Self:
         return self
@@ -140,6 +143,8 @@ class Browser:
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._from], [], [], PATIENCE_SECONDS)
+            assert ready, "the browser says nothing"
             more = os.read(self._from, 1 << 16)
             assert more, "the browser ended"
             self._buffer += more

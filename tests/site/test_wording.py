@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.history.entry import KnownReading
 from steelyard.history.index import History
-from steelyard.site.wording import margin_text, moment, sentence, short_reading
+from steelyard.site.wording import margin_text, sentence, short_reading, utc
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def reading(history: History) -> KnownReading:
 
 
 def test_a_moment_is_said_to_the_minute() -> None:
-    assert moment("2026-03-01T120509Z") == "2026-03-01 12:05 UTC"
+    assert utc("2026-03-01T120509Z") == "2026-03-01 12:05 UTC"
 
 
 @pytest.mark.parametrize(("margin", "said"), [(1.0, "±1 %"), (0.5, "±0.5 %"), (12.0, "±12 %")])

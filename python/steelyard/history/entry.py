@@ -13,6 +13,11 @@ State = Literal["judged", "interrupted", "no verdict"]
 """interrupted: judged by what there was; no verdict: still going, or stopped before the end."""
 
 
+def moment(at: str) -> str:
+    """`"2026-03-01T120000Z"` → `"2026-03-01 12:00"`: UTC, to the minute."""
+    return f"{at[:10]} {at[11:13]}:{at[13:15]}"
+
+
 class KnownBuild(Frozen):
     """The build that an arm ran on, in its own words; empty where the record does not tell."""
 

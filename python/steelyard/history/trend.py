@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples.change_points import FEWEST_ROWS, Segment, segments_of
-from steelyard.history.entry import KnownBuild
+from steelyard.history.entry import KnownBuild, moment
 from steelyard.history.question import Point, Question
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
@@ -230,7 +230,7 @@ def _place(point: Point, order: Order, commits: Sequence[str]) -> tuple[int, str
         if not commit or (commits and not known):
             return None
         return (known[0] if known else 0), commit[:12]
-    return 0, point.entry.at
+    return 0, moment(point.entry.at)
 
 
 def _as_first_weighed(points: tuple[TrendPoint, ...]) -> tuple[TrendPoint, ...]:

@@ -16,7 +16,8 @@ from steelyard.history.compare import facts_of
 from steelyard.history.entry import Entry
 from steelyard.history.question import Point
 from steelyard.history.ratio import ALWAYS, CONFIDENCE, DEFAULT, epoch_logs, shared_parts, unfit
-from steelyard.site.wording import moment, sentence, short_reading
+from steelyard.report.contrast_text import MARKS
+from steelyard.site.wording import sentence, short_reading, utc
 
 MOST_RECORDS = 500
 """Of which the page knows, the newest: more would make it slow to open."""
@@ -29,6 +30,8 @@ class ComparedContrast(BaseModel):
     question: str
     name: str
     verdict: str
+    mark: str
+    """The verdict's sign."""
     sentence: str
     reading: str
     doubts: tuple[str, ...]
@@ -83,8 +86,8 @@ def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> obje
 def _record(entry: Entry, reports: Mapping[str, str]) -> ComparedRecord:
     return ComparedRecord(
         path=entry.path,
-        label=f"{moment(entry.at)} · {entry.study} · {entry.path}",
-        at=moment(entry.at),
+        label=f"{utc(entry.at)} · {entry.study} · {entry.path}",
+        at=utc(entry.at),
         kernel=entry.kernel,
         report=reports.get(entry.path, ""),
         facts=facts_of(entry),
@@ -100,6 +103,7 @@ def _contrast(point: Point) -> ComparedContrast:
         question=reading.question,
         name=f"{reading.arm} of {point.entry.path}",
         verdict=reading.verdict,
+        mark=MARKS.get(reading.verdict, "?"),
         sentence=sentence(reading),
         reading=short_reading(reading),
         doubts=reading.doubts,

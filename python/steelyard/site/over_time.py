@@ -12,7 +12,7 @@ from steelyard.model.units import format_percent, percent_of_log
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.site.pictures import reach
-from steelyard.site.wording import moment, short_reading
+from steelyard.site.wording import short_reading, utc
 
 _HEIGHT, _TOP, _FOOT, _LEFT, _RIGHT = 320.0, 26.0, 44.0, 58.0, 14.0
 _NARROWEST, _FINGER = 13.0, 24.0
@@ -99,7 +99,7 @@ def _draw_point(
     if not address:
         drawing.add("circle", cx=x, cy=middle, r=5, class_=f"dot {tone}")
         return
-    words = f"{moment(entry.at)}: {reading.verdict}, {short_reading(reading)}; its report"
+    words = f"{utc(entry.at)}: {reading.verdict}, {short_reading(reading)}; its report"
     with drawing.link(address, words):
         drawing.add("title", words)
         drawing.add("circle", cx=x, cy=middle, r=min(_FINGER / 2, step / 2), class_="touch")

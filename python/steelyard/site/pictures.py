@@ -13,7 +13,7 @@ from steelyard.report.charts.scale import Linear, reach_of
 from steelyard.site.wording import margin_text, short_reading
 
 BEAM_WIDTH, STRIP_WIDTH = 300.0, 300.0
-_BEAM_HEIGHT, _STRIP_HEIGHT = 58.0, 52.0
+_BEAM_HEIGHT, _STRIP_HEIGHT = 58.0, 64.0
 MOST_IN_STRIP = 20
 _MOST_PERCENT = 400.0
 
@@ -57,7 +57,7 @@ def draw_strip(readings: Sequence[KnownReading]) -> Markup:
     """The last intervals, the oldest at the left, on one scale with the margin of the newest."""
     shown = list(readings[-MOST_IN_STRIP:])
     newest = shown[-1]
-    y = Linear(-reach(shown), reach(shown), _STRIP_HEIGHT - 4, 4)
+    y = _strip_scale(shown)
     said = "; ".join(short_reading(one) for one in shown)
     drawing = Drawing(
         STRIP_WIDTH, _STRIP_HEIGHT, f"{newest.pair}: the last {len(shown)} intervals", said
@@ -77,8 +77,22 @@ def draw_strip(readings: Sequence[KnownReading]) -> Markup:
             drawing.line(x, low, x, high, f"interval thin tone {one.verdict}")
         if one.estimate_percent is not None:
             place = y.clamped(one.estimate_percent)
-            drawing.add("circle", cx=x, cy=place, r=3, class_=f"estimate tone {one.verdict}")
+            drawing.line(x - 4.5, place, x + 4.5, place, f"cap tone {one.verdict}")
     return drawing.svg()
+
+
+def _strip_scale(shown: Sequence[KnownReading]) -> Linear:
+    """As much as holds all intervals, zero and the margin: a strip has no room to be symmetric."""
+    most, margin = reach(shown), shown[-1].margin_percent
+    values = [
+        min(max(value, -most), most)
+        for one in shown
+        for value in (one.low_percent, one.estimate_percent, one.high_percent)
+        if value is not None
+    ]
+    low, high = min([*values, -margin]), max([*values, margin])
+    beyond = 0.06 * (high - low)
+    return Linear(low - beyond, high + beyond, _STRIP_HEIGHT - 2, 2)
 
 
 def reach(readings: Iterable[KnownReading]) -> float:

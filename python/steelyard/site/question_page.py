@@ -17,7 +17,7 @@ from steelyard.report.charts.interval import draw_interval
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.over_time import draw_over_time, most_points
-from steelyard.site.wording import margin_text, moment, short_reading
+from steelyard.site.wording import margin_text, short_reading, utc
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def show_question(question: Question, reports: Mapping[str, str]) -> QuestionSho
             ),
             WIDE - 60,
         ),
-        at=moment(newest.entry.at),
+        at=utc(newest.entry.at),
         report=_above(reports.get(newest.entry.path, "")),
         machines=tuple(_machine(question, one, reports) for one in machines_of(question)),
         keys=tuple(sorted(asked_keys(newest.entry.keys, reading.arm).items())),
@@ -134,7 +134,7 @@ def _weighing(point: Point, before: Point | None, reports: Mapping[str, str]) ->
     build = entry.builds.get(reading.arm)
     return ShownWeighing(
         name=address.record_name(entry),
-        at=moment(entry.at),
+        at=utc(entry.at),
         by_file=entry.at_from == "file",
         mark=MARKS.get(reading.verdict, "?"),
         verdict=reading.verdict,

@@ -13,7 +13,7 @@ from steelyard.history.question import Question
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.pictures import draw_beam, draw_strip
-from steelyard.site.wording import moment, sentence
+from steelyard.site.wording import sentence, utc
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _row(question: Question, reports: Mapping[str, str]) -> WallRow:
         beam=draw_beam(reading),
         strip=draw_strip(here),
         weighings=len(question.points),
-        at=moment(entry.at),
+        at=utc(entry.at),
         machine=entry.machine_words,
         doubts=reading.doubts,
         known_truth=question.known_truth,
@@ -107,4 +107,4 @@ def _row(question: Question, reports: Mapping[str, str]) -> WallRow:
 
 
 def _unjudged(entry: Entry, reports: Mapping[str, str]) -> Unjudged:
-    return Unjudged(entry.path, entry.study, moment(entry.at), reports.get(entry.path, ""))
+    return Unjudged(entry.path, entry.study, utc(entry.at), reports.get(entry.path, ""))

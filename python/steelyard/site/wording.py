@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from steelyard.history.entry import KnownReading
-from steelyard.history.export import iso
+from steelyard.history.entry import KnownReading, moment
 from steelyard.report.contrast_text import full_stop, reading_text
 
 
-def moment(at: str) -> str:
+def utc(at: str) -> str:
     """`"2026-03-01T120000Z"` → `"2026-03-01 12:00 UTC"`."""
-    return f"{iso(at)[:16].replace('T', ' ')} UTC"
+    return f"{moment(at)} UTC"
 
 
 def sentence(reading: KnownReading) -> str:
