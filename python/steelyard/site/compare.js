@@ -64,7 +64,8 @@
 
   function ruling(record, one) {
     const made = element("div", undefined, `ruling ${one.verdict}`);
-    made.append(element("p", `${one.mark} ${one.verdict}`, "badge"), element("p", one.sentence, "sentence"));
+    made.append(element("p", `${one.mark} ${one.verdict}`, "badge"));
+    made.append(element("p", one.sentence, "sentence"));
     const scope = element("p", record.label, "scope");
     if (record.report) {
       const link = element("a", "report");

@@ -9,20 +9,17 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.command_line import Group
+from steelyard.cli.options.records_option import RECORDS, RecordsOption
 
 sub = typer.Typer(
     cls=Group,
     invoke_without_command=True,
     help="List, compare, follow and export what was weighed before.",
 )
-RecordsOption = Annotated[
-    Path, typer.Option("--records", metavar="DIR", help="The folder below which records stand.")
-]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 _Rebuild = Annotated[
     bool, typer.Option("--rebuild", help="Forget the index and take the folders as they are.")
 ]
-RECORDS = Path("records")
 
 
 def register(app: typer.Typer) -> None:
@@ -64,11 +61,12 @@ def list_history(
     from steelyard.cli.views.history.list_view import history_lines
     from steelyard.history.filter import Filter, chosen, day, verdict_word
     from steelyard.history.index import read_history
-    from steelyard.history.verify import verified
 
     wanted = Filter(study, machine, verdict_word(verdict), doubt, day(since), day(until))
     found = read_history(records, rebuild=rebuild)
     if verify:
+        from steelyard.history.verify import verified
+
         found = verified(found)
     entries = chosen(found.entries, wanted)
     if as_json:

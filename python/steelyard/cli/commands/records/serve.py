@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.commands.records.history import RECORDS, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, RecordsOption
 
 PORT = 8321
 

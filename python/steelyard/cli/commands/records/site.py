@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.commands.records.history import RECORDS, RecordsOption
+from steelyard.cli.options.records_option import RECORDS, RecordsOption
 
 
 def register(app: typer.Typer) -> None:
