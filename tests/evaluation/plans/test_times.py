@@ -26,3 +26,14 @@ def test_a_cast_is_no_variable() -> None:
     plan = "s: SELECT $1::int, id FROM t WHERE id = $2"
     row = statement(r"s:1 SELECT :a::int, id FROM t WHERE id = :b \gset")
     assert match_times([plan], [row]) == {plan: row}
+
+
+def test_a_backslash_command_is_no_statement() -> None:
+    plan = "s: SELECT n FROM t WHERE id = $1"
+    rows = [
+        statement(r"s:1 \set id random(1, 100000 * :scale)"),
+        statement("s:2 BEGIN;"),
+        statement("s:3 SELECT n FROM t WHERE id = :id;"),
+        statement("s:4 END;"),
+    ]
+    assert match_times([plan], rows) == {plan: rows[2]}

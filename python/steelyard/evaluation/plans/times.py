@@ -55,8 +55,11 @@ def match_times(plans: Iterable[str], rows: Sequence[Statement]) -> dict[str, St
     left = list(plans)
     for row in sorted(rows, key=_place):
         script, _, words = row.statement.partition(":")
-        begins = f"{script}: {_plain(_LINE.sub('', words))}"
-        same = next((one for one in left if _plain(one).startswith(begins)), None)
+        begins = _plain(_LINE.sub("", words))
+        if not begins:
+            continue  # a backslash command
+        known = f"{script}: {begins}"
+        same = next((one for one in left if _plain(one).startswith(known)), None)
         if same is not None:
             found[same] = row
             left.remove(same)
