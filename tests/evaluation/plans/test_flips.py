@@ -155,8 +155,13 @@ UPDATE = """Update on orders
             UPDATE.format(scan="Seq Scan on orders"),
             ["Index Scan on orders by orders_pkey → Seq Scan on orders"],
         ),
-        (INDEX, APPEND, ["Index Scan on orders by orders_pkey → Append of 2 scans"]),
-        (APPEND, INDEX, ["Append of 2 scans → Index Scan on orders by orders_pkey"]),
+        (INDEX, APPEND, ["Index Scan on orders by orders_pkey → Append of 3 scans"]),
+        (APPEND, INDEX, ["Append of 3 scans → Index Scan on orders by orders_pkey"]),
+        (
+            INDEX,
+            "Append\n  Subplans Removed: 64",
+            ["Index Scan on orders by orders_pkey → Append of 64 scans"],
+        ),
         (
             "HashAggregate\n  Group Key: a\n  ->  Seq Scan on t",
             "GroupAggregate\n  Group Key: a\n  ->  Sort\n        Sort Key: a\n"

@@ -64,14 +64,24 @@ def test_a_flip_is_shown_with_its_name_its_time_and_both_plans(
     shown = section(page)
     assert f"<strong>{FLIP}</strong>" in shown
     assert "100 µs on, 340 µs off: +240.0 % [+230.0, +250.0]" in shown
-    assert '<span class="differs">▸ Index Scan using t_pkey on t</span>' in shown
-    assert '<span class="differs">▸ Seq Scan on t</span>' in shown
-    assert "<span>    Index Cond: (id = $1)</span>" in shown
+    assert '<span class="differs" style="--depth:0">▸ Index Scan using t_pkey on t</span>' in shown
+    assert '<span class="differs" style="--depth:0">▸ Seq Scan on t</span>' in shown
+    assert '<span style="--depth:1">Index Cond: (id = $1)</span>' in shown
     assert "1 of 2 flips in off" in shown
     alike = shown.partition("<details>")[2]
     assert "1 statement planned alike in all arms" in alike
     assert "UPDATE t SET n" in alike
     assert "SELECT n FROM t" not in alike
+
+
+def test_a_deep_plan_is_indented_by_a_third_of_what_explain_takes() -> None:
+    plan = "Limit\n  ->  Sort\n        Sort Key: a\n        ->  Seq Scan on t"
+    shown = shown_plans({"on": {SELECT: plan}}, "on", None)
+    assert shown is not None
+    [one] = shown.alike
+    assert [(line.text, line.depth) for line in one.plan] == [
+        ("Limit", 0), ("-> Sort", 1), ("Sort Key: a", 3), ("-> Seq Scan on t", 3),
+    ]  # fmt: skip
 
 
 def test_a_statement_without_a_time_says_how_to_get_one(record: MakeRecord, counts: Counts) -> None:

@@ -151,7 +151,7 @@ def _named(node: PlanNode, workers: int = 0) -> str:
     if count and (node.parallel or node.workers):
         words.append(f"({count} worker{'' if count == 1 else 's'})")
     if family(node) == "append":
-        words.append(f"of {len(list(node.sources()))} scans")
+        words.append(f"of {len(list(node.sources())) + node.removed} scans")
     if node.relation:
         other = f" {node.alias}" if node.alias != node.relation else ""
         words.append(f"on {node.relation}{other}")

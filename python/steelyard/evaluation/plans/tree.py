@@ -20,6 +20,7 @@ _SCAN = re.compile(
 _CHANGE = re.compile(r"^(?P<kind>Insert|Update|Delete|Merge) on (?P<place>.+)$")
 _WORD = re.compile(r'"(?:[^"]|"")+"|\S+')
 _WORKERS = re.compile(r"^Workers Planned: (\d+)$")
+_REMOVED = re.compile(r"^Subplans Removed: (\d+)$")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,15 @@ class PlanNode:
     @property
     def workers(self) -> int:
         """Workers that were planned for it; 0 of anything but a Gather."""
-        found = (_WORKERS.match(detail) for detail in self.details)
+        return self._number(_WORKERS)
+
+    @property
+    def removed(self) -> int:
+        """Children that were pruned when the plan was explained: scans of partitions."""
+        return self._number(_REMOVED)
+
+    def _number(self, wanted: re.Pattern[str]) -> int:
+        found = (wanted.match(detail) for detail in self.details)
         return next((int(match[1]) for match in found if match), 0)
 
     def nodes(self) -> Iterator[PlanNode]:
