@@ -71,7 +71,7 @@ def rounds(trees: dict[str, Path], studies: list[str], budget: str, count: int) 
     """Every study by every version in each round; which version is first changes."""
     done = []
     for study in studies:
-        weigh(trees["here"], "here", study, "10s", 1)  # loads what is not loaded yet
+        weigh(trees["here"], "here", study, "20s", 1)  # loads what is not loaded yet
         for number in range(count):
             for version in sorted(trees, reverse=number % 2 == 0):
                 one = weigh(trees[version], version, study, budget, 1 + number)

@@ -93,6 +93,19 @@ def test_every_slice_did_its_work(whole: Whole) -> None:
         assert sum(x[bad] for x in slices) == 0, bad
 
 
+def test_the_wall_time_is_accounted_for_and_most_phases_of_a_weighing_are_in_it(
+    whole: Whole,
+) -> None:
+    spent, answer = whole.answer["spent"], whole.answer
+    seconds = {one["phase"]: one["seconds"] for one in spent["phases"]}
+    assert sum(seconds.values()) == pytest.approx(spent["seconds"], abs=1e-6)
+    assert spent["seconds"] > answer["whole_seconds"] - 0.01  # with the last judgement
+    assert {"find engines", "put back", "start", "connect", "read", "stop", "judge"} <= set(seconds)
+    loaded = sum(seconds[phase] for phase in ("pilot", "warm up", "measure"))
+    assert spent["loaded_seconds"] == pytest.approx(loaded)
+    assert answer["measured_seconds"] <= seconds["measure"] + 0.01
+
+
 def test_causes_stand_beside_the_verdict(whole: Whole) -> None:
     told = {row["metric"] for row in whole.answer["causes"]}
     assert {"server_cpu_us_per_transaction", "wal_bytes_per_transaction"} <= told
