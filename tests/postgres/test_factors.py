@@ -38,8 +38,8 @@ clients = 1
 [decision]
 margin = "1%"
 [budget]
-measuring = "60s"
-epochs = 10
+measuring = "48s"
+epochs = 8
 """
 NOTHING = 'silent = {}\ntold = { settings = { log_temp_files = "1GB" } }'
 STALLS = 'awake = {}\nasleep = { weight = { stall_share = "50%", stall_time = "2ms" } }'
@@ -68,7 +68,7 @@ def reads(one: dict[str, Any], truth: float) -> bool:
 def test_a_known_weight_is_read_beside_a_factor_that_does_nothing(start: Start) -> None:
     weighing = weighed(start, "25%", "log", NOTHING)
     verdict = weighing.verdict
-    assert verdict["factors"]["epochs"] + len(verdict["factors"]["left_out"]) == 10
+    assert verdict["factors"]["epochs"] + len(verdict["factors"]["left_out"]) == 8
     found = effects(verdict)
     assert list(found) == [("work",), ("log",), ("work", "log")]
     assert found["work",]["verdict"] == "slower"
@@ -109,7 +109,7 @@ def test_weights_that_add_up_in_time_interact_as_their_ratios_say(start: Start) 
 def test_the_built_in_factorial_weighs_eight_cells_that_differ_in_nothing_else(
     start: Start,
 ) -> None:
-    weighing = start("record", "factorial", *QUICK, "--set", "budget.epochs=8", "--seed", "3")
+    weighing = start("record", "factorial", *QUICK, "--set", "budget.epochs=3", "--seed", "3")
     weighing.in_the_middle_of(1)
     traces = weighing.traces()
     assert weighing.end() == 0, weighing.said
