@@ -25,7 +25,7 @@ from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 
 Start = Callable[..., Underway]
-EPOCHS, BLOCKS = 6, 3
+EPOCHS, BLOCKS = 14, 3
 TINY = (
     "aa", "-f", "tpcb-like", "--set", "workload.scale=1", "--set", "workload.clients=2",
     "--set", "cost=whole",
@@ -33,7 +33,7 @@ TINY = (
     "--set", f"budget.counted={{each = 10, blocks = {BLOCKS}, warmup = 1}}",
 )  # fmt: skip
 """Epochs of a second, most of it restarts; writes, so that idle arms are frozen."""
-LATEST_S = 3.0
+LATEST_S = 2.0
 """A strike comes up to so long after the one before, or after the start."""
 VICTIMS = ("steelyard", "driver", "server", "backend")
 

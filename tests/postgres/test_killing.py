@@ -30,6 +30,7 @@ def test_two_hundred_kills_lose_no_slice_and_leave_nothing(start: Start, seed: i
     assert killings.completed
 
 
+@pytest.mark.long
 def test_arms_that_stood_frozen_at_a_kill_are_neither_left_stopped_nor_left_at_all(
     start: Start,
 ) -> None:

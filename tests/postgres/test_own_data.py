@@ -187,5 +187,6 @@ def test_one_slow_query_is_weighed_by_executions_of_one_client(
     measured = [one for one in lines if one["kind"] == "measured"]
     assert {(one["transactions"], one["clients"]) for one in measured} == {(1, 1)}
     [contrast] = weighing.verdict["contrasts"]
-    assert contrast["epochs"] == plan["epochs"] == 10
+    assert plan["epochs"] == 10
+    assert contrast["epochs"] in (8, 10)  # of the two looks
     assert contrast["low_percent"] < contrast["estimate_percent"] < contrast["high_percent"]

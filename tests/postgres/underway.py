@@ -134,12 +134,13 @@ class Underway:
 
     def directories(self) -> list[Path]:
         """Its places in the cache and for sockets."""
-        owners = [
-            owner
-            for owner in (self.cache / "run").glob("*/owner.json")
-            if json.loads(owner.read_text())["pid"] == self.process.pid
+        owners = {o: _said(o) for o in (self.cache / "run").glob("*/owner.json")}
+        return [
+            place
+            for owner, said in owners.items()
+            if said.get("pid") == self.process.pid
+            for place in (owner.parent, Path(said["sockets"]))
         ]
-        return [p for o in owners for p in (o.parent, Path(json.loads(o.read_text())["sockets"]))]
 
     def postmasters(self) -> dict[int, int]:
         """Slot number → process id of the server that stands there."""
@@ -164,6 +165,15 @@ class Underway:
             posix=frozenset(name for d in data for name in segments_of(d, choose_account())),
             system_v=frozenset(x.shared_memory_id for x in locks if x.shared_memory_id),
         )
+
+
+def _said(owner: Path) -> dict[str, Any]:
+    """What an owner wrote of itself; nothing while it writes, or when it is gone."""
+    try:
+        found: dict[str, Any] = json.loads(owner.read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found
 
 
 _GONE = -1.0
