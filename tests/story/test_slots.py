@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine, NoopInstance
-from steelyard.engines.noop_journal import Journal
+from steelyard.engines.noop import NoopEngine, NoopInstance
+from steelyard.engines.noop_journal import NOOP_IDENTITY, Journal
 from steelyard.running.measuring.slots import Prepared, Slots, Upkeep
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.engine import Engine
-from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
+from steelyard.engines.noop import NoopEngine
+from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.study.study import Study
 from story.asked import Facts, study_of

@@ -19,7 +19,6 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.identity import BuildDefaults, Identity
 from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
-from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
 from steelyard.model.waits import WaitPart
 
@@ -258,33 +257,6 @@ class Countable(Protocol):
 
     def counters(self, database: str) -> Sample:
         """What the server counted so far, once the load's connections have closed."""
-
-
-@runtime_checkable
-class StatementCounting(Protocol):
-    """An engine whose servers can count what each statement costs."""
-
-    def statement_counting(self, settings: Settings) -> Settings:
-        """What is to be set beside an arm's own settings."""
-
-
-@runtime_checkable
-class LogTiming(Protocol):
-    """An engine whose servers can time what sessions write and sync of the log."""
-
-    def log_timing(self, settings: Settings) -> Settings:
-        """What is to be set beside an arm's own settings, which stay as they are."""
-
-
-@runtime_checkable
-class CountedStatements(Protocol):
-    """Counts log and blocks of each statement."""
-
-    def prepare_statement_counts(self) -> None:
-        """Before the load connects; EngineError: its build cannot."""
-
-    def statement_counts(self, database: str) -> StatementCounts:
-        """What the load's statements in a database did so far, each complete when it ends."""
 
 
 class WaitWatch(Protocol):

@@ -21,7 +21,7 @@ from steelyard.engines.engine import (
     Slot,
 )
 from steelyard.engines.memory.cap import MemoryCap, MemoryNeed, MemoryUse
-from steelyard.engines.noop_journal import Call, Journal
+from steelyard.engines.noop_journal import NOOP_IDENTITY, Call, Journal
 from steelyard.engines.noop_sessions import (
     NoopCheckpoints,
     NoopCheckpointWatch,
@@ -37,19 +37,6 @@ from steelyard.model.process import Process, TreeUse
 from steelyard.model.readings import Kind, Sample
 from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
-
-NOOP_IDENTITY = Identity(
-    kind="noop",
-    version="1.0",
-    version_number=10000,
-    builder="none",
-    configure="",
-    cflags="",
-    origin="bundle",
-    bindir="",
-    assertions=False,
-)
-
 
 NO_DEFAULTS = BuildDefaults(layout={}, settings={})
 PROTECTIONS = ("checksums", UNPROTECTED)

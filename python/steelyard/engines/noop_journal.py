@@ -10,11 +10,24 @@ from typing import TYPE_CHECKING
 from steelyard.engines.engine import Cycle, PoolFill, Pulse, SessionWaits, Settings, WaitSeen
 from steelyard.engines.memory.cap import MemoryNeed, MemoryUse
 from steelyard.model.errors import EngineError, SteelyardError
+from steelyard.model.identity import Identity
 from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Checkpoint
 
 if TYPE_CHECKING:
     from steelyard.engines.noop import NoopInstance
+
+NOOP_IDENTITY = Identity(
+    kind="noop",
+    version="1.0",
+    version_number=10000,
+    builder="none",
+    configure="",
+    cflags="",
+    origin="bundle",
+    bindir="",
+    assertions=False,
+)
 
 
 @dataclass

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Engine
-from steelyard.engines.noop import NOOP_IDENTITY, NoopEngine
+from steelyard.engines.noop import NoopEngine
+from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.running.preparing.build_comparison import compare_builds
 from steelyard.study.study import Study

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.engines.noop import NOOP_IDENTITY
+from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.engines.noop_sessions import NoopReached
 from steelyard.model.endpoint import Endpoint
 from steelyard.running.measuring.slots import ArmLostError

@@ -17,7 +17,7 @@ import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import Identity
-from steelyard.engines.noop import NOOP_IDENTITY
+from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from steelyard.engines.engine import CountedStatements, Instance
+from steelyard.engines.counting.protocols import CountedStatements
+from steelyard.engines.engine import Instance
 from steelyard.engines.loading import DATABASE
 from steelyard.model.errors import EngineError
 from steelyard.model.statements import StatementCounts, between

@@ -8,13 +8,8 @@ from pathlib import Path
 
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
 from steelyard.engines.access.ways import TCP, TLS, Listening
-from steelyard.engines.engine import (
-    Engine,
-    LogTiming,
-    Settings,
-    SettingsCheck,
-    StatementCounting,
-)
+from steelyard.engines.counting.protocols import LogTiming, StatementCounting
+from steelyard.engines.engine import Engine, Settings, SettingsCheck
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import NS_PER_S, format_duration
