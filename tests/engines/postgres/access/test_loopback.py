@@ -27,12 +27,17 @@ def slot_in(place: Path) -> Slot:
 
 
 def test_a_server_that_listens_nowhere_is_started_as_before(tmp_path: Path) -> None:
-    assert loopback_arguments(slot_in(tmp_path), {"work_mem": "4MB"}, OURSELVES) == []
+    assert (
+        loopback_arguments(slot_in(tmp_path), tmp_path / "data", {"work_mem": "4MB"}, OURSELVES)
+        == []
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_by_tcp_a_password_is_needed(tmp_path: Path) -> None:
-    given = loopback_arguments(slot_in(tmp_path), listening(encrypted=False), OURSELVES)
+    given = loopback_arguments(
+        slot_in(tmp_path), tmp_path / "data", listening(encrypted=False), OURSELVES
+    )
     assert given == ["-c", f"hba_file={tmp_path}/access.conf"]
     rules = (tmp_path / "access.conf").read_text().splitlines()
     assert rules == ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"]
@@ -42,7 +47,7 @@ def test_a_certificate_is_made_once_for_a_slot(tmp_path: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     settings = listening(encrypted=True)
-    given = loopback_arguments(slot_in(tmp_path), settings, OURSELVES)
+    given = loopback_arguments(slot_in(tmp_path), tmp_path / "data", settings, OURSELVES)
     certificate, key = tmp_path / "tls" / "server.crt", tmp_path / "tls" / "server.key"
     assert f"ssl_cert_file={certificate}" in given
     assert f"ssl_key_file={key}" in given
@@ -53,10 +58,17 @@ def test_a_certificate_is_made_once_for_a_slot(tmp_path: Path) -> None:
     ).stdout  # fmt: skip
     assert "steelyard" in said
     before = certificate.read_bytes()
-    assert loopback_arguments(slot_in(tmp_path), settings, OURSELVES) == given
+    assert loopback_arguments(slot_in(tmp_path), tmp_path / "data", settings, OURSELVES) == given
     assert certificate.read_bytes() == before
     own = {**settings, "ssl_cert_file": "/own.crt"}
-    assert loopback_arguments(slot_in(tmp_path), own, OURSELVES) == given[:2]
+    assert loopback_arguments(slot_in(tmp_path), tmp_path / "data", own, OURSELVES) == given[:2]
+
+
+def test_a_directory_that_says_who_may_connect_is_left_to_it(tmp_path: Path) -> None:
+    (tmp_path / "pg_hba.conf").write_text("host all all 127.0.0.1/32 md5\n")
+    (tmp_path / "server.crt").write_text("its own")
+    settings = listening(encrypted=True)
+    assert loopback_arguments(slot_in(tmp_path), tmp_path, settings, OURSELVES) == []
 
 
 @pytest.mark.postgres

@@ -19,6 +19,8 @@ from steelyard.model.errors import EngineError
 LOOPBACK = "127.0.0.1"
 _ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
 _LISTENS, _ENCRYPTS = "listen_addresses", "ssl"
+_INITDBS = "# PostgreSQL Client Authentication Configuration File"
+"""How the file begins that initdb makes, which trusts everybody on this machine."""
 _ON = ("on", "true", "yes", "1")
 
 
@@ -27,19 +29,31 @@ def listening(*, encrypted: bool) -> dict[str, str]:
     return {_LISTENS: LOOPBACK, **({_ENCRYPTS: "on"} if encrypted else {})}
 
 
-def loopback_arguments(slot: Slot, settings: Settings, account: Account) -> list[str]:
-    """What a server with these settings is started with besides: who may connect, and where TLS is
-    on and no certificate is named, one that is made for the slot. EngineError: it could not be."""
+def loopback_arguments(
+    slot: Slot, directory: Path, settings: Settings, account: Account
+) -> list[str]:
+    """What a server with these settings is started with besides: who may connect, unless its data
+    directory says so itself, and where TLS is on and there is no certificate, one that is made for
+    the slot. EngineError: it could not be."""
     given: dict[str, str] = {}
-    if settings.get(_LISTENS):
+    if settings.get(_LISTENS) and _trusts(directory / "pg_hba.conf"):
         access = slot.path / "access.conf"
         access.write_text(_ACCESS)
         access.chmod(0o644)
         given["hba_file"] = str(access)
-    if settings.get(_ENCRYPTS, "").lower() in _ON and "ssl_cert_file" not in settings:
+    if settings.get(_ENCRYPTS, "").lower() in _ON and not _has_certificate(directory, settings):
         certificate, key = _certificate(slot.path / "tls", account)
         given |= {"ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
     return [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+
+
+def _trusts(access: Path) -> bool:
+    """Whether it is the file that initdb made."""
+    return not access.is_file() or access.read_text(errors="replace").startswith(_INITDBS)
+
+
+def _has_certificate(directory: Path, settings: Settings) -> bool:
+    return "ssl_cert_file" in settings or (directory / "server.crt").is_file()
 
 
 def set_password(conninfo: str, user: str) -> str:

@@ -117,7 +117,7 @@ class Cluster:
         given = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
         log = prepare_slot(slot, self._account)
-        given += loopback_arguments(slot, settings, self._account)
+        given += loopback_arguments(slot, self._directory, settings, self._account)
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
         self._slot = slot
