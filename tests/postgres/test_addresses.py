@@ -208,4 +208,5 @@ def test_a_script_that_writes_needs_a_yes(start: Start, shop: Endpoint, tmp_path
     assert refused.end() == 2
     assert "writes into the database" in refused.said
     verdict, _ = weighed(start, *words, "--yes")
+    assert "wrong answer from the workload" not in threats(verdict)
     assert verdict["contrasts"][0]["epochs"] >= 8

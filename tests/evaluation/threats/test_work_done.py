@@ -66,3 +66,9 @@ def test_arms_that_read_must_find_as_many_rows_and_arms_that_write_need_not(
     assert words == "a transaction of off returned −2.00 % rows against on, and both only read"
     assert seen(make_epoch, READS, 7, rows=fewer) == []
     assert seen(make_epoch, WRITES, rows=fewer) == []
+
+
+def test_where_nobody_counts_what_was_changed_nothing_is_said_of_work_that_writes(
+    make_epoch: MakeEpoch,
+) -> None:
+    assert seen(make_epoch, WRITES, rows={"on": 0, "off": 0}) == []

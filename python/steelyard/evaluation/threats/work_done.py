@@ -42,7 +42,7 @@ def work_threats(
     """Work that was not done, or not alike."""
     if not inspection.statements:
         return
-    done = {name: _done(epochs, name) for name in (control, arm)}
+    done = {name: _done(epochs, name, writes=inspection.writes) for name in (control, arm)}
     ours, theirs = done[control], done[arm]
     if ours is None or theirs is None:
         return
@@ -83,8 +83,9 @@ def _returned(epoch: EpochTotals, arm: str) -> float:
     return (totals.rows or 0) / totals.transactions if totals.transactions else 0.0
 
 
-def _done(epochs: Sequence[EpochTotals], arm: str) -> _Done | None:
-    """None where no transaction ended, or the record does not tell."""
+def _done(epochs: Sequence[EpochTotals], arm: str, *, writes: bool) -> _Done | None:
+    """None where no transaction ended, or the record does not tell: rows that work changed are known
+    only where the server's counters are the arm's."""
     returned = transactions = 0
     changed, of_all = 0.0, 0
     for epoch in epochs:
@@ -96,6 +97,6 @@ def _done(epochs: Sequence[EpochTotals], arm: str) -> _Done | None:
         if not math.isnan(moved):
             changed += moved
             of_all += epoch.transactions_all.get(arm, 0)
-    if not transactions:
+    if not transactions or (writes and not of_all):
         return None
     return _Done(transactions, returned / transactions + (changed / of_all if of_all else 0.0))
