@@ -84,8 +84,8 @@ def _returned(epoch: EpochTotals, arm: str) -> float:
 
 
 def _done(epochs: Sequence[EpochTotals], arm: str, *, writes: bool) -> _Done | None:
-    """None where no transaction ended, or the record does not tell: rows that were changed are known
-    only where the server's counters are the arm's."""
+    """None where no transaction ended, or the record does not tell: changed rows are known only
+    where the server's counters are the arm's."""
     returned = transactions = 0
     changed, of_all = 0.0, 0
     for epoch in epochs:
