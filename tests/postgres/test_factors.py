@@ -127,4 +127,4 @@ def test_the_built_in_factorial_weighs_eight_cells_that_differ_in_nothing_else(
         for one in verdict["causes"]
         if one["metric"] == "full_page_images_per_transaction"
     }
-    assert all((value == 0) is ("no-images" in arm) for arm, value in images.items()), images
+    assert all((value < 0.01) is ("no-images" in arm) for arm, value in images.items()), images
