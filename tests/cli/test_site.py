@@ -49,6 +49,11 @@ def test_a_missing_folder_of_records_is_refused(refused: Callable[..., str]) -> 
     assert "no folder of records" in refused("serve", "--port", "0", status=3)
 
 
+def _as_on_a_terminal() -> None:
+    """Ctrl-C reaches the program: a shell that runs tests in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def serving(records: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The program as it serves, and its address."""
@@ -60,6 +65,7 @@ def serving(records: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_as_on_a_terminal,
     ) as program:
         assert program.stdout is not None
         said = program.stdout.readline()

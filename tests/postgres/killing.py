@@ -25,7 +25,7 @@ from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 
 Start = Callable[..., Underway]
-EPOCHS, BLOCKS = 14, 3
+EPOCHS, BLOCKS = 8, 3
 TINY = (
     "aa", "-f", "tpcb-like", "--set", "workload.scale=1", "--set", "workload.clients=2",
     "--set", "cost=whole",

@@ -86,7 +86,7 @@ def test_a_page_of_turns_fits_its_width_too(
     directory, _ = weigh_in_turns(tmp_path)
     report = write_report(directory, count_latencies=counts)
     facts = layout(report.read_text(encoding="utf-8"), width, tmp_path)
-    assert facts["pictures"] == 3 + 2 + 8, "of the verdict, of turns, of their seconds"
+    assert facts["pictures"] == 3 + 2 + 8 + 1, "of the verdict, turns, their seconds, the wall time"
     assert_fits(facts, width)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -11,9 +13,11 @@ import pytest
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import (
     CLIENT,
     POSTMASTER,
+    Sample,
     kind_of,
     sample,
     tree,
@@ -73,6 +77,29 @@ def test_a_frozen_server_stops_cleanly(running: Cluster, slot_of: Callable[[int]
     running.freeze()
     running.stop()
     assert "database system is shut down" in (slot_of(0).path / "server.log").read_text()
+
+
+def test_a_stop_that_is_still_pending_is_taken_back(
+    running: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine a process that was told to stop has not done so yet when it is thawed."""
+    running.freeze()
+    now = freezing.sample
+
+    def not_yet(pid: int) -> Sample | None:
+        found = now(pid)
+        return None if found is None else replace(found, state="R")
+
+    monkeypatch.setattr(freezing, "sample", not_yet)
+    running.thaw()
+    assert not [one for one in tree(running.pid) if one.state == "T"]
+
+
+def test_a_server_stops_cleanly_although_something_else_froze_it(running: Cluster) -> None:
+    for member in tree(running.pid)[1:]:
+        os.kill(member.pid, signal.SIGSTOP)
+    running.stop()
+    assert not running.running
 
 
 def test_backends_are_pinned_where_they_are_told(

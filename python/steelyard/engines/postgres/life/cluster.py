@@ -163,6 +163,7 @@ class Cluster:
         try:
             with naming_oom_kills(self._group, f"could not stop {server.name}"):
                 if server.running:
+                    freezing.thaw_all(server.pid)
                     server.stop()
                 else:
                     server.kill()

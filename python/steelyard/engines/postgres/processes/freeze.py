@@ -22,13 +22,13 @@ def freeze(postmaster: int) -> list[int]:
     try:
         while True:
             found, unsettled = _background(postmaster)
+            stopped = sorted({*stopped, *found})
             for pid in found:
                 kill(pid, signal.SIGSTOP)
-            stopped = sorted({*stopped, *found})
             if not unsettled and all(_still(pid, deadline) for pid in stopped):
                 return stopped
             _pause(deadline, stopped)
-    except ServerError:
+    except BaseException:  # an interrupt as well
         thaw(stopped)
         raise
 
@@ -64,9 +64,18 @@ def _pause(deadline: float, pids: list[int]) -> None:
     time.sleep(_POLL_S)
 
 
+def thaw_all(postmaster: int) -> None:
+    """SIGCONT every process of a server: one that stands still would hold up its shutdown."""
+    thaw([member.pid for member in tree(postmaster)[1:]])
+
+
 def thaw(pids: list[int]) -> None:
-    """SIGCONT the processes that `freeze` stopped; those that have gone are no error."""
+    """SIGCONT the processes that `freeze` stopped; those that have gone are no error.
+
+    Also those that do not stand still yet: on a busy machine a SIGSTOP waits for its process to be
+    scheduled, and SIGCONT takes it back (signal(7)). Left pending it would stop a process that
+    nobody thaws any more, and the shutdown of its server would wait for that one in vain.
+    """
     for pid in pids:
-        now = sample(pid)
-        if now is not None and now.state in "Tt":
+        if sample(pid) is not None:
             kill(pid, signal.SIGCONT)
