@@ -65,7 +65,7 @@ def serving(records: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_as_on_a_terminal,
+        preexec_fn=_as_on_a_terminal,  # noqa: PLW1509  no threads
     ) as program:
         assert program.stdout is not None
         said = program.stdout.readline()
