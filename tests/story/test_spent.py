@@ -24,13 +24,13 @@ Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
 COSTS = {
     "open": 1_000_003, "clone": 400_000_007, "restore": 70_000_011, "protect": 3_000_013,
-    "start": 100_000_017, "ready": 200_000_003, "crash": 20_000_007, "begin to stop": 5_000_021,
+    "start": 100_000_017, "ready": 200_000_003, "discard": 20_000_007, "begin to stop": 5_000_021,
     "stop": 90_000_019, "fill pool": 800_000_023,
 }  # fmt: skip
 """What each call of an engine takes in a `slow` world, in ns."""
 PHASE_OF = {
     "open": "put back", "clone": "put back", "restore": "put back", "protect": "put back",
-    "start": "start", "ready": "start", "crash": "stop", "begin to stop": "stop", "stop": "stop",
+    "start": "start", "ready": "start", "discard": "stop", "begin to stop": "stop", "stop": "stop",
     "fill pool": "fill pools",
 }  # fmt: skip
 CONNECTING, CLOSING, JUDGING, FINDING, LOADING = 200_000_029, 10_000_031, 50_000_033, 70, 900

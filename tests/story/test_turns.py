@@ -63,7 +63,7 @@ def test_each_arm_stands_alone_in_its_turn_with_every_arms_files_evicted(
     up: set[Path] = set()
     most = 0
     calls = writing.noop.calls
-    ends = ("stop", "crash")
+    ends = ("stop", "discard")
     inspected = [n for n, call in enumerate(calls) if call.action in ends][1]
     for call in calls[inspected + 1 :]:
         if call.action == "start":

@@ -51,7 +51,7 @@ def test_files_are_put_back_and_only_the_arm_without_checksums_is_switched(
     assert actions.count("clone") == 2
     assert actions.count("restore") == starts - 2  # the first two were cloned just before
     assert actions.count("protect") == starts // 2
-    assert actions.count("crash") == starts  # what is put back is not shut down
+    assert actions.count("discard") == starts  # what is put back is not shut down
     assert world.written_back == 1  # after the clones; what was put back is next to nothing
 
 

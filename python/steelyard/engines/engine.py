@@ -1,7 +1,6 @@
 """Protocols of database engines: what every engine does, and what only some can do.
 
-One protocol has one meaning: `isinstance(instance, Freezable)` asks whether a server's background
-processes can be held still. `noop.py` implements all of them in memory and is the reference.
+Each has one meaning and is asked for by isinstance; `noop.py`, in memory, is the reference of all.
 """
 
 from __future__ import annotations
@@ -233,10 +232,13 @@ class Freezable(Protocol):
 
 @runtime_checkable
 class Crashable(Protocol):
-    """Can be killed on purpose."""
+    """Can be stopped without writing anything more, which leaves nothing running."""
 
     def crash(self) -> None:
-        """Kill at once without a shutdown checkpoint, and leave nothing running."""
+        """Kill at once without a shutdown checkpoint."""
+
+    def discard(self) -> None:
+        """Stop the fastest way; its files are put back before they are used again."""
 
 
 @runtime_checkable

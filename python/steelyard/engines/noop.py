@@ -123,6 +123,12 @@ class NoopInstance:
         self._journal.write("stop", self._directory)
         self._running = False
 
+    def discard(self) -> None:
+        """Stop at once."""
+        if self._running:
+            self._journal.write("discard", self._directory)
+        self._running = self.frozen = False
+
     def crash(self) -> None:
         """Kill at once."""
         self._require(running=True)

@@ -1,8 +1,8 @@
 """Starts the arms in the slots of a weighing, assigned afresh every epoch, and stops them.
 
 Servers start and stop side by side: one after the other they are launched, in the order that was
-drawn, and then waited for. What is put back before its next use is not shut down but killed: its
-last checkpoint would be written for nothing.
+drawn, and then waited for. What is put back before its next use is stopped at once: a last
+checkpoint would be written for nothing.
 
 Data directories belong to the slots, not to the arms: before an epoch a slot's copy is put back to
 what the template is, and made what its arm of this epoch must be by the control file alone. So the
@@ -90,7 +90,7 @@ class Slots:
         self._clones: dict[tuple[int, Path], _Copy] = {}
         self._carried: dict[tuple[str, Path], _Copy] = {}
         self._torn: set[Path] = set()
-        """Directories of servers that were killed: put back before they are used again."""
+        """Directories of discarded servers: put back before they are used again."""
         self._started: dict[str, _Copy] = {}
         self._laid: dict[str, _Copy] = {}
 
@@ -208,7 +208,7 @@ class Slots:
 
     def end_arms(self, upkeep: Upkeep) -> None:
         """Stop every server that runs, whose files the next epoch lays by `upkeep`: one whose files
-        are put back before it runs again is killed, which takes a tenth of the time."""
+        are put back before it runs again writes no last checkpoint."""
         if upkeep != "restore":
             self.stop_arms()
             return
@@ -216,9 +216,9 @@ class Slots:
         with self._phase("stop"):
             for arm, instance in list(self._started.items()):
                 with _collected(arm, failures):
-                    if isinstance(instance, Crashable) and instance.running:
+                    if isinstance(instance, Crashable):
                         self._torn.add(instance.directory)
-                        instance.crash()
+                        instance.discard()
                     else:
                         instance.stop()
                 del self._started[arm]

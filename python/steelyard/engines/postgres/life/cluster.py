@@ -11,11 +11,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.engine import PoolFill, Settings, Slot
 from steelyard.engines.memory.cap import MemoryCap, MemoryUse
 from steelyard.engines.memory.group import MemoryGroup, naming_oom_kills
-from steelyard.engines.postgres.access.loopback import (
-    loopback_arguments,
-    loopback_endpoint,
-    set_password,
-)
+from steelyard.engines.postgres.access import loopback
 from steelyard.engines.postgres.access.pooler import Pooler
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
@@ -117,7 +113,7 @@ class Cluster:
         given = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
         log = prepare_slot(slot, self._account)
-        given += loopback_arguments(slot, self._directory, settings, self._account)
+        given += loopback.loopback_arguments(slot, self._directory, settings, self._account)
         require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
         self._slot = slot
@@ -151,10 +147,8 @@ class Cluster:
             self._server.begin_stop()
 
     def stop(self) -> None:
-        """Stop with a clean shutdown checkpoint; nothing of it is left running.
-
-        Of a server that died by itself only the remains are removed; `last_words` quotes it.
-        """
+        """Stop with a clean shutdown checkpoint; nothing of it is left running. Of a server that
+        died by itself only the remains are removed; `last_words` quotes it."""
         server, self._server = self._server, None
         self._close_ways()
         if server is None:
@@ -172,16 +166,26 @@ class Cluster:
         self._last_log = server.words()
 
     def crash(self) -> None:
-        """Kill at once without a shutdown checkpoint, and leave nothing running; ServerError where
-        it had died by itself, when its remains are removed."""
+        """Kill at once without a shutdown checkpoint, and leave nothing running."""
+        server = self._required()
+        self._server, self._frozen = None, []
+        self._close_ways()
+        server.kill()
+        self._leave_group()
+
+    def discard(self) -> None:
+        """Stop at once without a checkpoint; of a server that died by itself only the remains are
+        removed. What is on disk then must be put back before it is used."""
+        server, self._server = self._server, None
+        self._close_ways()
+        if server is None:
+            return
+        self.thaw()
         try:
-            self._required()
+            server.quit()
         finally:
-            server, self._server, self._frozen = self._server, None, []
-            self._close_ways()
-            if server is not None:
-                server.kill()
-                self._leave_group()
+            self._leave_group()
+        self._last_log = server.words()
 
     @property
     def memory_cap(self) -> MemoryCap | None:
@@ -253,8 +257,8 @@ class Cluster:
         if way not in (TCP, TLS):
             return address
         if self._password is None:
-            self._password = set_password(self._conninfo(self.address.database), SUPERUSER)
-        return loopback_endpoint(address, database, self._password, encrypted=way == TLS)
+            self._password = loopback.set_password(self._conninfo(self.address.database), SUPERUSER)
+        return loopback.loopback_endpoint(address, database, self._password, encrypted=way == TLS)
 
     def _close_ways(self) -> None:
         pooler, self._pooler, self._password = self._pooler, None, None

@@ -131,6 +131,19 @@ class Server:
             detail=quoted(self.words()),
         )
 
+    def quit(self) -> None:
+        """Immediate shutdown, which writes nothing; a kill where it leaves anything behind."""
+        try:
+            if self.running:
+                self.process.send_signal(signal.SIGQUIT)
+                if self._wait(IMMEDIATE_TIMEOUT_S) and read_pid_file(self.directory) is None:
+                    return  # the postmaster waited for its children and removed their memory
+        except BaseException:
+            with defer_signals():
+                self.kill()
+            raise
+        self.kill()
+
     def kill(self) -> list[int]:
         """SIGKILL every process at once; removes shared memory; the process ids that were killed.
 
