@@ -112,7 +112,7 @@ def test_what_does_not_fit_under_the_cap_comes_from_the_device_again(
         assert (used.peak_bytes or 0) < size + MB, "a charge that is undone is counted, too"
         assert used.oom_kills == 0
     assert requests[64 * MB] > 50 * MB
-    assert requests[400 * MB] < MB
+    assert requests[400 * MB] < 4 * MB, "but for a read ahead"
 
 
 def test_a_session_that_needs_more_than_the_cap_is_killed_and_counted(
