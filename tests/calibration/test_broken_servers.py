@@ -34,6 +34,7 @@ def threats(weighing: Underway, arm: str) -> dict[str, str]:
     return {threat["name"]: threat["seen"] for threat in contrast["threats"]}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(PROCESSORS < 2, reason="a slot needs a processor of its own")
 def test_a_throttled_slot_is_doubted_costs_no_truth_and_a_slower_arm_fails_the_build(
     start: Start,
