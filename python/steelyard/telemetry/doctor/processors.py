@@ -217,9 +217,10 @@ def autogroup(host: Host) -> Finding:
         "autogroup",
         level,
         seen,
-        "loads that are started from another terminal than their server: processors are shared "
-        "between terminals first. A weighing starts both",
-        "kernel.sched_autogroup_enabled = 0",
+        "work in other terminals, and loads that are started from another one than their server: "
+        "processors are shared between terminals first, so that nice 19 elsewhere still takes its "
+        "share. A weighing starts both",
+        "kernel.sched_autogroup_enabled = 0, or echo 19 > /proc/self/autogroup in the others",
         "sched(7); pgsql-performance, January 2013 (two kernel tweaks)",
     )
 
