@@ -22,12 +22,20 @@ class NoopReached:
 
     identity: Identity
     address: Endpoint
-    server: tuple[str, ...]
+    name: tuple[str, ...]
+    """Of the server."""
     given: Mapping[str, str] = field(default_factory=dict)
     """What its sessions were asked to set."""
     running: bool = True
-    round_trip_ns: int = 20_000
     setting_rules: SettingRules = field(default_factory=SettingRules)
+
+    def server(self) -> tuple[str, ...]:
+        """Its name."""
+        return self.name
+
+    def round_trip_ns(self) -> int:
+        """Of a fast network."""
+        return 20_000
 
     def settings(self) -> dict[str, str]:
         """Those of its sessions, and nothing else."""

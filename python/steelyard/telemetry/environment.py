@@ -116,7 +116,7 @@ def _arm(instance: Instance) -> dict[str, Any]:
     settings = instance.settings() if isinstance(instance, Tunable) and instance.running else {}
     told: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
     if isinstance(instance, Reached):
-        told["round_trip_us"] = round(instance.round_trip_ns / NS_PER_US, 1)
+        told["round_trip_us"] = round(instance.round_trip_ns() / NS_PER_US, 1)
     return told
 
 

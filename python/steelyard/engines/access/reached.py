@@ -10,13 +10,12 @@ from steelyard.engines.differences import SettingRules
 
 @runtime_checkable
 class Reached(Protocol):
-    """Is run by somebody else: it is connected to, and neither started nor stopped."""
+    """Is run by somebody else: it is connected to, and neither started nor stopped. What asks the
+    server are methods: `isinstance` looks at properties, and would ask."""
 
-    @property
     def server(self) -> Sequence[str]:
         """What tells its server from others: alike for two addresses of one server."""
 
-    @property
     def round_trip_ns(self) -> int:
         """Of the shortest statement, the fastest of a few."""
 

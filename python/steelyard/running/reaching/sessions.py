@@ -79,7 +79,7 @@ class Sessions:
 
 def servers(arms: Mapping[str, Instance]) -> set[tuple[str, ...]]:
     """The servers that arms are reached at."""
-    return {tuple(one.server) for one in arms.values() if isinstance(one, Reached)}
+    return {tuple(one.server()) for one in arms.values() if isinstance(one, Reached)}
 
 
 def round_trips(arms: Mapping[str, Instance]) -> dict[str, int]:
@@ -88,7 +88,7 @@ def round_trips(arms: Mapping[str, Instance]) -> dict[str, int]:
     for name, instance in arms.items():
         if isinstance(instance, Reached):
             try:
-                taken[name] = instance.round_trip_ns
+                taken[name] = instance.round_trip_ns()
             except EngineError:
                 continue
     return taken

@@ -48,16 +48,16 @@ def test_it_is_reached_and_tuned_but_neither_started_nor_frozen(address: str) ->
     assert one.running
     assert one.identity.version_number // 10000 == 18
     assert one.identity.origin == "address"
-    assert one.round_trip_ns > 0
+    assert one.round_trip_ns() > 0
 
 
 def test_two_addresses_of_one_server_are_one_server(address: str) -> None:
     with psycopg.connect(address, autocommit=True) as session:
         session.execute("CREATE ROLE second LOGIN")
     own = reach(address, None, {}, None)
-    assert reach(address, "user=second", {}, None).server == own.server
+    assert reach(address, "user=second", {}, None).server() == own.server()
     with own_server("18", port=5433) as other:
-        assert reach(conninfo_of(other.address), None, {}, None).server != own.server
+        assert reach(conninfo_of(other.address), None, {}, None).server() != own.server()
 
 
 def test_counters_are_of_a_server_that_one_arm_has_for_itself(address: str) -> None:
@@ -75,7 +75,7 @@ def test_a_role_that_may_see_little_hides_what_it_must(address: str) -> None:
         session.execute("CREATE ROLE humble LOGIN")
         session.execute("REVOKE ALL ON FUNCTION pg_control_system() FROM PUBLIC")
     humble = reach(address, "user=humble", {}, None)
-    assert humble.server[1] == "5432"  # its address, where it does not tell its identity
+    assert humble.server()[1] == "5432"  # its address, where it does not tell its identity
     assert "primary_conninfo" not in humble.settings()
 
 

@@ -46,7 +46,8 @@ class ReachedServer:
 
     def __init__(self, address: GivenAddress) -> None:
         self._address = address
-        self._seen: dict[str, Any] = {}
+        self._server: tuple[str, ...] | None = None
+        self._round_trip_ns: int | None = None
 
     @property
     def address(self) -> GivenAddress:
@@ -80,24 +81,20 @@ class ReachedServer:
         except ServerError:
             return False
 
-    @cached_property
     def server(self) -> tuple[str, ...]:
         """Which server it is: its cluster and its start, or its address where it tells neither."""
-        rows = self._rows(_SERVER)
-        if rows:
-            return tuple(str(value) for value in rows[0])
-        return (self._address.host, str(self._address.port))
+        if self._server is None:
+            rows = self._rows(_SERVER)
+            where = (self._address.host, str(self._address.port))
+            self._server = tuple(str(value) for value in rows[0]) if rows else where
+        return self._server
 
-    @cached_property
     def round_trip_ns(self) -> int:
-        """Of the shortest statement, the fastest of 20."""
-        with self._session() as session:
-            taken = []
-            for _ in range(ROUND_TRIPS):
-                began = time.monotonic_ns()
-                session.execute("SELECT 1").fetchall()
-                taken.append(time.monotonic_ns() - began)
-        return min(taken)
+        """Of the shortest statement, the fastest of 20; asked once."""
+        if self._round_trip_ns is None:
+            with self._session() as session:
+                self._round_trip_ns = min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
+        return self._round_trip_ns
 
     def settings(self) -> dict[str, str]:
         """As a session of the arm sees them; none where the server does not list them."""
@@ -144,6 +141,12 @@ class ReachedServer:
                 f'could not work on database "{self._address.database}" at "{self._address.host}"',
                 detail=str(error).strip(),
             ) from error
+
+
+def _round_trip_ns(session: psycopg.Connection[Any]) -> int:
+    began = time.monotonic_ns()
+    session.execute("SELECT 1").fetchall()
+    return time.monotonic_ns() - began
 
 
 class CountingServer(ReachedServer):
