@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -63,9 +63,13 @@ def write_report(record: Path, *, count_latencies: CountLatencies = core_counts)
 
 def render_page(source: Source) -> str:
     """The page as text, at most 2 MB however many slices there were."""
-    return _template().render(
-        style=Markup(style_sheet()),
-        **_context(source),
+    return (
+        templates(_HERE)
+        .get_template("template.html.j2")
+        .render(
+            style=Markup(style_sheet()),
+            **_context(source),
+        )
     )
 
 
@@ -74,16 +78,17 @@ def style_sheet() -> str:
     return (_HERE / "style.css").read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=1)
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
+@cache
+def templates(folder: Path) -> jinja2.Environment:
+    """The templates of pages that stand in a folder: text is escaped, a name that is not there is
+    an error."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("template.html.j2")
 
 
 def _context(source: Source) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from steelyard.evaluation.sweep import reading
 from steelyard.record.sweep import Swept
 from steelyard.report.charts.drawing import WIDE, both_widths
 from steelyard.report.charts.sweep import draw_sweep
+from steelyard.report.page import style_sheet, templates
 
 _HERE = Path(__file__).parent
 
@@ -29,22 +29,14 @@ def render_sweep(swept: Swept) -> str:
     charts = [
         {"arm": arm, "picture": both_widths(partial(draw_sweep, swept, arm), WIDE)} for arm in arms
     ]
-    return _template().render(
-        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),
-        swept=swept,
-        name=swept.key.rpartition(".")[2],
-        charts=charts,
-        reading=reading,
+    return (
+        templates(_HERE)
+        .get_template("sweep.html.j2")
+        .render(
+            style=Markup(style_sheet()),
+            swept=swept,
+            name=swept.key.rpartition(".")[2],
+            charts=charts,
+            reading=reading,
+        )
     )
-
-
-@lru_cache(maxsize=1)
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("sweep.html.j2")

@@ -8,9 +8,10 @@ from markupsafe import Markup
 
 from steelyard.history.entry import Entry
 from steelyard.history.trend import Trend, TrendPoint
-from steelyard.model.units import format_percent, percent_of_log
+from steelyard.model.units import percent_of_log
 from steelyard.report.charts.drawing import Drawing
-from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.charts.scale import Linear
+from steelyard.report.charts.upright import draw_percent_grid
 from steelyard.site.pictures import reach
 from steelyard.site.wording import short_reading, utc
 
@@ -55,12 +56,7 @@ def _draw_axis(drawing: Drawing, y: Linear, margin: float, width: float) -> None
     drawing.rect(_LEFT, top, end - _LEFT, foot - top, "margin")
     for edge in (top, foot):
         drawing.line(_LEFT, edge, end, edge, "margin-edge")
-    ticks = y.ticks(6)
-    for tick in ticks:
-        zero = abs(tick) < 1e-9
-        drawing.line(_LEFT, y(tick), end, y(tick), "zero" if zero else "grid")
-        label = "0" if zero else format_percent(tick, decimals_of(ticks))
-        drawing.text(_LEFT - 6, y(tick) + 4, label, "", "end")
+    draw_percent_grid(drawing, y, _LEFT, end)
 
 
 def _draw_levels(

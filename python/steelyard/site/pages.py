@@ -13,17 +13,15 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from steelyard.history.entry import Entry
 from steelyard.history.index import History
 from steelyard.history.question import Point, Question, questions_of
 from steelyard.model.errors import RecordError, UsageError
-from steelyard.report.page import style_sheet
+from steelyard.report.page import style_sheet, templates
 from steelyard.site import address
 from steelyard.site.badge import draw_badge
 from steelyard.site.compared import compared_facts
@@ -157,7 +155,7 @@ def _page(template: str, script: str, **shown: object) -> str:
     code = (_HERE / script).read_text(encoding="utf-8").strip()
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     return (
-        _environment()
+        templates(_HERE)
         .get_template(template)
         .render(
             style=Markup(style_sheet() + (_HERE / "site.css").read_text(encoding="utf-8")),
@@ -166,15 +164,4 @@ def _page(template: str, script: str, **shown: object) -> str:
             "base-uri 'none'; form-action 'none'",
             **shown,
         )
-    )
-
-
-@lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )

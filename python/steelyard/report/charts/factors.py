@@ -6,19 +6,18 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from steelyard.model.units import format_percent
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import EffectLine, FactorsTold, SimpleEffectLine
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.percentile_effects import draw_effect_axis
-from steelyard.report.charts.scale import Linear, decimals_of, reach_of
+from steelyard.report.charts.scale import Linear, reach_of
+from steelyard.report.charts.upright import draw_joined
 from steelyard.report.contrast_text import reading_text
 
 _ROW, _TOP, _FOOT = 46, 20, 30
 _PHONE = 500
 _LINE = 15
 _HEIGHT = 280
-_UPPER, _LOWER, _LEFT, _RIGHT = 18, 44, 58, 16
 _MOST_PERCENT = 400.0
 
 
@@ -45,30 +44,10 @@ def draw_interaction(
     """The effect of a factor at both levels of another, joined: a slope is their interaction."""
     factor, by = parts[0].factor, parts[0].by
     reach = min(reach_of(_ends(parts), margin_percent), _MOST_PERCENT)
-    y = Linear(-reach, reach, _HEIGHT - _LOWER, _UPPER)
     said = "; ".join(f"with {one.level}: {reading_text(one)}" for one in parts)
     drawing = Drawing(width, _HEIGHT, f"Effect of {factor} by {by}", said)
-    _draw_scale(drawing, y, margin_percent)
-    step = (width - _LEFT - _RIGHT) / len(parts)
-    places = [_LEFT + step * (number + 0.5) for number in range(len(parts))]
-    known = [
-        (x, y.clamped(one.estimate_percent))
-        for x, one in zip(places, parts, strict=True)
-        if one.estimate_percent is not None
-    ]
-    drawing.polyline(known, "series arm1 thin")
-    for x, one in zip(places, parts, strict=True):
-        low = y.start if one.low_percent is None else y.clamped(one.low_percent)
-        high = y.end if one.high_percent is None else y.clamped(one.high_percent)
-        drawing.line(x, low, x, high, "interval thin arm1")
-        for end, place in ((one.low_percent, low), (one.high_percent, high)):
-            if end is not None:
-                drawing.line(x - 6, place, x + 6, place, "cap arm1")
-        if one.estimate_percent is not None:
-            cy = y.clamped(one.estimate_percent)
-            drawing.add("circle", cx=x, cy=cy, r=5, class_="estimate arm1")
-        drawing.text(x, _HEIGHT - _LOWER + 18, f"with {one.level}", "", "middle")
-    drawing.text((_LEFT + width - _RIGHT) / 2, _HEIGHT - 6, by, "side", "middle")
+    points = [(f"with {one.level}", one) for one in parts]
+    draw_joined(drawing, reach, margin_percent, points, by)
     return drawing.svg()
 
 
@@ -97,15 +76,3 @@ def _draw_effect(drawing: Drawing, one: EffectLine, x: Linear, top: float) -> No
         if end is not None:
             drawing.line(place, y - 6, place, y + 6, f"cap {arm_class}")
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
-
-
-def _draw_scale(drawing: Drawing, y: Linear, margin_percent: float) -> None:
-    right = drawing.width - _RIGHT
-    band = y(margin_percent), y(-margin_percent)
-    drawing.rect(_LEFT, band[0], right - _LEFT, band[1] - band[0], "margin")
-    ticks = y.ticks(6)
-    for tick in ticks:
-        zero = abs(tick) < 1e-9
-        drawing.line(_LEFT, y(tick), right, y(tick), "zero" if zero else "grid")
-        label = "0" if zero else format_percent(tick, decimals_of(ticks))
-        drawing.text(_LEFT - 6, y(tick) + 4, label, "", "end")
