@@ -59,6 +59,8 @@ def test_a_command_is_kept_without_its_passwords() -> None:
     assert kept[:2] == ["weigh", "--control"]
     assert kept[2] == "address=host=a"
     assert "x" not in kept[4]
+    for option in ("--from=", "--address=", "--arm=address="):
+        assert without_passwords([f"{option}host=a password=secret"]) == [f"{option}host=a"]
     assert without_passwords(["--from", "/data", "-f", "q.sql"]) == [
         "--from",
         "/data",

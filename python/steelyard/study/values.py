@@ -10,7 +10,7 @@ from steelyard.model.units import format_duration, parse_bytes, parse_duration, 
 
 
 class StudyModel(BaseModel):
-    """A table of a study: frozen, and without keys that nobody knows."""
+    """A table of a study: frozen; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -59,8 +59,7 @@ def without_passwords(arguments: Sequence[str]) -> list[str]:
 
 
 def require_agreed(study: Study, *, agreed: bool) -> None:
-    """UsageError where scripts write into a database that Steelyard did not make, and nobody
-    agreed."""
+    """UsageError where scripts write into a database that Steelyard did not make, without --yes."""
     if not study.reaches or agreed:
         return
     from steelyard.workloads.reading.resolved import resolve
@@ -94,11 +93,15 @@ def _bare(words: str) -> str:
 
 
 def _argument(argument: str) -> str:
-    key, equals, words = argument.partition(ADDRESS)
-    before, rest = (key + equals, words) if equals else ("", argument)
-    if not holds_password(rest):
+    option, equals, words = (
+        argument.partition("=") if argument.startswith("--") else ("", "", argument)
+    )
+    before = option + equals
+    if words.startswith(ADDRESS):
+        before, words = before + ADDRESS, words.removeprefix(ADDRESS)
+    if not holds_password(words):
         return argument
     try:
-        return before + _bare(rest)
+        return before + _bare(words)
     except UsageError:
         return argument

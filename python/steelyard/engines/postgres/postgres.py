@@ -19,6 +19,7 @@ from steelyard.engines.postgres.life.control import PROTECTIONS, stopped_identif
 from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.engines.postgres.settings import (
+    BULK_SETTINGS,
     SETTING_RULES,
     examine,
     examine_allowed,
@@ -32,23 +33,9 @@ from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Identity
 
 LOAD_SETTINGS: Mapping[str, str] = {
-    # Nothing reads this cluster before it is whole and on disk: no log of the rows, no waiting.
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "autovacuum": "off",
-    "max_wal_size": "16GB",
-    "checkpoint_timeout": "1d",
-    "shared_buffers": "128MB",
-    "maintenance_work_mem": "512MB",
+    **BULK_SETTINGS,
     # Rows arrive in the order of their keys: workers made the keys no faster, on 28 % more CPU.
     "max_parallel_maintenance_workers": "0",
-    # One log segment is enough to start from, and every clone copies what stands there: the log
-    # of what SQL inserts is not kept for later use.
-    "min_wal_size": "32MB",
-    "wal_recycle": "off",
 }
 """Of the server that a template is loaded with."""
 

@@ -33,6 +33,25 @@ SLOT_SETTINGS = frozenset(
 )
 """Settings that belong to the slot: an arm that sets one would be weighed with its place."""
 
+BULK_SETTINGS: Settings = {
+    # Nothing reads this cluster before it is whole and on disk: no log of the rows, no waiting.
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_wal_size": "16GB",
+    "checkpoint_timeout": "1d",
+    "shared_buffers": "128MB",
+    "maintenance_work_mem": "512MB",
+    # One log segment is enough to start from, and every clone copies what stands there: the log
+    # of what SQL inserts is not kept for later use.
+    "min_wal_size": "32MB",
+    "wal_recycle": "off",
+}
+"""Of a server that is filled, and then stopped cleanly."""
+
 _ANY: frozenset[str] = frozenset()
 
 SETTING_RULES = SettingRules(

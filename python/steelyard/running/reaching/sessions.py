@@ -21,7 +21,7 @@ from steelyard.running.measuring.slots import ArmLostError
 
 
 class Sessions:
-    """The arms of a weighing at addresses; implements Arms."""
+    """The arms of a weighing at addresses: what its epochs ask of `Slots`, without files."""
 
     template: Path | None = None
     evicted: Evicted | None = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
 
 from steelyard.engines.postgres.builds.build import Build, bundled_builds
 from steelyard.engines.programs import CLEAN_ENVIRONMENT
@@ -23,3 +25,18 @@ def client_program(name: str, build: Build | None = None) -> tuple[str, dict[str
             hint="Install PostgreSQL's client programs (Debian: postgresql-client).",
         )
     return found, dict(CLEAN_ENVIRONMENT)
+
+
+def run_client(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """A client program to its end, asked nothing; its status and what it said."""
+    return subprocess.run(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )

@@ -13,7 +13,7 @@ from typing import IO
 from steelyard.engines.engine import Instance
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.client_programs import client_program
+from steelyard.engines.postgres.intake.client_programs import client_program, run_client
 from steelyard.engines.postgres.intake.place import CUSTOM, GZIP
 from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.model.errors import ServerError, UsageError
@@ -41,15 +41,7 @@ def restore_dump(build: Build, instance: Instance, dump: Path) -> None:
     # A file of our own: the servers' account may not look where the dump lies.
     jobs = [] if _is_tar(dump) else [f"--jobs={_JOBS}"]
     command = [program, *client_flags(instance.address), *options, *jobs, "-d", DATABASE]
-    ended = subprocess.run(
-        [*command, "--exit-on-error", str(dump)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    ended = run_client([*command, "--exit-on-error", str(dump)], environment)
     if ended.returncode != 0:
         raise _failed(dump, ended.stderr)
 

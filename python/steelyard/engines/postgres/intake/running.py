@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.cache import free_bytes
-from steelyard.engines.postgres.intake.client_programs import client_program
-from steelyard.engines.postgres.libpq.connection_string import connection_words
+from steelyard.engines.postgres.intake.client_programs import client_program, run_client
+from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
 
@@ -27,7 +26,6 @@ class RunningServer:
 def ask_running(target: str) -> RunningServer:
     """What a running server says of itself. ServerError: it cannot be reached."""
     import psycopg
-    from psycopg.conninfo import make_conninfo
 
     words = connection_words(target)
     try:
@@ -45,9 +43,8 @@ def ask_running(target: str) -> RunningServer:
             "could not reach the server that is to be copied", detail=str(error).strip()
         ) from error
     assert row is not None  # one row, always
-    plain = {name: value for name, value in words.items() if name != "password"}
     return RunningServer(
-        target=make_conninfo("", **plain),
+        target=without_password(target),
         password=words.get("password", used),
         version=str(row[0]).split()[0],
         bytes=int(row[1]),
@@ -76,14 +73,9 @@ def back_up(server: RunningServer, directory: Path) -> None:
         for part in ("-T", f"{place.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
     command = [program, "-d", server.target, "-D", str(data), "-X", "stream", "-c", "fast"]
-    ended = subprocess.run(
-        [*command, "--no-sync", "--no-password", *moved],
-        env={**environment, **({"PGPASSWORD": server.password} if server.password else {})},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
+    password = {"PGPASSWORD": server.password} if server.password else {}
+    ended = run_client(
+        [*command, "--no-sync", "--no-password", *moved], {**environment, **password}
     )
     if ended.returncode != 0:
         raise ServerError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,27 +23,13 @@ from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.sealing import seal
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS
+from steelyard.engines.postgres.settings import BULK_SETTINGS
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 Create = Callable[..., Cluster]
 """Makes a cluster: (directory, protection=...)."""
-RESTORE_SETTINGS: Mapping[str, str] = {
-    # Nothing reads this cluster before it is whole and on disk.
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "autovacuum": "off",
-    "max_wal_size": "16GB",
-    "min_wal_size": "32MB",
-    "wal_recycle": "off",
-    "checkpoint_timeout": "1d",
-    "shared_buffers": "128MB",
-    "maintenance_work_mem": "512MB",
-}
 _STANDBY = ("standby.signal", "recovery.signal")
 
 
@@ -78,7 +64,7 @@ def take_in_dump(
     """Restore a dump into a new cluster in the slot, with statistics, and stop it."""
     report("make an empty cluster")
     cluster = create(slot.path / "data", protection=CHECKSUMS)
-    cluster.start(slot, RESTORE_SETTINGS)
+    cluster.start(slot, BULK_SETTINGS)
     try:
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,21 +150,28 @@ class Cluster:
     def stop(self) -> None:
         """Stop with a clean shutdown checkpoint; nothing of it is left running. Of a server that
         died by itself only the remains are removed; `last_words` quotes it."""
-        server, self._server = self._server, None
-        self._close_ways()
-        if server is None:
-            return
-        self.thaw()
-        try:
+        with self._ending() as server:
+            if server is None:
+                return
             with naming_oom_kills(self._group, f"could not stop {server.name}"):
                 if server.running:
                     freezing.thaw_all(server.pid)
                     server.stop()
                 else:
                     server.kill()
+
+    @contextmanager
+    def _ending(self) -> Iterator[Server | None]:
+        """The server of this life, thawed, which ends within; None: there is none."""
+        self._close_ways()
+        self.thaw()
+        server, self._server = self._server, None
+        try:
+            yield server
         finally:
             self._leave_group()
-        self._last_log = server.words()
+        if server is not None:
+            self._last_log = server.words()
 
     def crash(self) -> None:
         """Kill at once without a shutdown checkpoint, and leave nothing running."""
@@ -176,16 +184,9 @@ class Cluster:
     def discard(self) -> None:
         """Stop at once without a checkpoint; of a server that died by itself only the remains are
         removed. What is on disk then must be put back before it is used."""
-        server, self._server = self._server, None
-        self._close_ways()
-        if server is None:
-            return
-        self.thaw()
-        try:
-            server.quit()
-        finally:
-            self._leave_group()
-        self._last_log = server.words()
+        with self._ending() as server:
+            if server is not None:
+                server.quit()
 
     @property
     def memory_cap(self) -> MemoryCap | None:
