@@ -10,18 +10,15 @@ otherwise idle machine: three minutes each, a quarter of an hour in turns.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from validation.live import revision
 from validation.pages.causes import page
 from validation.results import FOLDER, Results
-from validation.weighed import machine_of, weighed
+from validation.weighed import Weighings, machine_of
 
 RESULTS = Results(FOLDER / "causes.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "causes.md"
@@ -120,41 +117,12 @@ def kept(
     }
 
 
-def weigh(name: str, records: Path) -> dict[str, Any]:
-    """Weigh one; what is kept of it."""
-    words = [*WEIGHINGS[name].words, "--seed", str(SEED)]
-    verdict, _, environment = weighed(name, words, records / name / "record")
-    return {**kept(words, verdict, environment), "revision": revision()}
-
-
-def adopt(name: str, record: Path) -> dict[str, Any]:
-    """What is kept of a record; ValueError: it was made by another command."""
-    verdict = json.loads((record / "verdict.json").read_text())
-    words = [*WEIGHINGS[name].words, "--seed", str(SEED)]
-    ran = [word for word in verdict["command"].split()[2:] if word != "--json"]
-    if sorted(ran) != sorted(words):
-        raise ValueError(f"{record} was made by: {verdict['command']}")
-    environment = json.loads((record / "environment.json").read_text())
-    return {**kept(words, verdict, environment), "revision": revision()}
+WORDS = {name: [*known.words, "--seed", str(SEED)] for name, known in WEIGHINGS.items()}
 
 
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
-    parser = argparse.ArgumentParser(description="known causes, named or not; resumable")
-    parser.add_argument("--records", type=Path, default=Path("records/causes"))
-    parser.add_argument("--only", choices=list(WEIGHINGS), default=None)
-    parser.add_argument("--adopt", metavar="NAME=RECORD", action="append", default=[])
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    asked = parser.parse_args()
-    for given in asked.adopt:
-        name, _, record = given.partition("=")
-        RESULTS.replace(name, adopt(name, Path(record)))
-    done = RESULTS.done()
-    for name in () if asked.adopt or asked.page else WEIGHINGS:
-        if name not in done and asked.only in (None, name):
-            result = weigh(name, asked.records)
-            RESULTS.add(name, result)
-            print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
+    Weighings(RESULTS, WORDS, kept).run("known causes, named or not")
     told = {name: (known.causes, known.why) for name, known in WEIGHINGS.items()}
     PAGE.write_text(page(list(RESULTS), told))
     return 0

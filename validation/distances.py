@@ -10,17 +10,14 @@ an otherwise idle machine: about half an hour each.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from validation.live import revision
 from validation.pages.distances import page
 from validation.results import FOLDER, Results
-from validation.weighed import machine_of, weighed
+from validation.weighed import Weighings, machine_of
 
 RESULTS = Results(FOLDER / "distances.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "by-distance.md"
@@ -67,42 +64,13 @@ def kept(
     }
 
 
-def weigh(name: str, records: Path) -> dict[str, Any]:
-    """Weigh one; what is kept of it."""
-    words = [*WEIGHINGS[name], "--seed", str(SEED)]
-    record = records / name.replace(", ", "-") / "record"  # alone: not an attempt at another
-    verdict, _, environment = weighed(name, words, record)
-    return {**kept(words, verdict, environment), "revision": revision()}
-
-
-def adopt(name: str, record: Path) -> dict[str, Any]:
-    """What is kept of a record; ValueError: it was made by another command."""
-    verdict = json.loads((record / "verdict.json").read_text())
-    words = [*WEIGHINGS[name], "--seed", str(SEED)]
-    ran = [word for word in verdict["command"].split()[2:] if word != "--json"]
-    if ran != words:
-        raise ValueError(f"{record} was made by: {verdict['command']}")
-    return kept(words, verdict, json.loads((record / "environment.json").read_text()))
+WORDS = {name: [*words, "--seed", str(SEED)] for name, words in WEIGHINGS.items()}
+ASKED = Weighings(RESULTS, WORDS, kept)
 
 
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
-    parser = argparse.ArgumentParser(description="curves by distance; resumable")
-    parser.add_argument("--records", type=Path, default=Path("records/distances"))
-    parser.add_argument("--only", choices=list(WEIGHINGS), default=None)
-    parser.add_argument("--adopt", metavar="NAME=RECORD", action="append", default=[])
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    asked = parser.parse_args()
-    for given in asked.adopt:
-        name, _, record = given.partition("=")
-        RESULTS.add(name, adopt(name, Path(record)))
-    done = RESULTS.done()
-    wanted = () if asked.adopt or asked.page else WEIGHINGS
-    for name in wanted:
-        if name not in done and asked.only in (None, name):
-            result = weigh(name, asked.records)
-            RESULTS.add(name, result)
-            print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
+    ASKED.run("curves by distance")
     PAGE.write_text(page(list(RESULTS), list(WEIGHINGS)))
     return 0
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ from steelyard.record.record import Record
 from validation.far_server import far_server
 from validation.results import FOLDER, Results
 from validation.schedule import KINDS, Case, cases, control_throughput, debt_share
-from validation.weighed import machine_of, weighed
+from validation.weighed import machine_of, revision, weighed
 
 RESULTS = Results(FOLDER / "live.jsonl")
 
@@ -74,12 +73,6 @@ def _cause(verdict: Mapping[str, Any]) -> str | None:
     """The part of a transaction's time that is named as the cause of the difference."""
     causes = [one["cause"]["part"] for one in verdict.get("time", ()) if one.get("cause")]
     return causes[0] if causes else None
-
-
-def revision() -> str:
-    """The commit that is checked out; empty outside a repository."""
-    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 _OF_THE_CONTRAST = (

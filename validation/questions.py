@@ -20,10 +20,9 @@ from typing import Any
 
 from steelyard.study.read import builtin_studies
 from validation.causes import RESULTS as CAUSES
-from validation.live import revision
 from validation.pages.questions import page_with_table
 from validation.results import FOLDER, Results
-from validation.weighed import STEELYARD, machine_of
+from validation.weighed import STEELYARD, machine_of, revision
 
 RESULTS = Results(FOLDER / "questions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "studies.md"

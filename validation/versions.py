@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.record.record import Record
-from validation.live import revision
 from validation.pages.versions import page
 from validation.results import FOLDER, Results
-from validation.weighed import machine_of, weighed
+from validation.weighed import machine_of, revision, weighed
 
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"

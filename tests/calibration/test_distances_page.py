@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.study.read import read_study
-from validation.distances import PAGE, RESULTS, WEIGHINGS, adopt
+from validation.distances import ASKED, PAGE, RESULTS, WEIGHINGS
 from validation.pages.distances import page
 
 RANGE = {"estimate_percent": -12.9, "low_percent": -21.6, "high_percent": -2.1}
@@ -53,7 +53,7 @@ def test_an_arm_without_checkpoints_has_no_distance() -> None:
 def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(json.dumps({"command": "steelyard weigh aa --seed 7"}))
     with pytest.raises(ValueError, match="was made by: steelyard weigh aa"):
-        adopt("wal-compression, tproc-c", tmp_path)
+        ASKED.adopted("wal-compression, tproc-c", tmp_path)
 
 
 def test_the_page_is_what_the_results_say() -> None:

@@ -1,0 +1,105 @@
+"""What a sweep and a factorial have shown, whole: docs/sweeps-and-factors.md."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from validation.pages.machines import machine_words
+from validation.pages.table import paragraph, table
+
+Json = Mapping[str, Any]
+_HEAD = """
+    One answer is of one point: so many clients, the other settings as they are. A sweep asks where
+    an answer ends, a factorial whether treatments act alone
+    ([studies](reference/studies.md#sweeps)). This page is written by `python -m validation.sweeps`
+    from `validation/results/sweeps.jsonl`: nothing on it was typed.
+"""
+_SWEEP = """
+    Intervals hold together, each with its share of the error.
+"""
+_EFFECTS = """
+    A main effect is the second level against the first, averaged over all other cells; an
+    interaction is the ratio of a factor's effect at both levels of the other. Intervals hold
+    together.
+"""
+_SIMPLE = """
+    The same by level: what a factor does with the other as it is. Intervals hold together.
+"""
+
+
+def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
+    """The whole page; `found` as results/sweeps.jsonl has them, `wanted`: all there will be."""
+    parts = ["# Where an answer ends: a sweep and a factorial", paragraph(_HEAD).strip()]
+    known = {one["key"] for one in found}
+    missing = [name for name in wanted if name not in known]
+    parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
+    for one in found:
+        command = f"steelyard weigh {shlex.join(one['words'])}"
+        parts += [f"## {one['key'].capitalize()}", f"```\n{command}\n```"]
+        parts += _swept(one) if "sweep" in one else _factors(one)
+        parts.append(f"Measured on {machine_words(one['machine'])}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _swept(one: Json) -> list[str]:
+    sweep = one["sweep"]
+    head = [sweep["key"], "arm against control", "effect", "interval", "verdict", "epochs", "cause",
+            "doubts"]  # fmt: skip
+    rows = [
+        [point["value"], *_point(contrast)]
+        for point in sweep["points"]
+        for contrast in point["contrasts"]
+    ]
+    failed = [f"{p['value']}: {p['failed']}." for p in sweep["points"] if p["failed"]]
+    told = f"{paragraph(_SWEEP).strip()} {sweep['seconds'] / 60:.0f} minutes, all in all."
+    return [*_sentences(sweep), table(head, rows), *failed, told]
+
+
+def _point(one: Json) -> list[str]:
+    return [
+        f"{one['arm']} against {one['control']}",
+        *_effect(one),
+        one["verdict"],
+        str(one["epochs"]),
+        one["cause"] or "none",
+        ", ".join(one["threats"]) or "none",
+    ]
+
+
+def _factors(one: Json) -> list[str]:
+    factors = one["factors"]
+    effects = [
+        [" × ".join(e["factors"]), *_effect(e), f"{e['p_value']:.3g}", e["verdict"]]
+        for e in factors["effects"]
+    ]
+    simple = [
+        [e["factor"], f"{e['by']}: {e['level']}", *_effect(e)] for e in factors["simple_effects"]
+    ]
+    left = len(factors["left_out"])
+    told = (
+        f"{len(factors['cells'])} cells in {factors['epochs']} epochs"
+        f"{f', and {left} in which one was not measured' if left else ''};"
+        f" {one['whole_seconds'] / 60:.0f} minutes. Doubts: {', '.join(one['threats']) or 'none'}."
+    )
+    return [
+        *_sentences(factors),
+        paragraph(_EFFECTS).strip(),
+        table(["effect", "estimate", "interval", "p, adjusted", "verdict"], effects),
+        paragraph(_SIMPLE).strip(),
+        table(["factor", "with", "effect", "interval"], simple),
+        told,
+    ]
+
+
+def _sentences(told: Json) -> list[str]:
+    return [f"> {sentence[0].upper()}{sentence[1:]}." for sentence in told["sentences"]]
+
+
+def _effect(one: Json) -> list[str]:
+    middle = one["estimate_percent"]
+    ends = ["unbounded" if one[f"{end}_percent"] is None else f"{one[f'{end}_percent']:+.1f}"
+            for end in ("low", "high")]  # fmt: skip
+    estimate = "–" if middle is None else f"{middle:+.1f} %"
+    return [estimate, f"[{ends[0]}, {ends[1]}] %"]

@@ -1,0 +1,52 @@
+"""Weighs a sweep and a factorial whole, and keeps what was read: docs/sweeps-and-factors.md.
+
+    python -m validation.sweeps [--records DIR] [--only NAME] [--adopt NAME=RECORD] [--page]
+
+Every weighing is the command that its page shows, with a fixed seed; its result is a line of
+results/sweeps.jsonl, and what has its line is not weighed again. `--adopt` takes the result from a
+record that this very command made. Wants an otherwise idle machine: a quarter of an hour and half
+an hour.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from validation.pages.sweeps import page
+from validation.results import FOLDER, Results
+from validation.weighed import Weighings, machine_of
+
+RESULTS = Results(FOLDER / "sweeps.jsonl")
+PAGE = Path(__file__).parents[1] / "docs" / "sweeps-and-factors.md"
+SEED = ("--seed", "16")
+WEIGHINGS: Mapping[str, Sequence[str]] = {
+    "checksums by clients": ("checksums", "--sweep", "workload.clients=8,32,256", *SEED),
+    "factorial": ("factorial", *SEED),
+}
+_OF_A_VERDICT = ("whole_seconds", "layout")
+
+
+def kept(
+    words: Sequence[str], told: Mapping[str, Any], environment: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is kept of a sweep, or of a factorial."""
+    facts = {"words": list(words), "machine": machine_of(environment)}
+    if "sweep" in told:
+        return {**facts, "sweep": told["sweep"]}
+    threats = sorted({t["name"] for one in told["contrasts"] for t in one["threats"]})
+    of_verdict = {name: told[name] for name in _OF_A_VERDICT}
+    return {**facts, **of_verdict, "threats": threats, "factors": told["factors"]}
+
+
+def main() -> int:
+    """Weigh what has no result yet, and write the page."""
+    Weighings(RESULTS, WEIGHINGS, kept).run("a sweep and a factorial, whole")
+    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
