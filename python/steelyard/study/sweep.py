@@ -33,7 +33,7 @@ class Sweep:
 def read_sweep(text: str) -> Sweep:
     """`"workload.clients=8,32,256"`. UsageError: another form, one value, or the same twice."""
     key, equals, listed = text.partition("=")
-    values = tuple(one.strip() for one in _PIECE.findall(listed))
+    values = values_of(listed)
     use = "Write it as KEY=V,V,...: --sweep workload.clients=8,32,256"
     if not equals or not key.strip() or any(not value for value in values):
         raise UsageError(f'invalid sweep: "{text}"', hint=use)
@@ -47,6 +47,12 @@ def read_sweep(text: str) -> Sweep:
     if key.strip().startswith(("decision.judged", "decision.first", "decision.open")):
         raise UsageError(f"cannot sweep {key.strip()}: all points are judged alike, at their end")
     return Sweep(key.strip(), tuple(sorted(values, key=_numerically)))
+
+
+def values_of(listed: str) -> tuple[str, ...]:
+    """`"8,32,256"` → its values as they stand; commas within brackets, braces and quotes are no
+    borders."""
+    return tuple(one.strip() for one in _PIECE.findall(listed))
 
 
 def _numerically(value: str) -> tuple[int, float, str]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.command_line import Group
+from steelyard.cli.commands.records.bisect import bisect
 from steelyard.cli.options.records_option import RECORDS, RecordsOption
 
 sub = typer.Typer(
@@ -16,6 +17,7 @@ sub = typer.Typer(
     invoke_without_command=True,
     help="List, compare, follow and export what was weighed before.",
 )
+sub.command("bisect")(bisect)
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 _Rebuild = Annotated[
     bool, typer.Option("--rebuild", help="Forget the index and take the folders as they are.")

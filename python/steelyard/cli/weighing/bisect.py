@@ -1,0 +1,233 @@
+"""Runs `steelyard history bisect`: weighs the ends of a row, and then middles beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import typer
+
+from steelyard.cli.views.history.bisect_view import bisect_lines
+from steelyard.cli.views.text_layout import terminal_width
+from steelyard.cli.weighing.kept import weigh_into
+from steelyard.history.bisect import (
+    BISECT_FILE,
+    BISECTED_FILE,
+    STEPS,
+    BisectPlan,
+    bisect,
+    epochs_wanted,
+    require_places,
+)
+from steelyard.history.trend import read_commits
+from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.record.record import stamp
+from steelyard.record.verdict import Verdict
+from steelyard.study.read import read_study
+from steelyard.study.study import Study
+from steelyard.study.sweep import values_of
+from steelyard.workloads.reading.resolved import completed
+
+BUILDS = "builds"
+
+
+@dataclass(frozen=True)
+class BisectRequest:
+    """What was asked for on the command line."""
+
+    study: str | None
+    along: str | None
+    commits: Path | None
+    build: str | None
+    changes: Sequence[str]
+    seed: int | None
+    record: Path | None
+    account: str | None
+    command: tuple[str, ...]
+    as_json: bool
+
+
+def begin_bisect(request: BisectRequest) -> None:
+    """Search a new row, and print what came of it.
+
+    UsageError or StudyError: the row or the study is wrong.
+    """
+    if request.study is None:
+        raise UsageError(
+            "no study was named",
+            hint="Name what is weighed: steelyard history bisect versions --along version=…",
+        )
+    key, places = _row(request)
+    plan = BisectPlan(
+        study=request.study,
+        changes=tuple(request.changes),
+        key=key,
+        places=places,
+        build=request.build or "",
+        seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
+        command=" ".join(request.command),
+    )
+    if not plan.build:  # a value that no arm can have is refused before any work
+        for place in plan.places:
+            _study_at(plan, place, place)
+    folder = request.record or Path("records") / f"bisect-{Path(request.study).stem}" / stamp()
+    if folder.exists():
+        raise RecordError(f'cannot keep a search in "{folder}": it exists')
+    folder.mkdir(parents=True)
+    (folder / BISECT_FILE).write_text(json.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+    _search(plan, folder, request.account, as_json=request.as_json)
+
+
+def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
+    """Go on where it was interrupted; weighings that are complete are read."""
+    file = folder / BISECT_FILE
+    if not file.is_file():
+        raise RecordError(f'"{folder}" is no search: it has no {BISECT_FILE}')
+    plan = BisectPlan.of_json(json.loads(file.read_text(encoding="utf-8")), str(file))
+    _search(plan, folder, account, as_json=as_json)
+
+
+def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
+    """The key of an arm that differs, and its values in their order."""
+    if (request.along is None) == (request.commits is None):
+        raise UsageError("either --along or --commits says what is walked")
+    if request.commits is not None:
+        if not request.build:
+            raise UsageError(
+                "--commits needs --build: the shell command that makes a commit's build",
+                hint="--build ./build finds the commit in $COMMIT and installs into $PREFIX",
+            )
+        return "bindir", require_places(read_commits(request.commits) or ())
+    if request.build:
+        raise UsageError("--build belongs to --commits")
+    key, equals, listed = str(request.along).partition("=")
+    if not equals or not key.strip():
+        raise UsageError(
+            f'invalid row: "{request.along}"',
+            hint="Write it as KEY=V,V,...: --along version=16.14,17.0,18.4",
+        )
+    return key.strip(), require_places(values_of(listed))
+
+
+def _search(plan: BisectPlan, folder: Path, account: str | None, *, as_json: bool) -> None:
+    weighings = _Weighings(plan, folder, account)
+    found = bisect(plan, weighings.weigh, weighings.record_of, _say)
+    (folder / BISECTED_FILE).write_text(
+        json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8"
+    )
+    if as_json:
+        typer.echo(json.dumps({"bisected": found.to_json(), "record": str(folder)}))
+    else:
+        typer.echo("\n".join(bisect_lines(found, str(folder), terminal_width())))
+
+
+@dataclass
+class _Weighings:
+    """The weighings of a search, each into its place."""
+
+    plan: BisectPlan
+    folder: Path
+    account: str | None
+    _failed: dict[str, str] = field(default_factory=dict)
+    """Place → why it has no build."""
+
+    def weigh(self, middle: int | None, attempt: int) -> Verdict | str:
+        """The verdict; or why this place has none."""
+        plan, number = self.plan, -1 if middle is None else middle
+        first, last = plan.places[0], plan.places[-1]
+        wanted = [first, last] if middle is None else [first, plan.places[middle], last]
+        for place in wanted:
+            refused = self._built(place)
+            if refused:
+                return refused
+        where = self.folder / self.record_of(middle, attempt)
+        _say(f"{where.name}: {' and '.join(wanted[1:])} against {first}")
+        try:
+            study = self._study(wanted, attempt)
+            seed = plan.seed + 10 * (number + 1) + attempt
+            verdict = weigh_into(study, seed, where, self.account)
+        except SteelyardError as failure:
+            if middle is None:
+                raise
+            return str(failure).splitlines()[0].removeprefix("error: ")
+        if verdict.interrupted:
+            raise KeyboardInterrupt
+        return verdict
+
+    def record_of(self, middle: int | None, attempt: int) -> str:
+        """The folder of a weighing, within the search's."""
+        name = "ends" if middle is None else f"place-{middle}"
+        return f"{STEPS}/{name}{'-longer' if attempt else ''}"
+
+    def _study(self, places: Sequence[str], attempt: int) -> Study:
+        values = [self._value(place) for place in places]
+        first, *others = values
+        study = completed(_study_at(self.plan, first, others[-1]))
+        arms = []
+        names = ("last",) if len(others) == 1 else ("middle", "last")
+        for name, value in zip(names, others, strict=True):
+            [arm] = _study_at(self.plan, first, value).arms
+            arms.append(arm.model_copy(update={"name": name}))
+        budget = study.budget
+        longer = 2 if attempt else 1
+        budget = budget.model_copy(
+            update={
+                "measuring": budget.measuring * longer,
+                "turns": budget.turns * longer,
+                "epochs": (budget.epochs or epochs_wanted(len(self.plan.places))) * longer,
+            }
+        )
+        control = study.control.model_copy(update={"name": "first"})
+        told = {"control": control, "arms": tuple(arms), "budget": budget}
+        return study.model_copy(update=told)
+
+    def _value(self, place: str) -> str:
+        return json.dumps(str(self._prefix(place) / "bin")) if self.plan.build else place
+
+    def _prefix(self, place: str) -> Path:
+        return (self.folder / BUILDS / place).absolute()
+
+    def _built(self, place: str) -> str:
+        """Why a commit has no build; empty: it has one, or is none."""
+        if not self.plan.build:
+            return ""
+        if place not in self._failed:
+            self._failed[place] = self._build(place)
+        return self._failed[place]
+
+    def _build(self, commit: str) -> str:
+        prefix = self._prefix(commit)
+        server = prefix / "bin" / "postgres"
+        if server.is_file():
+            return ""
+        _say(f"builds {commit}")
+        prefix.mkdir(parents=True, exist_ok=True)
+        log = prefix.with_name(f"{commit}.log")
+        with log.open("wb") as said:
+            done = subprocess.run(
+                self.plan.build,
+                shell=True,  # it is the user's own command
+                env={**os.environ, "COMMIT": commit, "PREFIX": str(prefix)},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode != 0:
+            return f"it was not built: status {done.returncode}, {log}"
+        return "" if server.is_file() else f"it was not built: no bin/postgres in {prefix}, {log}"
+
+
+def _study_at(plan: BisectPlan, control: str, arm: str) -> Study:
+    key = plan.key
+    changes = [*plan.changes, f"control.{key}={control}", f"arm.{key}={arm}"]
+    return read_study(plan.study, [*changes, "decision.judged=separately"])
+
+
+def _say(words: str) -> None:
+    typer.echo(words, err=True)

@@ -1,0 +1,283 @@
+"""Finds where in a row of places (versions, commits, values of a key) an answer changed.
+
+The first place is weighed against the last. Where they differ, the place in the middle is weighed
+beside both, and what an epoch reads is D = log(middle) − ½·(log(first) + log(last)): its sign says
+which end the middle is nearer to, whatever the machine did meanwhile. Each judgement is the exact
+sign-flip test of its epochs at the end of its plan, with an equal share of 5 %: so where one place
+changed the answer and the others did not, the one that is named is wrong at most once in twenty. A
+middle that is told from neither end (too little was measured, or the answer changed in two places)
+is weighed once more, twice as long; then the search ends with the places that it was narrowed to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.model.estimate import Interval
+from steelyard.model.units import format_reading, percent_of_log
+from steelyard.record.contrast import ContrastLine, Percent
+from steelyard.record.frozen import Frozen
+from steelyard.record.verdict import Verdict
+
+ALPHA = 0.05
+TRIES = 2
+"""How often a middle is weighed at most; the second time for twice as long."""
+FEWEST_EPOCHS = 12
+MOST = 10_000
+BISECT_FILE, BISECTED_FILE, STEPS = "bisect.json", "bisected.json", "steps"
+Side = Literal["first", "last", "neither"]
+Outcome = Literal["found", "narrowed", "no difference", "not told apart"]
+Weigh = Callable[[int | None, int], "Verdict | str"]
+"""A middle (None: the ends alone) and the number of the try → its verdict, or why there is none."""
+Say = Callable[[str], None]
+Readings = Mapping[int, float]
+"""Epoch → log ratio against the first place."""
+
+
+class BisectPlan(Frozen):
+    """What is searched, fixed before anything is weighed."""
+
+    format: int = 1
+    study: str
+    changes: tuple[str, ...] = ()
+    key: str
+    """Of an arm: `"version"`, `"bindir"`, `"settings.jit"`."""
+    places: tuple[str, ...]
+    """From the one before the change to the one after it."""
+    build: str = ""
+    """A shell's command that makes a build of a commit; the places then are commits."""
+    seed: int
+    command: str = ""
+
+
+class BisectStep(Frozen):
+    """A weighing of the search."""
+
+    place: str | None
+    """The middle; None: the ends."""
+    record: str
+    side: Side | None = None
+    """The end that it is nearer to; of the last place: "first" where both ends are the same within
+    the margin, "last" where they differ. None: it could not be weighed."""
+    estimate_percent: Percent = None
+    """Of it, or of the last place, against the first."""
+    low_percent: Percent = None
+    """With `high_percent` at the share of error that a judgement has."""
+    high_percent: Percent = None
+    epochs: int = 0
+    failed: str = ""
+
+
+class Bisected(Frozen):
+    """What a search found."""
+
+    key: str
+    study: str
+    places: tuple[str, ...]
+    outcome: Outcome
+    before: str | None
+    """The last place that is as the first one."""
+    after: str | None
+    """The first place that is as the last one; the neighbour of `before` where it is found."""
+    steps: tuple[BisectStep, ...]
+    sentence: str
+    error: float = ALPHA
+    """The chance that the answer is wrong, at most, if one place alone changed it."""
+    command: str = ""
+
+
+@dataclass
+class Row:
+    """The places, and how far the search has narrowed them: the change comes after number `low`
+    and not after number `high`."""
+
+    places: Sequence[str]
+    low: int = 0
+    high: int = field(init=False)
+    skipped: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.high = len(self.places) - 1
+
+    def middle(self) -> int | None:
+        """The place nearest to the middle that can be weighed; None: there is none between."""
+        inside = [n for n in range(self.low + 1, self.high) if n not in self.skipped]
+        return min(inside, key=lambda n: (abs(2 * n - self.low - self.high), n), default=None)
+
+
+def require_places(places: Sequence[str]) -> tuple[str, ...]:
+    """The places. UsageError: fewer than three, too many, or one twice."""
+    if not 3 <= len(places) <= MOST:
+        use = (
+            "Two are weighed by themselves: steelyard weigh versions" if len(places) == 2 else None
+        )
+        raise UsageError(f"a search goes over 3 to {MOST} places, not {len(places)}", hint=use)
+    twice = next((one for one in places if places.count(one) > 1), None)
+    if twice is not None:
+        raise UsageError(f'the place "{twice}" stands there twice')
+    return tuple(places)
+
+
+def share_of_error(places: int) -> float:
+    """What each judgement may err, so that all of a search err by 5 %."""
+    return ALPHA / (TRIES * (1 + math.ceil(math.log2(max(2, places - 1)))))
+
+
+def epochs_wanted(places: int) -> int:
+    """So many that every judgement could decide with two epochs to spare."""
+    return max(FEWEST_EPOCHS, math.ceil(math.log2(2 / share_of_error(places))) + 2)
+
+
+def nearer(middle: Readings, last: Readings, alpha: float) -> Side:
+    """Which end a place is nearer to."""
+    both = sorted(middle.keys() & last.keys())
+    far = np.array([last[epoch] for epoch in both], dtype=float)
+    apart = np.array([middle[epoch] for epoch in both], dtype=float) - far / 2
+    ends = confidence_set(apart, alpha).interval if both else Interval(-math.inf, math.inf)
+    direction = float(np.sign(np.mean(far))) if both else 0.0
+    if direction == 0 or ends.low <= 0 <= ends.high:
+        return "neither"
+    return "last" if (ends.low > 0) is (direction > 0) else "first"
+
+
+def bisect(plan: BisectPlan, weigh: Weigh, record_of: Callable[[int | None, int], str], say: Say) \
+        -> Bisected:  # fmt: skip
+    """Search. SteelyardError: the ends could not be weighed."""
+    alpha = share_of_error(len(plan.places))
+    row, steps = Row(plan.places), list[BisectStep]()
+
+    def judged(middle: int | None, attempt: int) -> BisectStep:
+        found = weigh(middle, attempt)
+        place = None if middle is None else plan.places[middle]
+        step = _step(found, place, record_of(middle, attempt), alpha)
+        steps.append(step)
+        say(words(step, plan.places))
+        return step
+
+    outcome = _ends(judged)
+    while outcome is None:
+        middle = row.middle()
+        if middle is None:
+            outcome = "found" if row.high == row.low + 1 else "narrowed"
+            break
+        if len(steps) >= TRIES * (1 + math.ceil(math.log2(max(2, len(plan.places) - 1)))):
+            outcome = "narrowed"  # so many were left out that all of the error is spent
+            break
+        side = _side(judged, middle)
+        if side is None:
+            row.skipped.add(middle)
+        elif side == "first":
+            row.low = middle
+        elif side == "last":
+            row.high = middle
+        else:
+            outcome = "narrowed"
+    there = outcome in ("found", "narrowed")
+    return Bisected(
+        key=plan.key,
+        study=plan.study,
+        places=plan.places,
+        outcome=outcome,
+        before=plan.places[row.low] if there else None,
+        after=plan.places[row.high] if there else None,
+        steps=tuple(steps),
+        sentence=_sentence(plan, row, steps, outcome),
+        command=plan.command,
+    )
+
+
+def words(step: BisectStep, places: Sequence[str]) -> str:
+    """A step in a line, without a full stop."""
+    name = places[-1] if step.place is None else step.place
+    if step.failed:
+        return f"{name} is left out: {step.failed}"
+    read = format_reading(step.estimate_percent, step.low_percent, step.high_percent)
+    told = f"{name} against {places[0]}: {read}"
+    if step.place is None or step.side is None:
+        return told
+    ends = {"first": f"as {places[0]}", "last": f"as {places[-1]}", "neither": "as neither end"}
+    return f"{told}, {ends[step.side]}"
+
+
+Judged = Callable[[int | None, int], BisectStep]
+
+
+def _ends(judged: Judged) -> Outcome | None:
+    """None: they differ."""
+    for attempt in range(TRIES):
+        step = judged(None, attempt)
+        if step.failed:
+            raise SteelyardError(f"the ends could not be weighed: {step.failed}")
+        if step.side == "first":
+            return "no difference"
+        if step.side == "last":
+            return None
+    return "not told apart"
+
+
+def _side(judged: Judged, middle: int) -> Side | None:
+    """None: it could not be weighed."""
+    for attempt in range(TRIES):
+        step = judged(middle, attempt)
+        if step.failed:
+            return None
+        if step.side in ("first", "last"):
+            return step.side
+    return "neither"
+
+
+def _step(found: Verdict | str, place: str | None, record: str, alpha: float) -> BisectStep:
+    if isinstance(found, str):
+        return BisectStep(place=place, record=record, failed=found)
+    *_, last = found.contrasts
+    one = found.contrasts[0]
+    readings = _by_epoch(one)
+    invalid = next((c for c in found.contrasts if c.verdict == "invalid"), None)
+    if invalid is not None:
+        doubts = ", ".join(dict.fromkeys(threat.name for threat in invalid.threats))
+        return BisectStep(place=place, record=record, failed=f"its weighing is invalid ({doubts})")
+    ends = confidence_set(np.array(list(readings.values()), dtype=float), alpha).interval
+    if place is None:
+        margin = math.log1p(one.details.margin_percent / 100)
+        within = ends.low > -margin and ends.high < margin
+        side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
+    else:
+        side = nearer(readings, _by_epoch(last), alpha)
+    return BisectStep(
+        place=place,
+        record=record,
+        side=side,
+        estimate_percent=one.estimate_percent,
+        low_percent=percent_of_log(ends.low),
+        high_percent=percent_of_log(ends.high),
+        epochs=one.epochs,
+    )
+
+
+def _by_epoch(line: ContrastLine) -> Readings:
+    return {one.epoch: one.d for one in line.details.epochs if one.d is not None}
+
+
+def _sentence(plan: BisectPlan, row: Row, steps: Sequence[BisectStep], outcome: Outcome) -> str:
+    places = plan.places
+    ends = [step for step in steps if step.place is None][-1]
+    read = format_reading(ends.estimate_percent, ends.low_percent, ends.high_percent)
+    apart = f"{places[-1]} against {places[0]}: {read}"
+    if outcome == "no difference":
+        return f"{apart}, within the margin: there is no change to look for"
+    if outcome == "not told apart":
+        return f"{apart}: the ends are not told apart, so nothing was searched; weigh them longer"
+    before, after = places[row.low], places[row.high]
+    how = f"{len(steps)} weighings; wrong at most once in twenty, if one place alone changed it"
+    if outcome == "found":
+        return f"{apart}; {after} is the first that is so, {before} is not ({how})"
+    between = row.high - row.low - 1
+    left = f"{between} between {'is' if between == 1 else 'are'} told from neither end or left out"
+    return f"{apart}; the change comes after {before} and not after {after}: {left} ({how})"

@@ -1,0 +1,173 @@
+"""A search names the place that changed the answer, errs as seldom as it says, and says what it
+could not tell."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from steelyard.history.bisect import (
+    Bisected,
+    BisectPlan,
+    Weigh,
+    bisect,
+    epochs_wanted,
+    nearer,
+    require_places,
+    share_of_error,
+)
+from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.record.verdict import Verdict
+
+PLACES = tuple("abcdefgh")
+
+
+def contrast(readings: Sequence[float], verdict: str = "inconclusive") -> Any:
+    epochs = [SimpleNamespace(epoch=n, d=one) for n, one in enumerate(readings)]
+    return SimpleNamespace(
+        verdict=verdict,
+        threats=(SimpleNamespace(name="work not done"),) if verdict == "invalid" else (),
+        details=SimpleNamespace(epochs=epochs, margin_percent=1.0),
+        estimate_percent=sum(readings) / len(readings) * 100,
+        epochs=len(readings),
+    )
+
+
+def verdict_of(*contrasts: Any) -> Verdict:
+    return cast(Verdict, SimpleNamespace(contrasts=contrasts))
+
+
+def simulated(levels: Sequence[float], sd: float, seed: int = 1) -> Weigh:
+    """Weighings of places with these log throughputs; every arm's epochs scatter by `sd`."""
+    draw = random.Random(seed)
+
+    def weigh(middle: int | None, attempt: int) -> Verdict:
+        epochs = epochs_wanted(len(levels)) * (1 + attempt)
+        first = [draw.gauss(levels[0], sd) for _ in range(epochs)]
+
+        def arm(number: int) -> Any:
+            return contrast([draw.gauss(levels[number], sd) - one for one in first])
+
+        wanted = [len(levels) - 1] if middle is None else [middle, len(levels) - 1]
+        return verdict_of(*map(arm, wanted))
+
+    return weigh
+
+
+def search(
+    weigh: Weigh, places: Sequence[str] = PLACES, say: Callable[[str], None] = len
+) -> Bisected:
+    plan = BisectPlan(study="versions", key="version", places=tuple(places), seed=1)
+    return bisect(plan, weigh, lambda middle, attempt: f"{middle}/{attempt}", say)
+
+
+@pytest.mark.parametrize("changed", range(1, len(PLACES)))
+@pytest.mark.parametrize("effect", [-0.05, 0.05])
+def test_the_place_that_changed_is_named_in_as_many_weighings_as_halving_takes(
+    changed: int, effect: float
+) -> None:
+    said: list[str] = []
+    levels = [0.0] * changed + [effect] * (len(PLACES) - changed)
+    found = search(simulated(levels, 0.002), say=said.append)
+    assert (found.outcome, found.before, found.after) == (
+        "found", PLACES[changed - 1], PLACES[changed],
+    )  # fmt: skip
+    assert len(found.steps) <= 1 + 3
+    assert len(said) == len(found.steps)
+    assert (
+        f"{PLACES[changed]} is the first that is so, {PLACES[changed - 1]} is not" in found.sentence
+    )
+    assert "wrong at most once in twenty" in found.sentence
+    assert Bisected.of_json(found.to_json(), "there") == found
+
+
+def test_ends_that_are_alike_are_not_searched_and_neither_are_ends_that_nobody_told_apart() -> None:
+    alike = search(simulated([0.0] * 8, 0.001))
+    assert (alike.outcome, alike.before, len(alike.steps)) == ("no difference", None, 1)
+    assert "there is no change to look for" in alike.sentence
+    loud = search(simulated([0.0] * 7 + [0.002], 0.05))
+    assert (loud.outcome, loud.after, len(loud.steps)) == ("not told apart", None, 2)
+    assert "weigh them longer" in loud.sentence
+
+
+def test_two_changes_of_one_size_are_told_from_neither_end_and_said() -> None:
+    found = search(simulated([0.0, 0.0, 0.0, 0.05, 0.05, 0.1, 0.1, 0.1], 0.004))
+    assert (found.outcome, found.before, found.after) == ("narrowed", "a", "h")
+    assert [one.side for one in found.steps[1:]] == ["neither", "neither"]
+    assert "after a and not after h: 6 between are told from neither end" in found.sentence
+
+
+def test_a_place_that_cannot_be_weighed_is_left_out_and_its_neighbours_are_weighed() -> None:
+    sound = simulated([0.0] * 5 + [0.1] * 3, 0.002)
+    broken = {"d": "it was not built", "e": "its server did not start"}
+
+    def weigh(middle: int | None, attempt: int) -> Verdict | str:
+        reason = broken.get(PLACES[middle]) if middle is not None else None
+        return reason or sound(middle, attempt)
+
+    said: list[str] = []
+    found = search(weigh, say=said.append)
+    assert (found.outcome, found.before, found.after) == ("narrowed", "c", "f")
+    assert "2 between are told from neither end or left out" in found.sentence
+    assert "d is left out: it was not built" in said
+
+
+def test_an_invalid_weighing_tells_of_no_place() -> None:
+    sound = simulated([0.0] * 4 + [0.1] * 4, 0.002)
+
+    def weigh(middle: int | None, attempt: int) -> Verdict | str:
+        spoilt = verdict_of(contrast([0.1] * 12, "invalid"), contrast([0.1] * 12))
+        return spoilt if middle == 3 else sound(middle, attempt)
+
+    found = search(weigh)
+    assert (found.before, found.after) == ("c", "e")
+    [out] = [step for step in found.steps if step.failed]
+    assert out.failed == "its weighing is invalid (work not done)"
+
+
+def test_ends_that_cannot_be_weighed_end_it() -> None:
+    with pytest.raises(SteelyardError, match="the ends could not be weighed: no room"):
+        search(lambda middle, attempt: "no room")
+
+
+def test_of_a_thousand_middles_where_one_change_is_hard_to_see_few_are_put_on_the_wrong_side() -> (
+    None
+):
+    """At the judgement's own share of error: each of 1,000 is wrong with at most that chance."""
+    draw, alpha, wrong = random.Random(4), 0.05, 0
+    for _ in range(1000):
+        first, middle, last = (
+            [draw.gauss(level, 0.02) for _ in range(12)] for level in (0, 0, 0.01)
+        )
+        ratios = [
+            {n: one - other for n, (one, other) in enumerate(zip(arm, first, strict=True))}
+            for arm in (middle, last)
+        ]
+        wrong += nearer(ratios[0], ratios[1], alpha) == "last"
+    assert wrong <= 1000 * alpha / 2 + 3 * (1000 * alpha / 2) ** 0.5
+
+
+def test_an_epoch_without_a_reading_of_either_arm_does_not_count() -> None:
+    last = {n: 0.1 + n / 1000 for n in range(12)}
+    assert nearer(dict.fromkeys(range(12), 0.1), last, 0.05) == "last"
+    assert nearer(dict.fromkeys(range(11, 20), 0.1), last, 0.05) == "neither"
+    assert nearer({}, last, 0.05) == "neither"
+
+
+def test_all_judgements_of_a_search_share_five_percent_and_can_be_decided() -> None:
+    for places in (3, 4, 9, 100, 10_000):
+        alpha = share_of_error(places)
+        halvings = next(n for n in itertools.count() if 2**n >= places - 1)
+        assert alpha * 2 * (1 + halvings) <= 0.05 + 1e-12
+        assert 2 * 2.0 ** -epochs_wanted(places) < alpha
+
+
+@pytest.mark.parametrize("places", [[], ["a"], ["a", "b"], ["a", "b", "a"]])
+def test_a_row_has_three_places_or_more_and_none_twice(places: list[str]) -> None:
+    with pytest.raises(UsageError):
+        require_places(places)
