@@ -50,9 +50,9 @@ def _swept(one: Json) -> list[str]:
     rows = [
         [point["value"], *_point(contrast)]
         for point in sweep["points"]
-        for contrast in point["contrasts"]
+        for contrast in point.get("contrasts", ())
     ]
-    failed = [f"{p['value']}: {p['failed']}." for p in sweep["points"] if p["failed"]]
+    failed = [f"{p['value']}: {p['failed']}." for p in sweep["points"] if "failed" in p]
     told = f"{paragraph(_SWEEP).strip()} {sweep['seconds'] / 60:.0f} minutes, all in all."
     return [*_sentences(sweep), table(head, rows), *failed, told]
 

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""The steps of Steelyard's GitHub action: weigh, agree over hosts, and say it in one comment.
+
+    gate.py weigh --study builds --control base/bin --arm head/bin --out weighing [...]
+    gate.py agree weighing-1 weighing-2 --hosts 2 --out agreed
+    gate.py comment agreed/gate.md --name builds
+
+It needs Python 3.11, nothing besides, and `steelyard` on the path. Everything that it asks and says
+is in docs/reference/ci.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PASSED, CLOSED, WRONG = 0, 1, 2
+EQUAL_ARMS_BUDGET = "2m"
+PER_PAGE = 100
+SIGN = {"closed": "✗", "passed": "✓", "open": "?"}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The exit status: 0 open or passed, 1 closed, else what `steelyard` ended with."""
+    asked = _parser().parse_args(words)
+    try:
+        status: int = asked.step(asked)
+    except (OSError, ValueError, KeyError) as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return WRONG
+    return status
+
+
+def weigh(asked: argparse.Namespace) -> int:
+    """Weigh, and write gate.json and gate.md beside the record."""
+    out: Path = asked.out
+    out.mkdir(parents=True, exist_ok=True)
+    runner = trusted(asked)
+    said = out / "verdict.md"
+    command = [
+        *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(asked)),
+        *("--budget", asked.budget, "--summary", str(said), "--junit", str(out / "junit.xml")),
+        *("--record", str(out / "record"), "--json"),
+        *(word for one in lines(asked.set) for word in ("--set", one)),
+        *(word for one in lines(asked.fail_if) for word in ("--fail-if", one)),
+    ]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in (PASSED, CLOSED):
+        return done.returncode
+    verdict = json.loads(done.stdout)
+    found = {
+        "name": asked.name or asked.study,
+        "outcome": outcome(verdict, closed=done.returncode == CLOSED),
+        "settled_in_minutes": minutes_more(verdict),
+        "runner": runner,
+        "summary": said.read_text(encoding="utf-8"),
+    }
+    keep(out, found, page(found))
+    return CLOSED if found["outcome"] == "closed" and asked.hosts == 1 else PASSED
+
+
+def agree(asked: argparse.Namespace) -> int:
+    """Join what every host found: closed only where as many as were asked for are."""
+    found = [json.loads((one / "gate.json").read_text(encoding="utf-8")) for one in asked.found]
+    if not found:
+        raise ValueError("no host has left a verdict")
+    closed = sum(one["outcome"] == "closed" for one in found)
+    joined: dict[str, Any] = {
+        "name": found[0]["name"],
+        "outcome": "closed" if closed >= asked.hosts else "open" if closed else "passed",
+        "hosts": len(found),
+    }
+    if not closed and any(one["outcome"] == "open" for one in found):
+        joined["outcome"] = "open"
+    told = f"{closed} of {len(found)} hosts would close the gate; {asked.hosts} must agree."
+    if len(found) < asked.hosts:
+        told += f" Only {len(found)} of {asked.hosts} came to a verdict, so it stays open."
+    parts = [f"### {SIGN[joined['outcome']]} {joined['name']}: {joined['outcome']}", told]
+    parts += [page(one) for one in found]
+    keep(asked.out, joined, "\n\n".join(parts) + "\n")
+    return CLOSED if joined["outcome"] == "closed" else PASSED
+
+
+def comment(asked: argparse.Namespace) -> int:
+    """Write the page into the pull request's one comment of this name."""
+    number = pull_request()
+    if number is None:
+        print("no pull request, so nothing to comment on")
+        return PASSED
+    mark = f"<!-- steelyard: {asked.name} -->"
+    body = f"{mark}\n{asked.page.read_text(encoding='utf-8')}"
+    base = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
+    try:
+        known = comment_with(mark, f"{base}/{number}/comments")
+        if known is None:
+            request("POST", f"{base}/{number}/comments", {"body": body})
+        else:
+            request("PATCH", f"{base}/comments/{known}", {"body": body})
+    except urllib.error.HTTPError as failure:
+        if failure.code not in (403, 404):
+            raise
+        # A fork's pull request has a token that may only read; the job's summary has it all.
+        print(f"not commented: this token may not write ({failure.code})", file=sys.stderr)
+    return PASSED
+
+
+def trusted(asked: argparse.Namespace) -> dict[str, Any]:
+    """What equal arms read on this kind of runner, weighed once and kept in --known."""
+    kind = runner_kind()
+    file: Path = asked.known / f"{asked.study}.json"
+    if file.is_file():
+        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if kept.get("kind") == kind:
+            return kept
+    equal = argparse.Namespace(**{**vars(asked), "arm": asked.control})
+    command = [
+        *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(equal)),
+        *("--budget", asked.equal_budget),
+        *("--record", str(asked.out / "equal-arms"), "--json"),
+        *(word for one in lines(asked.set) for word in ("--set", one)),
+    ]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != PASSED:
+        return {"kind": kind, "failed": done.returncode}
+    [contrast] = json.loads(done.stdout)["contrasts"]
+    found = {
+        "kind": kind,
+        "low_percent": contrast["low_percent"],
+        "high_percent": contrast["high_percent"],
+        "told_apart": contrast["nonzero"],
+        "smallest_visible_percent": contrast["details"]["smallest_visible_percent"],
+        "budget": asked.equal_budget,
+    }
+    asked.known.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+def outcome(verdict: dict[str, Any], *, closed: bool) -> str:
+    """`"closed"`; `"open"` where an arm was not told, or is invalid; else `"passed"`."""
+    if closed:
+        return "closed"
+    unsure = {"inconclusive", "invalid"}
+    return "open" if any(one["verdict"] in unsure for one in verdict["contrasts"]) else "passed"
+
+
+def minutes_more(verdict: dict[str, Any]) -> int | None:
+    """How much longer it would have to be under load to be told; None: nobody can say."""
+    waits = [one["forecast_seconds"] for one in verdict["contrasts"]
+             if one["verdict"] == "inconclusive"]  # fmt: skip
+    if not waits or any(one is None for one in waits):
+        return None
+    return max(1, math.ceil(max(waits) / 60))
+
+
+def page(found: dict[str, Any]) -> str:
+    """What is said of a weighing on one host: Markdown."""
+    parts = [found["summary"].rstrip()]
+    if found["outcome"] == "open":
+        more = found["settled_in_minutes"]
+        settled = (
+            "more time would hardly settle it"
+            if more is None
+            else f"about {more} more minute{'s' if more > 1 else ''} would settle it"
+        )
+        parts.append(f"Not told, so the gate stays open: {settled}.")
+    parts.append(runner_words(found["runner"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def runner_words(runner: dict[str, Any]) -> str:
+    """What this runner can see."""
+    if "failed" in runner:
+        return f"Equal arms could not be weighed on this runner (status {runner['failed']})."
+    seen = runner["smallest_visible_percent"]
+    ends = [
+        "unbounded" if runner[f"{end}_percent"] is None else f"{runner[f'{end}_percent']:+.1f} %"
+        for end in ("low", "high")
+    ]
+    told = f"This runner ({runner['kind']}) read equal arms as {ends[0]} to {ends[1]}"
+    if runner["told_apart"]:
+        return f"{told}: **it told them apart**, so doubt what else it says (one in twenty does)."
+    if seen is None:
+        return f"{told}."
+    return f"{told}; it sees ±{seen:.1f} % four times in five, in {runner['budget']} under load."
+
+
+def arms_of(asked: argparse.Namespace) -> list[str]:
+    """Two builds by their directories, two versions by their names."""
+    if asked.study == "versions":
+        return ["--set", f"control.version={asked.control}", "--set", f"arm.version={asked.arm}"]
+    return ["--control", asked.control, "--arm", asked.arm]
+
+
+def lines(text: str) -> list[str]:
+    """The lines of an input that hold something."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def keep(out: Path, found: dict[str, Any], text: str) -> None:
+    """Write gate.json and gate.md, and tell the job."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "gate.json").write_text(json.dumps(found), encoding="utf-8")
+    (out / "gate.md").write_text(text, encoding="utf-8")
+    for variable, told in (
+        ("GITHUB_STEP_SUMMARY", text),
+        ("GITHUB_OUTPUT", f"outcome={found['outcome']}\n"),
+    ):
+        if os.environ.get(variable):
+            with Path(os.environ[variable]).open("a", encoding="utf-8") as file:
+                file.write(told)
+    print(text)
+
+
+def runner_kind() -> str:
+    """The processor, how many of it, and the system: what makes one runner like another."""
+    model = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return f"{len(os.sched_getaffinity(0))} × {model}"
+
+
+def pull_request() -> int | None:
+    """The number of the pull request that the job is of."""
+    path = os.environ.get("GITHUB_EVENT_PATH")
+    if not path:
+        return None
+    event = json.loads(Path(path).read_text(encoding="utf-8"))
+    number = event.get("pull_request", {}).get("number")
+    return None if number is None else int(number)
+
+
+def comment_with(mark: str, address: str) -> int | None:
+    """The comment that begins with a mark, of all pages of comments."""
+    number = 1
+    while True:
+        comments = request("GET", f"{address}?per_page={PER_PAGE}&page={number}")
+        for one in comments:
+            if str(one["body"]).startswith(mark):
+                return int(one["id"])
+        if len(comments) < PER_PAGE:
+            return None
+        number += 1
+
+
+def request(method: str, address: str, body: dict[str, Any] | None = None) -> Any:
+    """Ask GitHub's API with the job's token."""
+    headers = {
+        "Accept": "application/vnd.github+json",
+        "Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}",
+        "X-GitHub-Api-Version": "2022-11-28",
+    }
+    data = None if body is None else json.dumps(body).encode()
+    asked = urllib.request.Request(address, data=data, headers=headers, method=method)
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        return json.loads(answer.read() or "null")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    steps = parser.add_subparsers(required=True)
+    one = steps.add_parser("weigh", help="weigh the two, and what the runner can see")
+    one.add_argument("--study", default="builds")
+    one.add_argument("--control", required=True)
+    one.add_argument("--arm", required=True)
+    one.add_argument("--budget", default="10m")
+    one.add_argument("--equal-budget", default=EQUAL_ARMS_BUDGET)
+    one.add_argument("--fail-if", default="slower:2%", help="a condition a line")
+    one.add_argument("--set", default="", help="KEY=VALUE, one a line")
+    one.add_argument("--name", default="")
+    one.add_argument("--hosts", type=int, default=1, help="more than one: `agree` closes the gate")
+    one.add_argument("--known", type=Path, default=Path(".steelyard-runner"))
+    one.add_argument("--out", type=Path, default=Path("weighing"))
+    one.add_argument("--program", default="steelyard")
+    one.set_defaults(step=weigh)
+    joined = steps.add_parser("agree", help="join what several hosts found")
+    joined.add_argument("found", type=Path, nargs="*")
+    joined.add_argument("--hosts", type=int, default=2)
+    joined.add_argument("--out", type=Path, default=Path("agreed"))
+    joined.set_defaults(step=agree)
+    said = steps.add_parser("comment", help="write a page into the pull request's one comment")
+    said.add_argument("page", type=Path)
+    said.add_argument("--name", default="builds")
+    said.set_defaults(step=comment)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

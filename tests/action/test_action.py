@@ -1,0 +1,73 @@
+"""The action's files: every input is declared and used, nothing a caller says reaches a shell as
+code, actions of others are pinned by commit, and a linter finds nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "action"
+FILES = sorted(FOLDER.rglob("action.yml"))
+
+
+def read(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    action = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return action, action["runs"]["steps"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda one: one.parent.name)
+def test_inputs_are_declared_and_used(file: Path) -> None:
+    action, steps = read(file)
+    used = set(re.findall(r"inputs\.([a-z-]+)", str(steps)))
+    assert used == set(action["inputs"])
+    assert all(one["description"] for one in action["inputs"].values())
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda one: one.parent.name)
+def test_no_expression_stands_in_a_shell_and_every_variable_of_one_is_given(file: Path) -> None:
+    _, steps = read(file)
+    known = {"GITHUB_ACTION_PATH"}
+    for step in steps:
+        if "run" in step:
+            assert "${{" not in step["run"]
+            named = set(re.findall(r"\$\{?([A-Z_]+)", step["run"]))
+            assert named <= known | set(step.get("env", {}))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda one: one.parent.name)
+def test_actions_of_others_are_pinned_by_commit_with_their_version_beside(file: Path) -> None:
+    used = re.findall(r"uses: (.*)", file.read_text(encoding="utf-8"))
+    assert used
+    for one in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)
+
+
+def test_the_script_takes_every_option_that_the_actions_give_it() -> None:
+    words = "".join(str(read(file)[1]) for file in FILES)
+    given = set(re.findall(r"--[a-z-]+", words))
+    for step in ("weigh", "agree", "comment"):
+        told = subprocess.run(
+            [sys.executable, FOLDER / "gate.py", step, "--help"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        given -= set(re.findall(r"--[a-z-]+", told.stdout))
+    assert given == set()
+
+
+def test_a_linter_for_workflows_finds_nothing() -> None:
+    zizmor = shutil.which("zizmor", path=str(Path(sys.executable).parent)) or shutil.which("zizmor")
+    assert zizmor is not None, "make build installs it"
+    workflows = [one for one in (ROOT / ".github",) if one.is_dir()]
+    told = subprocess.run(
+        [zizmor, "--offline", "--no-progress", str(FOLDER), *map(str, workflows)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stdout

@@ -1,0 +1,292 @@
+"""The action's script: it closes where it should, stays open where nobody can tell, says what the
+runner can see, and keeps one comment. `steelyard` and GitHub are doubles here."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "action" / "gate.py"
+Gate = Callable[..., int]
+STEELYARD = """\
+import json, sys
+words = sys.argv[1:]
+with open({calls!r}, "a") as file:
+    file.write(json.dumps(words) + "\\n")
+equal = "equal-arms" in words[words.index("--record") + 1]
+if equal:
+    print(json.dumps({{"contrasts": [{equal!r}]}}))
+    raise SystemExit({equal_status})
+open(words[words.index("--summary") + 1], "w").write("### builds: {verdict}\\n")
+if {status} > 1:
+    raise SystemExit({status})
+print(json.dumps({{"contrasts": [{contrast!r}]}}).replace("'", '"'))
+raise SystemExit({status})
+"""
+EQUAL = {
+    "low_percent": -1.5, "high_percent": 1.25, "nonzero": False,
+    "details": {"smallest_visible_percent": 2.14},
+}  # fmt: skip
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script as a module, outside any job of GitHub's."""
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_EVENT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    spec = importlib.util.spec_from_file_location("gate", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def weighed(gate: ModuleType, tmp_path: Path) -> Callable[..., int]:
+    """Weighs by a double that reads `verdict` and ends with `status`."""
+
+    def call(
+        *words: str, verdict: str = "equivalent", status: int = 0, forecast: float | None = None,
+        equal: dict[str, Any] = EQUAL, equal_status: int = 0, out: str = "out",
+    ) -> int:  # fmt: skip
+        double = tmp_path / "double.py"
+        contrast = {"verdict": verdict, "forecast_seconds": forecast}
+        double.write_text(
+            "null = None\n" + STEELYARD.format(
+                calls=str(tmp_path / "calls"), equal=equal, equal_status=equal_status,
+                verdict=verdict, status=status, contrast=contrast,
+            )
+        )  # fmt: skip
+        return int(gate.main([
+            "weigh", "--control", "base", "--arm", "head", "--out", str(tmp_path / out),
+            "--known", str(tmp_path / "known"), "--program", f"{sys.executable} {double}", *words,
+        ]))  # fmt: skip
+
+    return call
+
+
+def found(tmp_path: Path, out: str = "out") -> tuple[dict[str, Any], str]:
+    return json.loads((tmp_path / out / "gate.json").read_text()), (
+        tmp_path / out / "gate.md"
+    ).read_text()
+
+
+def calls(tmp_path: Path) -> list[list[str]]:
+    return [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "ends", "outcome"),
+    [
+        ("slower", 1, 1, "closed"),
+        ("slower", 0, 0, "passed"),
+        ("equivalent", 0, 0, "passed"),
+        ("inconclusive", 0, 0, "open"),
+        ("invalid", 0, 0, "open"),
+    ],
+)
+def test_it_closes_only_where_a_condition_holds(
+    weighed: Gate, tmp_path: Path, verdict: str, status: int, ends: int, outcome: str
+) -> None:
+    assert weighed(verdict=verdict, status=status) == ends
+    assert found(tmp_path)[0]["outcome"] == outcome
+
+
+def test_what_went_wrong_ends_it_as_steelyard_ended(weighed: Gate, tmp_path: Path) -> None:
+    assert weighed(status=3) == 3
+    assert not (tmp_path / "out" / "gate.json").exists()
+
+
+def test_inconclusive_says_how_many_more_minutes_would_settle_it(
+    weighed: Gate, tmp_path: Path
+) -> None:
+    weighed(verdict="inconclusive", forecast=130.0)
+    assert "about 3 more minutes would settle it" in found(tmp_path)[1]
+    weighed(verdict="inconclusive", forecast=None)
+    assert "more time would hardly settle it" in found(tmp_path)[1]
+
+
+def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_not(
+    weighed: Gate, tmp_path: Path
+) -> None:
+    weighed("--set", "workload.scale=1\n\nworkload.clients=2\n")
+    first, second = calls(tmp_path)
+    assert first[first.index("--control") + 1] == first[first.index("--arm") + 1] == "base"
+    assert second[second.index("--arm") + 1] == "head"
+    for call in (first, second):
+        assert [one for flag, one in itertools.pairwise(call) if flag == "--set"] == [
+            "workload.scale=1", "workload.clients=2",
+        ]  # fmt: skip
+    assert "--fail-if" not in first
+    assert "read equal arms as -1.5 % to +1.2 %; it sees ±2.1 %" in found(tmp_path)[1]
+    weighed()
+    assert len(calls(tmp_path)) == 3
+    assert "it sees ±2.1 %" in found(tmp_path)[1]
+    kept = tmp_path / "known" / "builds.json"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "kind": "64 × another"}))
+    weighed()
+    assert len(calls(tmp_path)) == 5
+
+
+def test_a_runner_that_tells_equal_arms_apart_or_cannot_weigh_them_is_named(
+    weighed: Gate, tmp_path: Path
+) -> None:
+    weighed(equal_status=3)
+    assert "could not be weighed on this runner (status 3)" in found(tmp_path)[1]
+    assert not (tmp_path / "known" / "builds.json").exists()
+    weighed(equal={**EQUAL, "low_percent": None, "nonzero": True})
+    assert "unbounded to +1.2 %: **it told them apart**" in found(tmp_path)[1]
+
+
+def test_versions_are_keys_and_conditions_are_lines(weighed: Gate, tmp_path: Path) -> None:
+    weighed("--study", "versions", "--fail-if", "slower:2%\nslower:1%\n", "--control", "16")
+    call = calls(tmp_path)[-1]
+    assert call[:2] == ["weigh", "versions"]
+    assert "control.version=16" in call
+    assert call.count("--fail-if") == 2
+    assert "--control" not in call
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "ends", "joined"),
+    [
+        (("closed", "closed"), 1, "closed"),
+        (("closed", "passed"), 0, "open"),
+        (("closed", "open"), 0, "open"),
+        (("closed",), 0, "open"),
+        (("passed", "open"), 0, "open"),
+        (("passed", "passed"), 0, "passed"),
+    ],
+)
+def test_of_two_hosts_both_must_agree(
+    gate: ModuleType, weighed: Gate, tmp_path: Path, outcomes: tuple[str, ...], ends: int,
+    joined: str,
+) -> None:  # fmt: skip
+    words = {"closed": ("slower", 1), "passed": ("equivalent", 0), "open": ("inconclusive", 0)}
+    for number, one in enumerate(outcomes):
+        verdict, status = words[one]
+        alone = weighed("--hosts", "2", verdict=verdict, status=status, out=f"host-{number}")
+        assert alone == 0, "one host alone closes nothing"
+    folders = [str(tmp_path / f"host-{number}") for number in range(len(outcomes))]
+    assert gate.main(["agree", *folders, "--hosts", "2", "--out", str(tmp_path / "out")]) == ends
+    kept, page = found(tmp_path)
+    assert kept["outcome"] == joined
+    assert page.count("### builds: ") == len(outcomes)
+    assert ("Only 1 of 2" in page) == (len(outcomes) == 1)
+
+
+def test_without_any_verdict_there_is_nothing_to_agree_on(
+    gate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gate.main(["agree", "--out", str(tmp_path)]) == 2
+    assert "no host has left a verdict" in capsys.readouterr().err
+
+
+def test_summary_and_output_of_the_job_are_written(
+    weighed: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
+    weighed(verdict="inconclusive")
+    assert (tmp_path / "output").read_text() == "outcome=open\n"
+    assert (tmp_path / "summary").read_text() == found(tmp_path)[1]
+
+
+class GitHub(BaseHTTPRequestHandler):
+    """Comments of a pull request, two pages of them; `status` refuses."""
+
+    comments: list[dict[str, Any]]
+    seen: list[tuple[str, str]]
+    status = 200
+
+    def do_GET(self) -> None:
+        page = int(self.path.rpartition("page=")[2])
+        self._answer(self.comments[(page - 1) * 100 : page * 100])
+
+    def do_POST(self) -> None:
+        self._write(lambda body: self.comments.append({"id": len(self.comments) + 1, **body}))
+
+    def do_PATCH(self) -> None:
+        number = int(self.path.rpartition("/")[2])
+        self._write(self.comments[number - 1].update)
+
+    def _write(self, change: Callable[[dict[str, Any]], None]) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.seen.append((self.command, self.headers["Authorization"]))
+        if self.status == 200:
+            change(body)
+        self._answer({})
+
+    def _answer(self, told: Any) -> None:
+        self.send_response(self.status if self.command != "GET" else 200)
+        self.end_headers()
+        self.wfile.write(json.dumps(told).encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[GitHub]]:
+    """GitHub's API on loopback, and a job of pull request 7."""
+    double = type("Double", (GitHub,), {"comments": [], "seen": []})
+    server = HTTPServer(("127.0.0.1", 0), double)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
+    monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "them/theirs")
+    monkeypatch.setenv("GITHUB_TOKEN", "a-token")
+    yield double
+    server.shutdown()
+    server.server_close()
+
+
+def test_one_comment_is_kept_up_to_date_however_many_others_there_are(
+    gate: ModuleType, github: type[GitHub], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
+    github.comments += [{"id": n + 1, "body": "words of others"} for n in range(150)]
+    page = tmp_path / "page.md"
+    for text in ("the first", "the second"):
+        page.write_text(text)
+        assert gate.main(["comment", str(page), "--name", "builds"]) == 0
+    own = [one["body"] for one in github.comments if "words" not in one["body"]]
+    assert own == ["<!-- steelyard: builds -->\nthe second"]
+    assert gate.main(["comment", str(page), "--name", "another"]) == 0
+    assert len(github.comments) == 152
+    assert {token for _, token in github.seen} == {"Bearer a-token"}
+
+
+def test_a_token_that_may_not_write_fails_nothing_and_an_error_of_the_server_does(
+    gate: ModuleType, github: type[GitHub], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
+    page = tmp_path / "page.md"
+    page.write_text("words")
+    github.status = 403
+    assert gate.main(["comment", str(page)]) == 0
+    assert "may not write (403)" in capsys.readouterr().err
+    github.status = 500
+    assert gate.main(["comment", str(page)]) == 2
+
+
+def test_outside_a_pull_request_nothing_is_said(
+    gate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").write_text("words")
+    assert gate.main(["comment", str(tmp_path / "page.md")]) == 0
+    assert "no pull request" in capsys.readouterr().out
