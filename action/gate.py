@@ -128,7 +128,7 @@ def trusted(asked: argparse.Namespace) -> dict[str, Any]:
         *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(equal)),
         *("--budget", asked.equal_budget),
         *("--record", str(asked.out / "equal-arms"), "--json"),
-        *(word for one in lines(asked.set) for word in ("--set", one)),
+        *(word for one in alike(lines(asked.set)) for word in ("--set", one)),
     ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != PASSED:
@@ -206,6 +206,12 @@ def arms_of(asked: argparse.Namespace) -> list[str]:
 def lines(text: str) -> list[str]:
     """The lines of an input that hold something."""
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def alike(keys: Sequence[str]) -> list[str]:
+    """The keys of a study whose arm is its control: what the arm alone has is left out."""
+    both = [one.replace("control.", "arm.", 1) for one in keys if one.startswith("control.")]
+    return [one for one in keys if not one.startswith("arm.")] + both
 
 
 def keep(out: Path, found: dict[str, Any], text: str) -> None:

@@ -33,6 +33,9 @@ if {status} > 1:
 print(json.dumps({{"contrasts": [{contrast!r}]}}).replace("'", '"'))
 raise SystemExit({status})
 """
+KEYS = {
+    "arm.settings.jit", "arm.settings.work_mem", "control.settings.work_mem", "workload.scale",
+}  # fmt: skip
 EQUAL = {
     "low_percent": -1.5, "high_percent": 1.25, "nonzero": False,
     "details": {"smallest_visible_percent": 2.14},
@@ -137,6 +140,16 @@ def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_n
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "kind": "64 × another"}))
     weighed()
     assert len(calls(tmp_path)) == 5
+
+
+def test_equal_arms_have_no_key_that_the_arm_alone_has(weighed: Gate, tmp_path: Path) -> None:
+    weighed("--set", "arm.settings.jit=off\ncontrol.settings.work_mem=8MB\nworkload.scale=1")
+    first, second = calls(tmp_path)
+    for call, keys in (
+        (first, ["control.settings.work_mem=8MB", "workload.scale=1", "arm.settings.work_mem=8MB"]),
+        (second, ["arm.settings.jit=off", "control.settings.work_mem=8MB", "workload.scale=1"]),
+    ):
+        assert [one for one in call if one.partition("=")[0] in KEYS] == keys
 
 
 def test_a_runner_that_tells_equal_arms_apart_or_cannot_weigh_them_is_named(

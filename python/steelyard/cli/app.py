@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS
+from steelyard.cli.completing import prepare_completion
 from steelyard.model.errors import SteelyardError, UsageError
 
 INTERRUPTED = 130
@@ -38,6 +39,7 @@ def _run() -> int:
 
     from steelyard.cli.command_line import app
 
+    prepare_completion()
     try:
         status = app(standalone_mode=False)
     except SteelyardError as error:

@@ -29,6 +29,8 @@ COMMANDS = {
     "serve": "Show the history in a browser of this machine, kept up to date, until Ctrl-C.",
     "engines": "List the engines found and the cache; add and remove engines.",
     "workloads": "List the workloads; load one into the cache or into a server.",
+    "completion": "Print what makes a shell complete commands, options and studies: source it, or "
+    "keep it.",
 }
 """Name and help line, in the order in which they are listed."""
 FOLDERS = {"history": "records", "site": "records", "serve": "records"}

@@ -28,9 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def weigh(
-    study: Annotated[
-        str | None, typer.Argument(help="A built-in study, a TOML file, or a record's study.toml.")
-    ] = None,
+    study: parameter.StudyName = None,
     control: parameter.ControlIs = None,
     arm: parameter.ArmIs = None,
     budget: parameter.Budget = None,

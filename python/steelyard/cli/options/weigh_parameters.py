@@ -7,6 +7,21 @@ from typing import Annotated
 
 import typer
 
+
+def study_names(begun: str) -> list[str]:
+    """The built-in studies whose names begin so, for the shell that completes one."""
+    from steelyard.study.read import builtin_studies
+
+    return [name for name in builtin_studies() if name.startswith(begun)]
+
+
+StudyName = Annotated[
+    str | None,
+    typer.Argument(
+        help="A built-in study, a TOML file, or a record's study.toml.",
+        autocompletion=study_names,
+    ),
+]
 Budget = Annotated[str | None, typer.Option(help="Time under load, all arms; it takes twice that.")]
 Overrides = Annotated[
     list[str] | None,

@@ -1,0 +1,100 @@
+"""Prints the manual page: every command with its options, as the program has them.
+
+.venv/bin/python .ci/man_page.py > packaging/steelyard.data/data/share/man/man1/steelyard.1
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from reference import WIDTH, commands
+
+from steelyard import __version__
+from steelyard.cli.command_line import load_command
+
+HEAD = """.TH STEELYARD 1 "" "steelyard {version}" "User Commands"
+.SH NAME
+steelyard \\- a laboratory for databases
+.SH SYNOPSIS
+.B steelyard
+.I COMMAND
+.RI [ OPTION ]...
+.SH DESCRIPTION
+Steelyard weighs settings, versions, builds and page verification of a database against each other
+on the machine at hand, noisy or not, and gives a verdict with an interval, an error rate that is
+kept, a cause, and its doubts.
+.PP
+.B steelyard weigh checksums
+answers in minutes what data checksums cost here.
+.SH COMMANDS
+"""
+FOOT = """.SH EXIT STATUS
+.TP
+.B 0
+The command did its work, whatever the verdict.
+.TP
+.B 1
+A \\fB\\-\\-fail\\-if\\fR condition holds, a scrub found damage, or the doctor a warning.
+.TP
+.B 2
+Wrong usage, or a wrong study.
+.TP
+.B 3
+It could not be completed.
+.TP
+.B 130, 143
+Interrupted; told to end.
+.SH ENVIRONMENT
+.TP
+.B STEELYARD_CACHE
+Where loaded data, engines and slots are kept; /var/cache/steelyard for root, else
+~/.cache/steelyard.
+.SH FILES
+.TP
+.I records/
+What was weighed, a folder each: study, plan, slices, verdict, report.html.
+.SH SEE ALSO
+.BR pgbench (1),
+.BR pg_checksums (1),
+.BR fio (1)
+"""
+
+
+def man_page() -> str:
+    """The whole page, as troff."""
+    os.environ.update({"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1"})
+    parts = [HEAD.format(version=__version__)]
+    for words in sorted(commands()):
+        command = load_command(words[0])
+        for word in words[1:]:
+            command = command.commands[word]
+        parts += _section(words, command)
+    return "".join(parts) + FOOT
+
+
+def _section(words: tuple[str, ...], command: Any) -> Iterator[str]:
+    name = " ".join(("steelyard", *words))
+    options = {"resilient_parsing": True, "help_option_names": ["-h", "--help"]}
+    with command.make_context(name, [], **options) as context:
+        usage = " ".join(("steelyard", *words, *command.collect_usage_pieces(context)))
+        yield f'.SS "{escaped(usage)}"\n'
+        yield f"{escaped(' '.join((command.help or '').split()))}\n"
+        for parameter in command.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is not None:
+                names, told = record
+                yield f".TP\n\\fB{escaped(names)}\\fR\n{escaped(' '.join(told.split()))}\n"
+
+
+def escaped(text: str) -> str:
+    """Text that troff prints as it stands; a line of it never begins as a request does."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    text = re.sub(r"^([.'])", r"\\&\1", text)
+    return "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in text)
+
+
+if __name__ == "__main__":
+    print(man_page(), end="")
