@@ -24,6 +24,8 @@ COMMANDS = {
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
     "history": "List, compare, follow and export what was weighed before.",
+    "reproduce": "List published studies, or repeat one: its weighings, and a page that sets both "
+    "side by side.",
     "site": "Make the history as static pages: a wall, a page a question, comparisons, feeds, "
     "badges.",
     "serve": "Show the history in a browser of this machine, kept up to date, until Ctrl-C.",
@@ -33,7 +35,7 @@ COMMANDS = {
     "keep it.",
 }
 """Name and help line, in the order in which they are listed."""
-FOLDERS = {"history": "records", "site": "records", "serve": "records"}
+FOLDERS = {"history": "records", "reproduce": "records", "site": "records", "serve": "records"}
 """Name → the folder of its file, of commands that do not stand in this one."""
 
 

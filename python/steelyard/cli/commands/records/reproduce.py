@@ -1,0 +1,88 @@
+"""`steelyard reproduce`: lists published studies, or repeats one and writes its page."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.options import weigh_parameters as parameter
+from steelyard.model.errors import UsageError
+
+SEED = 17
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="A published study; without one they are listed.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(metavar="STEP", help="Weigh only this step.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="At the scale of the published study.")
+    ] = False,
+    overrides: parameter.Overrides = None,
+    seed: parameter.Seed = SEED,
+    record: parameter.RecordPlace = None,
+    resume: parameter.Resume = None,
+    account: parameter.AccountName = None,
+    as_json: parameter.AsJson = False,
+) -> None:
+    """List published studies, or repeat one: its weighings, and a page that sets both side by
+    side."""
+    from steelyard.cli.weighing.reproduce import (
+        ReproduceRequest,
+        begin_reproduction,
+        resume_reproduction,
+    )
+
+    if resume is not None:
+        if name or only or full or overrides:
+            raise UsageError(
+                "cannot change a repetition that is resumed",
+                hint="Name only its folder: steelyard reproduce --resume DIR",
+            )
+        resume_reproduction(resume, as_json=as_json)
+        return
+    if name is None:
+        _list(as_json=as_json)
+        return
+    begin_reproduction(
+        ReproduceRequest(
+            name=name,
+            only=only,
+            full=full,
+            changes=overrides or (),
+            seed=SEED if seed is None else seed,
+            record=record,
+            account=account,
+            as_json=as_json,
+        )
+    )
+
+
+def _list(*, as_json: bool) -> None:
+    from steelyard.reproductions.reproduction import names, read_reproduction
+
+    found = [read_reproduction(name) for name in names()]
+    if as_json:
+        told = [
+            {
+                "name": one.name,
+                "title": one.title,
+                "question": one.question,
+                "minutes": one.minutes,
+                "steps": [step.name for step in one.steps],
+            }
+            for one in found
+        ]
+        typer.echo(json.dumps({"studies": told}))
+        return
+    wide = max(len(one.name) for one in found)
+    for one in found:
+        typer.echo(f"{one.name:<{wide}}  {one.minutes:>3} min  {one.title}")

@@ -1,0 +1,1 @@
+"""What is shown of published studies and their repetitions."""

@@ -1,0 +1,111 @@
+"""Writes the page of a repeated study: theirs, what it could have seen, ours, and the agreement."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from steelyard.cli.views.ci.markdown import escaped, markdown
+from steelyard.evaluation.sweep import reading
+from steelyard.record.contrast import PercentInterval
+from steelyard.record.sweep import Swept
+from steelyard.record.verdict import Verdict
+from steelyard.report.contrast_text import reading_text
+from steelyard.reproductions.reproduction import Reproduction, Step
+
+Found = Mapping[str, "Verdict | Swept"]
+"""Step → what it came to; those that were not weighed are not in it."""
+
+
+def page(study: Reproduction, found: Found, machine: str) -> str:
+    """The whole page, as Markdown; `machine`: in words, empty where nothing was weighed."""
+    parts = [f"# {study.title}", f"**Question.** {study.question}"]
+    parts += [f"**Theirs.** {study.published} {study.design}", _figures(study)]
+    parts += [f"**What such a design can tell.** {study.could_see}", f"**Ours.** {study.ours}"]
+    parts.append(f"```\nsteelyard reproduce {study.name}\n```")
+    if machine:
+        parts.append(f"Weighed on {machine}.")
+    for step in study.steps:
+        parts += [f"## {step.question}", *_step(study, step, found.get(step.name))]
+    return "\n\n".join(parts) + "\n"
+
+
+def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
+    """Whether the published effect lies within our interval; nothing where none was claimed."""
+    if step.claim is None:
+        return
+    theirs = f"Published: {step.claim.percent:+.1f} % for {step.claim.arm}."
+    for place, one in _contrasts(found, step.claim.arm):
+        low = -100.0 if one.low_percent is None else one.low_percent
+        high = float("inf") if one.high_percent is None else one.high_percent
+        within = low <= step.claim.percent <= high
+        said = "lies within our interval" if within else "lies **outside** of our interval"
+        yield f"{theirs} That {said}{place}, {escaped(reading_text(one))}."
+
+
+def _contrasts(found: Verdict | Swept, arm: str) -> Iterator[tuple[str, PercentInterval]]:
+    if isinstance(found, Verdict):
+        yield from (("", one) for one in found.contrasts if one.arm == arm)
+        return
+    for point in found.points:
+        name = f" at {point.value}"
+        yield from ((name, one) for one in point.contrasts if one.arm == arm)
+
+
+def _figures(study: Reproduction) -> str:
+    rows = [f"| {one.what} | {one.control} | {one.arm} | {one.told} |" for one in study.figures]
+    return "\n".join(["| | control | arm | told as |", "|---|---|---|---|", *rows])
+
+
+def _step(study: Reproduction, step: Step, found: Verdict | Swept | None) -> Iterator[str]:
+    if found is None:
+        yield "Not yet weighed."
+    elif isinstance(found, Verdict):
+        yield markdown(found).strip()
+        if found.probes:
+            yield _probes(found)
+    else:
+        yield _swept(found)
+    if found is not None:
+        yield from agreement(step, found)
+    if step.full:
+        words = shlex.join(["steelyard", "weigh", *step.weigh, *step.full])
+        yield f"At their scale: `{words}`. It needs {step.needs}."
+
+
+def _probes(found: Verdict) -> str:
+    rows = [
+        f"| {escaped(one.arm)} | {escaped(one.probe)} | {escaped(one.counter)} | {one.median:,.0f} "
+        f"| {one.least:,.0f} … {one.most:,.0f} |"
+        for one in found.probes
+        if one.most
+    ]
+    head = ["| arm | probe | counter | median | over epochs |", "|---|---|---|---:|---:|"]
+    told = "What was counted after every epoch; what is not here was 0 in every one."
+    return "\n".join([told, "", *head, *rows] if rows else ["Every probe counted 0."])
+
+
+def _swept(found: Swept) -> str:
+    rows = [
+        f"| {point.value} | {escaped(one.arm)} against {escaped(one.control)} "
+        f"| {escaped(reading(one))} | {one.verdict} | {one.cause or 'none'} |"
+        for point in found.points
+        for one in point.contrasts
+    ]
+    failed = [f"- {point.value}: {escaped(point.failed)}" for point in found.points if point.failed]
+    return "\n".join(
+        [
+            *(f"> {escaped(sentence)}." for sentence in found.sentences),
+            "",
+            f"| {found.key} | | effect, joint interval | verdict | cause |",
+            "|---|---|---|---|---|",
+            *rows,
+            *(["", *failed] if failed else []),
+            "",
+            "Repeat:",
+            "",
+            "```",
+            found.command,
+            "```",
+        ]
+    )

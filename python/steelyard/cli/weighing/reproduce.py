@@ -1,0 +1,146 @@
+"""Runs `steelyard reproduce`: the weighings of a published study one by one, and its page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from steelyard.cli.views.reproductions.page import Found, page
+from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.record.record import Record, stamp
+from steelyard.record.recorded import read_verdict
+from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
+from steelyard.record.verdict import Verdict
+from steelyard.reproductions.reproduction import Reproduction, Step, read_reproduction
+
+INTERRUPTED = 130
+REPRODUCE_FILE, PAGE = "reproduce.json", "page.md"
+
+
+@dataclass(frozen=True)
+class ReproduceRequest:
+    """What was asked for on the command line."""
+
+    name: str
+    only: str | None
+    full: bool
+    changes: Sequence[str]
+    seed: int
+    record: Path | None
+    account: str | None
+    as_json: bool
+
+
+def begin_reproduction(request: ReproduceRequest) -> None:
+    """Weigh every step into a new folder, and write the page."""
+    study = read_reproduction(request.name)
+    wanted = [step for step in study.steps if request.only in (None, step.name)]
+    if not wanted:
+        known = ", ".join(step.name for step in study.steps)
+        raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {known}.")
+    folder = request.record or Path("records") / "reproduce" / study.name / stamp()
+    if folder.exists():
+        raise RecordError(f'cannot keep a repetition in "{folder}": it exists')
+    folder.mkdir(parents=True)
+    plan = {
+        "format": 1,
+        "name": request.name,
+        "steps": {
+            step.name: [*study.words(step, full=request.full), *_more(request)] for step in wanted
+        },
+        "account": request.account,
+    }
+    (folder / REPRODUCE_FILE).write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    _go_on(folder, as_json=request.as_json)
+
+
+def resume_reproduction(folder: Path, *, as_json: bool) -> None:
+    """Go on where it was interrupted; steps that are complete are read."""
+    if not (folder / REPRODUCE_FILE).is_file():
+        raise RecordError(f'"{folder}" is no repetition: it has no {REPRODUCE_FILE}')
+    _go_on(folder, as_json=as_json)
+
+
+def found_in(folder: Path, study: Reproduction) -> dict[str, Verdict | Swept]:
+    """What the steps of a folder came to; those that are not complete are not in it."""
+    found: dict[str, Verdict | Swept] = {}
+    for step in study.steps:
+        told = _told(folder / step.name)
+        if told is not None:
+            found[step.name] = told
+    return found
+
+
+def machine_words(folder: Path) -> str:
+    """The machine that the first step was weighed on."""
+    files = [*folder.glob("*/environment.json"), *folder.glob(f"*/{POINTS}/*/environment.json")]
+    if not files:
+        return ""
+    machine = json.loads(min(files).read_text(encoding="utf-8"))["machine"]
+    virtual = ", virtual" if machine.get("virtual") else ""
+    return (
+        f"{len(machine['allowed_processors'])} processors ({machine['processor']}{virtual}),"
+        f" {machine['memory_bytes'] / 1e9:.0f} GB of memory, {machine['kernel']}"
+    )
+
+
+def _go_on(folder: Path, *, as_json: bool) -> None:
+    plan = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))
+    study = read_reproduction(plan["name"])
+    steps = {step.name: step for step in study.steps}
+    for number, (name, words) in enumerate(plan["steps"].items(), 1):
+        _say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
+        _weigh(steps[name], words, folder / name, plan["account"])
+    found: Found = found_in(folder, study)
+    text = page(study, found, machine_words(folder))
+    (folder / PAGE).write_text(text, encoding="utf-8")
+    if as_json:
+        told = {name: one.to_json() for name, one in found.items()}
+        typer.echo(json.dumps({"study": study.name, "record": str(folder), "steps": told}))
+    else:
+        typer.echo(text)
+        typer.echo(f"record  {folder}\npage    {folder / PAGE}")
+
+
+def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -> None:
+    """An ordinary weighing, of its own process, whatever of it was done before."""
+    if _told(place) is not None:
+        return
+    planned = (place / "plan.json").is_file() or (place / SWEEP_FILE).is_file()
+    more = ["--resume", str(place)] if planned else [*words, "--record", str(place)]
+    command = [sys.executable, "-m", "steelyard", "weigh", *more]
+    command += [] if account is None else ["--as", account]
+    status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status != 0:
+        raise SteelyardError(
+            f'step "{step.name}" ended with status {status}',
+            hint=f"Go on afterwards: steelyard reproduce --resume {place.parent}",
+        )
+
+
+def _told(place: Path) -> Verdict | Swept | None:
+    """What a step came to; None: it is not complete."""
+    swept = place / SWEPT_FILE
+    if swept.is_file():
+        return Swept.of_json(json.loads(swept.read_text(encoding="utf-8")), str(swept))
+    if not (place / "verdict.json").is_file():
+        return None
+    verdict = read_verdict(Record.open(place))
+    return None if verdict is None or verdict.interrupted else verdict
+
+
+def _more(request: ReproduceRequest) -> list[str]:
+    changes = [word for one in request.changes for word in ("--set", one)]
+    return [*changes, "--seed", str(request.seed)]
+
+
+def _say(words: str) -> None:
+    typer.echo(words, err=True)

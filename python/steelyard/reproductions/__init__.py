@@ -1,0 +1,1 @@
+"""Published studies, and how each is repeated here."""

@@ -1,0 +1,111 @@
+"""A published study: its question, design and figures, and the weighings that repeat it here.
+
+Each is a TOML file in `published/`, with the studies of its own that it needs beside it; a file of
+a user's has the same form.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from steelyard.model.errors import StudyError
+from steelyard.study.values import StudyModel
+
+PUBLISHED = Path(__file__).with_name("published")
+
+
+class Figure(StudyModel):
+    """A row of what was published."""
+
+    what: str
+    control: str
+    arm: str
+    told: str = ""
+    """What they made of it."""
+
+
+class Claim(StudyModel):
+    """A published effect that a step can be held against."""
+
+    arm: str
+    percent: float
+    """Of throughput; positive: the arm is faster."""
+
+
+class Step(StudyModel):
+    """One weighing of a repetition."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    question: str
+    weigh: Annotated[tuple[str, ...], Field(min_length=1)]
+    """What stands after `steelyard weigh`; a study's file is one beside the TOML."""
+    minutes: int
+    """About how long it takes on a small machine."""
+    claim: Claim | None = None
+    full: tuple[str, ...] = ()
+    """What is said besides, at the scale of the published study."""
+    needs: str = ""
+    """At that scale."""
+
+
+class Reproduction(StudyModel):
+    """A published study, and its repetition."""
+
+    name: str
+    title: str
+    question: str
+    published: str
+    """Where and when, in words."""
+    design: str
+    could_see: str
+    """What a design such as theirs can tell."""
+    ours: str
+    """How ours differs, and why."""
+    figures: tuple[Figure, ...]
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, alias="step")]
+    place: Path = Path()
+    """The folder of its file."""
+
+    @property
+    def minutes(self) -> int:
+        """About how long all of it takes on a small machine."""
+        return sum(step.minutes for step in self.steps)
+
+    def words(self, step: Step, *, full: bool = False) -> tuple[str, ...]:
+        """What stands after `steelyard weigh`, with the place of a study of its own."""
+        study, *more = step.weigh
+        if study.endswith(".toml"):
+            study = str(self.place / study)
+        return (study, *more, *(step.full if full else ()))
+
+
+def names() -> list[str]:
+    """The built-in ones."""
+    return sorted(path.stem for path in PUBLISHED.glob("*.toml"))
+
+
+def read_reproduction(name_or_file: str) -> Reproduction:
+    """One of the built-in ones, or of a file. StudyError: there is none, or it is wrong."""
+    known = names()
+    file = PUBLISHED / f"{name_or_file}.toml" if name_or_file in known else Path(name_or_file)
+    if not file.is_file():
+        near = difflib.get_close_matches(name_or_file, known, n=1)
+        raise StudyError(
+            f'unrecognized reproduction: "{name_or_file}"',
+            detail=f"There are {', '.join(known)}.",
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        )
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        return Reproduction.model_validate({"name": file.stem, **table, "place": file.parent})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as reason:
+        raise StudyError(f'cannot parse "{file}": {reason}') from reason
+    except ValidationError as failure:
+        first = failure.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise StudyError(f'{file.name}: invalid value for "{key}": {first["msg"]}') from failure
