@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -116,7 +117,7 @@ def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -
     more = ["--resume", str(place)] if planned else [*words, "--record", str(place)]
     command = [sys.executable, "-m", "steelyard", "weigh", *more]
     command += [] if account is None else ["--as", account]
-    status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    status = _ended(command)
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status != 0:
@@ -124,6 +125,18 @@ def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -
             f'step "{step.name}" ended with status {status}',
             hint=f"Go on afterwards: steelyard reproduce --resume {place.parent}",
         )
+
+
+def _ended(command: Sequence[str]) -> int:
+    """The exit status of a weighing, which ends in order where this process is told to end."""
+    # In a group of its own: Ctrl-C reaches it once, from here.
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0) as weighing:
+        try:
+            return weighing.wait()
+        except BaseException:
+            weighing.send_signal(signal.SIGINT)
+            weighing.wait()
+            raise
 
 
 def _told(place: Path) -> Verdict | Swept | None:
