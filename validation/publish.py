@@ -15,6 +15,7 @@ from validation.pages import (
     lived,
     paired,
     replayed,
+    searched,
     shares,
     simulated,
     turned,
@@ -51,7 +52,8 @@ _REPEAT = """
     stopped at any time and goes on where it was (`make validate ARGS="--most-seconds 60"`).
     `make validate-live` weighs on real servers: hours. `.venv/bin/python -m validation.traces
     RECORDS…` makes traces of the records it leaves, and `.venv/bin/python -m
-    validation.paired_pgbench` measures the last section.
+    validation.paired_pgbench` measures the last section; `python -m validation.searches` simulates
+    searches.
 """
 
 
@@ -71,6 +73,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         compared.section(found["comparison"]),
         judged.section(found["judge"]),
         lived.section(found["live"]),
+        searched.section(found["searches"]),
         paired.section(found["paired_pgbench"]),
         "## How to repeat this",
         paragraph(_REPEAT).strip(),
@@ -88,7 +91,7 @@ def methodology(folder: Path = FOLDER) -> str:
 
 _FILES = (
     *("simulation", "alarms", "turns", "controls", "replay", "comparison", "judge"),
-    *("live", "paired_pgbench"),
+    *("live", "searches", "paired_pgbench"),
 )
 
 

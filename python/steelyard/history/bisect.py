@@ -37,8 +37,23 @@ Outcome = Literal["found", "narrowed", "no difference", "not told apart"]
 Weigh = Callable[[int | None, int], "Verdict | str"]
 """A middle (None: the ends alone) and the number of the try → its verdict, or why there is none."""
 Say = Callable[[str], None]
+RecordOf = Callable[[int | None, int], str]
+"""The same → the folder of that weighing."""
 Readings = Mapping[int, float]
 """Epoch → log ratio against the first place."""
+
+
+@dataclass(frozen=True)
+class Sided:
+    """What a weighing of the search read; of the ends alone `middle` is the last place too."""
+
+    middle: Readings
+    last: Readings
+    margin_percent: float
+
+
+Read = Callable[[int | None, int], Sided | str]
+"""As Weigh, of what is looked at."""
 
 
 class BisectPlan(Frozen):
@@ -136,25 +151,49 @@ def epochs_wanted(places: int) -> int:
 
 
 def nearer(middle: Readings, last: Readings, alpha: float) -> Side:
-    """Which end a place is nearer to."""
+    """Which end a place is nearer to. Only one of the two answers is wrong, so each side of the
+    interval has all of `alpha`."""
     both = sorted(middle.keys() & last.keys())
     far = np.array([last[epoch] for epoch in both], dtype=float)
     apart = np.array([middle[epoch] for epoch in both], dtype=float) - far / 2
-    ends = confidence_set(apart, alpha).interval if both else Interval(-math.inf, math.inf)
+    ends = confidence_set(apart, 2 * alpha).interval if both else Interval(-math.inf, math.inf)
     direction = float(np.sign(np.mean(far))) if both else 0.0
     if direction == 0 or ends.low <= 0 <= ends.high:
         return "neither"
     return "last" if (ends.low > 0) is (direction > 0) else "first"
 
 
-def bisect(plan: BisectPlan, weigh: Weigh, record_of: Callable[[int | None, int], str], say: Say) \
-        -> Bisected:  # fmt: skip
+def bisect(plan: BisectPlan, weigh: Weigh, record_of: RecordOf, say: Say) -> Bisected:
+    """Search by weighings. SteelyardError: the ends could not be weighed."""
+
+    def read(middle: int | None, attempt: int) -> Sided | str:
+        found = weigh(middle, attempt)
+        return found if isinstance(found, str) else sided_of(found)
+
+    return search(plan, read, record_of, say)
+
+
+def sided_of(verdict: Verdict) -> Sided | str:
+    """What a weighing read, or why it tells nothing."""
+    invalid = next((one for one in verdict.contrasts if one.verdict == "invalid"), None)
+    if invalid is not None:
+        doubts = ", ".join(dict.fromkeys(threat.name for threat in invalid.threats))
+        return f"its weighing is invalid ({doubts})"
+    first, *_, last = verdict.contrasts[0], verdict.contrasts[-1]
+    return Sided(
+        middle=_by_epoch(first),
+        last=_by_epoch(last),
+        margin_percent=first.details.margin_percent,
+    )
+
+
+def search(plan: BisectPlan, read: Read, record_of: RecordOf, say: Say) -> Bisected:
     """Search. SteelyardError: the ends could not be weighed."""
     alpha = share_of_error(len(plan.places))
     row, steps = Row(plan.places), list[BisectStep]()
 
     def judged(middle: int | None, attempt: int) -> BisectStep:
-        found = weigh(middle, attempt)
+        found = read(middle, attempt)
         place = None if middle is None else plan.places[middle]
         step = _step(found, place, record_of(middle, attempt), alpha)
         steps.append(step)
@@ -233,31 +272,25 @@ def _side(judged: Judged, middle: int) -> Side | None:
     return "neither"
 
 
-def _step(found: Verdict | str, place: str | None, record: str, alpha: float) -> BisectStep:
+def _step(found: Sided | str, place: str | None, record: str, alpha: float) -> BisectStep:
     if isinstance(found, str):
         return BisectStep(place=place, record=record, failed=found)
-    *_, last = found.contrasts
-    one = found.contrasts[0]
-    readings = _by_epoch(one)
-    invalid = next((c for c in found.contrasts if c.verdict == "invalid"), None)
-    if invalid is not None:
-        doubts = ", ".join(dict.fromkeys(threat.name for threat in invalid.threats))
-        return BisectStep(place=place, record=record, failed=f"its weighing is invalid ({doubts})")
-    ends = confidence_set(np.array(list(readings.values()), dtype=float), alpha).interval
+    readings = np.array(list(found.middle.values()), dtype=float)
+    ends = confidence_set(readings, alpha).interval
     if place is None:
-        margin = math.log1p(one.details.margin_percent / 100)
+        margin = math.log1p(found.margin_percent / 100)
         within = ends.low > -margin and ends.high < margin
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
-        side = nearer(readings, _by_epoch(last), alpha)
+        side = nearer(found.middle, found.last, alpha)
     return BisectStep(
         place=place,
         record=record,
         side=side,
-        estimate_percent=one.estimate_percent,
+        estimate_percent=percent_of_log(float(np.mean(readings))) if len(readings) else None,
         low_percent=percent_of_log(ends.low),
         high_percent=percent_of_log(ends.high),
-        epochs=one.epochs,
+        epochs=len(readings),
     )
 
 
