@@ -138,8 +138,9 @@ def read_verdict(record: Record) -> Verdict | None:
 
 def read_slices(record: Record) -> Iterator[SliceLine]:
     """Every slice in the order in which they ended, those of the pilot among them."""
+    place = _place(record, SLICES)
     for line in record.lines(SLICES):
-        yield SliceLine.of_json(upgrade_slice(line), _place(record, SLICES))
+        yield SliceLine.of_json(upgrade_slice(line), place)
 
 
 def read_telemetry(record: Record) -> Telemetry:

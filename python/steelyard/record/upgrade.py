@@ -52,6 +52,8 @@ def upgrade_plan(plan: RawLine) -> RawLine:
 
 def upgrade_slice(line: RawLine) -> RawLine:
     """A line of slices.jsonl."""
+    if "aside" not in line and "candidate" not in line:
+        return line
     changed = {key: value for key, value in line.items() if key not in ("aside", "candidate")}
     if line.get("aside"):
         changed["excluded"] = True
