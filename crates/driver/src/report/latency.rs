@@ -10,6 +10,9 @@ use crate::error::DriveError;
 /// Longest encoded histogram that is accepted; ours stay below 100 kB.
 const LONGEST_TEXT: usize = 4 << 20;
 
+/// So many histograms take about as long to merge as ten threads to start.
+const FEWEST_OF_A_THREAD: usize = 32;
+
 /// Encodes a histogram; an empty one is an empty text.
 pub(crate) fn encode<C: Counter>(histogram: &Histogram<C>) -> Result<String, DriveError> {
     if histogram.is_empty() {
@@ -22,6 +25,10 @@ pub(crate) fn encode<C: Counter>(histogram: &Histogram<C>) -> Result<String, Dri
             DriveError::new("could not encode a histogram").detail(format!("{error:?}"))
         })?;
     Ok(STANDARD.encode(&bytes))
+}
+
+fn invalid(why: &dyn std::fmt::Display) -> DriveError {
+    DriveError::new("invalid latency histogram").detail(why.to_string())
 }
 
 /// Several histograms as one.
@@ -37,10 +44,29 @@ pub struct Summary {
 }
 
 impl Latencies {
-    /// Merges encoded histograms; empty texts are empty histograms.
-    pub fn merge<S: AsRef<str>>(texts: &[S]) -> Result<Latencies, DriveError> {
-        let invalid = |why: String| DriveError::new("invalid latency histogram").detail(why);
-        let mut merged = Histogram::<u64>::new(3).map_err(|error| invalid(error.to_string()))?;
+    /// Merges encoded histograms, on all processors; empty texts are empty histograms.
+    pub fn merge<S: AsRef<str> + Sync>(texts: &[S]) -> Result<Latencies, DriveError> {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = texts.len().div_ceil(processors);
+        if share < FEWEST_OF_A_THREAD {
+            return Latencies::merge_here(texts);
+        }
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = texts
+                .chunks(share)
+                .map(|part| scope.spawn(move || Latencies::merge_here(part)))
+                .collect();
+            let mut merged = Latencies::merge_here::<S>(&[])?;
+            for part in parts {
+                let part = part.join().expect("merging does not panic")?;
+                merged.0.add(&part.0).map_err(|error| invalid(&error))?;
+            }
+            Ok(merged)
+        })
+    }
+
+    fn merge_here<S: AsRef<str>>(texts: &[S]) -> Result<Latencies, DriveError> {
+        let mut merged = Histogram::<u64>::new(3).map_err(|error| invalid(&error))?;
         let mut deserializer = Deserializer::new();
         for text in texts
             .iter()
@@ -48,17 +74,13 @@ impl Latencies {
             .filter(|text| !text.is_empty())
         {
             if text.len() > LONGEST_TEXT {
-                return Err(invalid(format!("{} bytes are too many", text.len())));
+                return Err(invalid(&format_args!("{} bytes are too many", text.len())));
             }
-            let bytes = STANDARD
-                .decode(text)
-                .map_err(|error| invalid(error.to_string()))?;
+            let bytes = STANDARD.decode(text).map_err(|error| invalid(&error))?;
             let one: Histogram<u64> = deserializer
                 .deserialize(&mut bytes.as_slice())
-                .map_err(|error| invalid(format!("{error:?}")))?;
-            merged
-                .add(&one)
-                .map_err(|error| invalid(error.to_string()))?;
+                .map_err(|error| invalid(&format_args!("{error:?}")))?;
+            merged.add(&one).map_err(|error| invalid(&error))?;
         }
         Ok(Latencies(merged))
     }

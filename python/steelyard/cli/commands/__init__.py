@@ -24,6 +24,7 @@ COMMANDS = {
     "studies": "List the built-in studies, or print one to copy.",
     "report": "Make report.html again from a record and print its path; or judge the record again.",
     "history": "List, compare, follow and export what was weighed before.",
+    "fleet": "Show what many machines answered; bring their records together.",
     "reproduce": "List published studies, or repeat one: its weighings, and a page that sets both "
     "side by side.",
     "site": "Make the history as static pages: a wall, a page a question, comparisons, feeds, "
@@ -35,7 +36,13 @@ COMMANDS = {
     "keep it.",
 }
 """Name and help line, in the order in which they are listed."""
-FOLDERS = {"history": "records", "reproduce": "records", "site": "records", "serve": "records"}
+FOLDERS = {
+    "history": "records",
+    "fleet": "records",
+    "reproduce": "records",
+    "site": "records",
+    "serve": "records",
+}
 """Name → the folder of its file, of commands that do not stand in this one."""
 
 

@@ -1,0 +1,87 @@
+"""`steelyard fleet`: what many machines answered, and their records brought together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.command_line import Group
+from steelyard.cli.options.records_option import RECORDS, RecordsOption
+
+sub = typer.Typer(
+    cls=Group,
+    invoke_without_command=True,
+    help="Show what many machines answered; bring their records together.",
+)
+_Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command and its subcommands."""
+    app.add_typer(sub, name="fleet")
+
+
+@sub.callback()
+def fleet(
+    context: typer.Context,
+    records: RecordsOption = RECORDS,
+    question: Annotated[
+        str | None, typer.Option("--question", help="Only this study, or this question.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Show what many machines answered; bring their records together."""
+    if context.invoked_subcommand is None:
+        _show(records, question, as_json=as_json)
+
+
+@sub.command("collect")
+def collect_records(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders that hold records of others.")
+    ],
+    records: RecordsOption = RECORDS,
+    as_json: _Json = False,
+) -> None:
+    """Copy records here, hold every file to its SHA-256 and judge each again."""
+    from steelyard.fleet.collecting import collect
+
+    found = collect(sources, records)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "taken": [{"from": one, "to": to} for one, to in found.taken],
+                    "known": [{"from": one, "to": to} for one, to in found.known],
+                    "refused": [{"from": one, "why": why} for one, why in found.refused],
+                }
+            )
+        )
+    else:
+        for one, to in found.taken:
+            typer.echo(f"taken    {one} -> {to}")
+        for one, to in found.known:
+            typer.echo(f"known    {one} -> {to}")
+        for one, why in found.refused:
+            typer.echo(f"refused  {one}: {why}")
+    if found.refused:
+        raise typer.Exit(1)
+
+
+def _show(records: Path, question: str | None, *, as_json: bool) -> None:
+    from steelyard.fleet.hosts import across, lines_of
+    from steelyard.history.filter import the_question
+    from steelyard.history.index import read_history
+    from steelyard.history.question import questions_of
+
+    asked = questions_of(read_history(records).entries)
+    if question is not None:
+        asked = (the_question(asked, question),)
+    found = across(asked)
+    if as_json:
+        typer.echo(json.dumps({"questions": [one.to_json() for one in found]}))
+        return
+    typer.echo("\n".join(lines_of(found)).rstrip() or "no records")

@@ -1,0 +1,188 @@
+"""Puts the answers of many machines to one question side by side, and says what they say together.
+
+Hosts are the replicates of "this kind of machine"; their epochs are not. Each host gives its newest
+answer that stands. From six hosts on the sign-flip set of their means (as of epochs in a weighing)
+is an interval for such hosts in general; five have no order of signs that is rare enough for 95 %.
+Whether hosts differ by more than their own epochs explain is Welch's test of equal means (Welch,
+Biometrika 38 (1951) 330), which asks for no common variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.history.entry import KnownBuild
+from steelyard.history.question import Point, Question
+from steelyard.model.units import format_percent, format_reading, percent_of_log
+
+FEWEST_HOSTS = 6
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Host:
+    """The newest answer of a machine."""
+
+    machine: str
+    point: Point
+
+    @property
+    def logs(self) -> tuple[float, ...]:
+        """Log ratios of its epochs."""
+        return tuple(one for one in self.point.reading.d if one is not None and math.isfinite(one))
+
+    @property
+    def mean(self) -> float:
+        """Of its epochs' log ratios."""
+        return float(np.mean(self.logs))
+
+
+@dataclass(frozen=True)
+class Across:
+    """A question, and what every machine answered."""
+
+    question: str
+    label: str
+    builds: str
+    """`"18.4 (bundle) against 18.4 (bundle)"`, or of which versions."""
+    hosts: tuple[Host, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """(record, why)."""
+
+    @property
+    def interval(self) -> tuple[float, float, float] | None:
+        """Mean and 95 % ends over hosts of this kind, in percent; None with fewer than six."""
+        if len(self.hosts) < FEWEST_HOSTS:
+            return None
+        means = np.array([host.mean for host in self.hosts])
+        ends = confidence_set(means, ALPHA).interval
+        return (
+            percent_of_log(float(means.mean())),
+            percent_of_log(ends.low),
+            percent_of_log(ends.high),
+        )
+
+    @property
+    def differ_p(self) -> float | None:
+        """p of "all hosts read the same"; None where too few have two epochs or any spread."""
+        groups = [np.array(host.logs) for host in self.hosts]
+        if len(groups) < 2 or any(len(one) < 2 or one.std() == 0 for one in groups):
+            return None
+        from scipy.stats import f_oneway
+
+        return float(f_oneway(*groups, equal_var=False).pvalue)
+
+    @property
+    def sentence(self) -> str:
+        """In words, without a full stop."""
+        told = Counter(host.point.reading.verdict for host in self.hosts)
+        count = len(self.hosts)
+        said = ", ".join(f"{word} on {n}" for word, n in told.most_common())
+        ends = [percent_of_log(host.mean) for host in self.hosts]
+        parts = [f"{said} of {count} host{'s' if count > 1 else ''}"]
+        if count > 1:
+            parts.append(f"{format_percent(min(ends))} to {format_percent(max(ends))}")
+        if self.differ_p is not None:
+            more = "more than" if self.differ_p < ALPHA else "no more than"
+            parts.append(f"they differ {more} their epochs explain (p = {self.differ_p:.2g})")
+        known = self.interval
+        if known is not None:
+            parts.append(f"hosts of this kind: {format_reading(*known)}")
+        elif count > 1:
+            parts.append(f"an interval over hosts needs {FEWEST_HOSTS}")
+        return "; ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        known = self.interval
+        return {
+            "question": self.question,
+            "label": self.label,
+            "builds": self.builds,
+            "hosts": [
+                {"machine": host.machine, "record": host.point.entry.path}
+                | host.point.reading.to_json()
+                for host in self.hosts
+            ],
+            "left_out": [{"record": record, "why": why} for record, why in self.left_out],
+            "estimate_percent": None if known is None else known[0],
+            "low_percent": None if known is None else _or_none(known[1]),
+            "high_percent": None if known is None else _or_none(known[2]),
+            "differ_p": self.differ_p,
+            "sentence": self.sentence,
+        }
+
+
+def across(questions: Sequence[Question]) -> tuple[Across, ...]:
+    """Every question, by the builds that were weighed, each with the newest answer of a host."""
+    found: list[Across] = []
+    for question in questions:
+        by_builds: dict[str, list[Point]] = {}
+        for point in question.points:
+            by_builds.setdefault(_builds(point), []).append(point)
+        found += [_across(question, builds, points) for builds, points in by_builds.items()]
+    return tuple(found)
+
+
+def _across(question: Question, builds: str, points: Sequence[Point]) -> Across:
+    newest: dict[str, Host] = {}
+    left_out = []
+    for point in points:
+        why = _unfit(point)
+        if why:
+            left_out.append((point.entry.path, why))
+            continue
+        machine = point.entry.machine_words
+        newest[machine] = Host(machine, point)
+    hosts = tuple(newest[machine] for machine in sorted(newest))
+    return Across(question.name, question.label, builds, hosts, tuple(left_out))
+
+
+def _unfit(point: Point) -> str:
+    if point.entry.state != "judged":
+        return "it was interrupted"
+    if point.reading.verdict == "invalid":
+        return "its verdict is invalid"
+    if not any(one is not None and math.isfinite(one) for one in point.reading.d):
+        return "no epoch has a reading"
+    return ""
+
+
+def _builds(point: Point) -> str:
+    known = point.entry.builds
+    arm, control = (
+        known.get(name, KnownBuild()) for name in (point.reading.arm, point.reading.control)
+    )
+    return f"{_build(arm)} against {_build(control)}"
+
+
+def _build(one: KnownBuild) -> str:
+    return " ".join(filter(None, (one.version, f"({one.origin})" if one.origin else ""))) or "–"
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def lines_of(found: Sequence[Across]) -> Iterator[str]:
+    """All of it for a terminal: a question, its hosts, and the sentence."""
+    for one in found:
+        if not one.hosts:
+            continue
+        yield f"{one.label}, {one.builds}"
+        for host in one.hosts:
+            read = host.point.reading
+            told = format_reading(read.estimate_percent, read.low_percent, read.high_percent)
+            yield f"  {read.verdict:<12}  {told:<28}  {host.machine}"
+        yield f"  {one.sentence}"
+        yield ""
+    left = [(record, why) for one in found for record, why in one.left_out]
+    for record, why in left:
+        yield f"left out: {record}: {why}"

@@ -1,0 +1,97 @@
+"""What many hosts say together: a table below six, an interval from six on, and whether they
+differ by more than their epochs explain."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from history.made import DAY, change_contrast, keep_record
+from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.fleet.hosts import Across, across, lines_of
+from steelyard.history.index import read_history
+from steelyard.history.question import questions_of
+
+
+def machine(number: int) -> dict[str, Any]:
+    return {"hostname": f"host-{number}", "processor": "P", "processors": 2, "kernel": "Linux 6",
+            "allowed_processors": [0, 1], "memory_bytes": 8e9, "virtual": True}  # fmt: skip
+
+
+def weighed(folder: Path, effects: list[float], **options: Any) -> Across:
+    """One record a host, with these log effects."""
+    for number, effect in enumerate(effects):
+        keep_record(
+            folder / "checksums" / DAY.format(day=number + 1),
+            effect=effect,
+            seed=number,
+            machine=machine(number),
+            **options,
+        )
+    [found] = across(questions_of(read_history(folder).entries))
+    return found
+
+
+def test_five_hosts_are_a_table_and_six_have_an_interval(tmp_path: Path) -> None:
+    five = weighed(tmp_path / "five", [0.02, 0.021, 0.022, 0.023, 0.024])
+    assert five.interval is None
+    assert "faster on 5 of 5 hosts" in five.sentence
+    assert "an interval over hosts needs 6" in five.sentence
+    assert len(list(lines_of([five]))) == 1 + 5 + 2
+    six = weighed(tmp_path / "six", [0.02, 0.021, 0.022, 0.023, 0.024, 0.025])
+    assert six.interval is not None
+    estimate, low, high = six.interval
+    assert low < estimate < high
+    assert estimate == pytest.approx(2.28, abs=0.25)
+    assert "hosts of this kind: +2" in six.sentence
+
+
+def test_the_interval_over_hosts_covers_what_hosts_of_that_kind_do() -> None:
+    """Hosts' own effects scatter by more than their epochs: 200 fleets of 8."""
+    draw, covered = random.Random(3), 0
+    for _ in range(200):
+        means = np.array([draw.gauss(0.02, 0.01) for _ in range(8)])
+        ends = confidence_set(means, 0.05).interval
+        covered += ends.low <= 0.02 <= ends.high
+    assert covered >= 180
+
+
+def test_hosts_that_differ_more_than_their_epochs_are_said_to(tmp_path: Path) -> None:
+    alike = weighed(tmp_path / "alike", [0.02] * 4)
+    assert alike.differ_p is not None
+    assert "they differ no more than their epochs explain" in alike.sentence
+    apart = weighed(tmp_path / "apart", [0.02, 0.05, -0.03, 0.02])
+    assert apart.differ_p is not None
+    assert apart.differ_p < 1e-6
+    assert "they differ more than their epochs explain" in apart.sentence
+
+
+def test_of_a_host_the_newest_answer_counts_and_invalid_ones_are_left_out(tmp_path: Path) -> None:
+    for day, effect in ((1, 0.5), (2, 0.02)):
+        keep_record(
+            tmp_path / "checksums" / DAY.format(day=day), effect=effect, seed=day,
+            machine=machine(1),
+        )  # fmt: skip
+    spoilt = keep_record(tmp_path / "checksums" / DAY.format(day=3), seed=3, machine=machine(2))
+    change_contrast(spoilt, verdict="invalid")
+    [found] = across(questions_of(read_history(tmp_path).entries))
+    [host] = found.hosts
+    assert host.mean == pytest.approx(0.02, abs=0.005)
+    assert [why for _, why in found.left_out] == ["its verdict is invalid"]
+    assert found.to_json()["hosts"][0]["machine"] == host.machine
+    assert any(line.startswith("left out: ") for line in lines_of([found]))
+
+
+def test_other_builds_are_another_row_of_hosts(tmp_path: Path) -> None:
+    for day, version in ((1, "18.4"), (2, "17.0")):
+        keep_record(
+            tmp_path / "checksums" / DAY.format(day=day), seed=day, machine=machine(1),
+            arm_build={"version": version}, control_build={"version": version},
+        )  # fmt: skip
+    found = across(questions_of(read_history(tmp_path).entries))
+    assert len(found) == 2
+    assert {one.builds.split()[0] for one in found} == {"18.4", "17.0"}
