@@ -52,7 +52,7 @@ def questions(found: Sequence[Json]) -> str:
             study.question,
             str(minutes(study)),
             needs(study) or "nothing",
-            reading(by_key.get(study.name)),
+            reading(by_key[study.name]) if study.name in by_key else _unread(study),
         ]
         for study in studies
     ]
@@ -82,19 +82,27 @@ def needs(study: Study) -> str:
     told += [_NEEDS[need] for need in study.needs]
     told += ["the right to cap memory"] if study.memory is not None else []
     told += ["running servers, and scripts of yours"] if study.workload.name == _OWN else []
-    alike = len(study.equals) == len(study.arms) and study.name != "aa"
-    told += ["settings, builds or versions of yours for the arms"] if alike else []
+    told += ["settings, builds or versions of yours for the arms"] if _is_a_users(study) else []
     return "; ".join(told)
 
 
-def reading(one: Json | None) -> str:
-    """What was read of each arm; why it could not be; that it was not yet."""
-    if one is None:
-        return UNREAD
+def reading(one: Json) -> str:
+    """What was read of each arm, or why it could not be."""
     if "refused" in one:
         return f"cannot be had there: {one['refused']}"
     contrasts = one.get("contrasts") or [one]
     return "; ".join(_contrast(each) for each in contrasts)
+
+
+def _unread(study: Study) -> str:
+    """Whose arms are a user's own has no reading of ours."""
+    if study.name == "calibrate":
+        return "[readings beside truths](calibrate.md)"
+    return "of your own arms" if _is_a_users(study) else UNREAD
+
+
+def _is_a_users(study: Study) -> bool:
+    return len(study.equals) == len(study.arms) and study.name != "aa"
 
 
 def _contrast(one: Json) -> str:
