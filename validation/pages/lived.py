@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from validation.pages.machines import machine_words
+from steelyard.reproductions.machine import machine_words
 from validation.pages.table import paragraph, percent, table
 from validation.proportion import Proportion
 from validation.results import Results

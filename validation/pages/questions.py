@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.model.units import NS_PER_S
+from steelyard.reproductions.machine import machine_words
 from steelyard.running.preparing.preparation import which_layout
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve
-from validation.pages.machines import machine_words
 from validation.pages.table import table
 
 Json = Mapping[str, Any]

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from steelyard.reproductions.machine import machine_words
 from validation.cases.controls import CONTROLS
 from validation.cases.controls import WEIGHINGS as CONTROL_WEIGHINGS
 from validation.cases.replay import EPOCHS, SCHEMES, WEIGHINGS
 from validation.cases.simulation import QUESTIONS, Tally, cell, tallies
 from validation.cases.virtual import Question
-from validation.pages.machines import machine_words
 from validation.pages.shares import (
     AT_MARGIN,
     BOUND,

@@ -18,6 +18,7 @@ from steelyard.record.record import Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
+from steelyard.reproductions.machine import machine_words
 from steelyard.reproductions.reproduction import Reproduction, Step, read_reproduction
 
 INTERRUPTED = 130
@@ -78,17 +79,12 @@ def found_in(folder: Path, study: Reproduction) -> dict[str, Verdict | Swept]:
     return found
 
 
-def machine_words(folder: Path) -> str:
-    """The machine that the first step was weighed on."""
+def machine_of(folder: Path) -> str:
+    """The machine that the first step was weighed on, in words; empty where none was."""
     files = [*folder.glob("*/environment.json"), *folder.glob(f"*/{POINTS}/*/environment.json")]
     if not files:
         return ""
-    machine = json.loads(min(files).read_text(encoding="utf-8"))["machine"]
-    virtual = ", virtual" if machine.get("virtual") else ""
-    return (
-        f"{len(machine['allowed_processors'])} processors ({machine['processor']}{virtual}),"
-        f" {machine['memory_bytes'] / 1e9:.0f} GB of memory, {machine['kernel']}"
-    )
+    return machine_words(json.loads(min(files).read_text(encoding="utf-8"))["machine"])
 
 
 def _go_on(folder: Path, *, as_json: bool) -> None:
@@ -99,7 +95,7 @@ def _go_on(folder: Path, *, as_json: bool) -> None:
         _say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
         _weigh(steps[name], words, folder / name, plan["account"])
     found: Found = found_in(folder, study)
-    text = page(study, found, machine_words(folder))
+    text = page(study, found, machine_of(folder))
     (folder / PAGE).write_text(text, encoding="utf-8")
     if as_json:
         told = {name: one.to_json() for name, one in found.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def machine_words(machine: Mapping[str, Any]) -> str:
-    """A machine in words: processors, memory, kernel."""
+    """The machine of an environment.json: processors, memory, kernel."""
     processors = len(machine["allowed_processors"])
     memory_gb = machine["memory_bytes"] / 1e9
     virtual = ", virtual" if machine.get("virtual") else ""
