@@ -47,7 +47,7 @@ def line(key: str, told: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed() -> None:
     text = page([line("checksums by clients", {"sweep": SWEEP})], list(WEIGHINGS))
-    assert "> By clients, off against on: as said." in text
+    assert "> by clients, off against on: as said." in text
     assert "| 8 | off against on | -4.1 % | [-6.0, unbounded] % | slower | 12 | processor |" in text
     assert "256: no room." in text
     assert "15 minutes" in text
@@ -56,7 +56,7 @@ def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed() -> None:
 
 def test_a_factorial_has_its_effects_and_what_a_factor_does_at_each_level() -> None:
     text = page([line("factorial", FACTORIAL)], [])
-    assert "> A × b matters." in text
+    assert "> a × b matters." in text
     assert "| a × b | -4.1 % | [-6.0, unbounded] % | 0.0123 | matters |" in text
     assert "| a | b: on | -4.1 % | [-6.0, unbounded] % |" in text
     assert "4 cells in 16 epochs, and 1 in which one was not measured; 25 minutes." in text

@@ -94,7 +94,7 @@ def _factors(one: Json) -> list[str]:
 
 
 def _sentences(told: Json) -> list[str]:
-    return [f"> {sentence[0].upper()}{sentence[1:]}." for sentence in told["sentences"]]
+    return [f"> {sentence}." for sentence in told["sentences"]]
 
 
 def _effect(one: Json) -> list[str]:
