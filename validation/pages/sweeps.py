@@ -16,6 +16,17 @@ _HEAD = """
     ([studies](reference/studies.md#sweeps)). This page is written by `python -m validation.sweeps`
     from `validation/results/sweeps.jsonl`: nothing on it was typed.
 """
+_PICTURES = {
+    "checksums by clients": (
+        "checksums-by-clients.png",
+        "The effect of checksums off against on at 8, 32 and 256 clients, with joint intervals",
+    ),
+    "factorial": (
+        "factorial.png",
+        "Main effects and interactions on one scale, with joint intervals and the margin",
+    ),
+}
+"""Weighing → the picture of its report, and what it shows."""
 _SWEEP = """
     Intervals hold together, each with its share of the error.
 """
@@ -38,6 +49,9 @@ def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
     for one in found:
         command = f"steelyard weigh {shlex.join(one['words'])}"
         parts += [f"## {one['key'].capitalize()}", f"```\n{command}\n```"]
+        if one["key"] in _PICTURES:
+            file, shows = _PICTURES[one["key"]]
+            parts.append(f"![{shows}]({file})")
         parts += _swept(one) if "sweep" in one else _factors(one)
         parts.append(f"Measured on {machine_words(one['machine'])}.")
     return "\n\n".join(parts) + "\n"
