@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,6 +105,23 @@ def test_waiting_for_others_syncs_is_longer_than_the_own() -> None:
     found = logged(5.0, 30.0, 10.0, {"wal": 100, "locks": 200})
     assert found["wal"] == pytest.approx(15.0)  # as it was looked at
     assert found["processor"] == pytest.approx(30.0)
+
+
+def test_who_waits_for_anothers_sync_waits_besides_his_own_calls() -> None:
+    """Commits of a group: one syncs, and times it; the others wait, and time nothing."""
+    # 60 µs are left, a third of them seen in the log, half of that behind another.
+    looks = {"wal": 100, "locks": 200}
+    told = epoch(a=(100.0, 30.0, 10.0, looks))
+    told.readings["a"][SESSION_LOG] = Reading(  # type: ignore[index]
+        SESSION_LOG, "µs", 20 * DONE, measured=True
+    )
+    behind = replace(told.waits["a"], behind_log=50)
+    found = parts_of(replace(told, waits={"a": behind}), "a")
+    assert found is not None
+    # 15 µs in the log by looks, 7.5 of them behind another; 20 of its own.
+    assert found["wal"] == pytest.approx(27.5)
+    assert found["processor"] + found["queue"] == pytest.approx(40 - 12.5)
+    assert sum(found.values()) == pytest.approx(100.0)
 
 
 def test_no_more_is_taken_than_there_is() -> None:

@@ -55,15 +55,20 @@ def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
     if not every:
         return {**parts, DEBT: owed, REST: left}
     split = {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
-    return _with_timed_log(split, epoch.per_transaction(arm, SESSION_LOG))
+    behind = left * seen.behind_log / every
+    return _with_timed_log(split, epoch.per_transaction(arm, SESSION_LOG), behind)
 
 
-def _with_timed_log(parts: dict[str, float], timed_us: float) -> dict[str, float]:
-    """The parts with the log's at least as long as sessions were timed to write and sync it: what
-    looks at sessions that do not run miss of these calls was spent on a processor, or in the queue
-    for one, and is taken from these two in proportion. `timed_us`: NaN where nobody timed it."""
+def _with_timed_log(parts: dict[str, float], timed_us: float, behind_us: float) -> dict[str, float]:
+    """The parts with the log's at least as long as sessions were timed to write and sync it, and
+    waited for others that did: what looks at sessions that do not run miss of these calls was spent
+    on a processor, or in the queue for one, and is taken from these two in proportion.
+
+    `timed_us`: NaN where nobody timed it. `behind_us`: of the log's part, waiting for others, whose
+    calls they time themselves.
+    """
     running = parts[PROCESSOR] + parts[QUEUE]
-    more = min(timed_us - parts[LOG], running)
+    more = min(timed_us - (parts[LOG] - behind_us), running)
     if not more > 0:
         return parts
     share = more / running

@@ -22,3 +22,11 @@ class SessionSamples:
     turn."""
     by_part: Mapping[WaitPart, int] = field(default_factory=dict)
     """Sessions at work."""
+    behind_log: int = 0
+    """Of those in the log, sessions that waited for another's write or sync of it."""
+
+
+def waits_for_another(event: str) -> bool:
+    """Whether an event in the engine's words, `"LWLock:WALWrite"`, is a wait for what another
+    session holds, and not a call of its own, as `"IO:WalSync"`."""
+    return event.partition(":")[0] in ("LWLock", "Lock")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from steelyard._core import histogram_merge
 from steelyard.model.readings import ArmTotals, EpochTotals, PartReadings, Reading, SliceTotals
 from steelyard.model.statements import StatementCount, StatementCounts
-from steelyard.model.waits import SessionSamples, WaitPart
+from steelyard.model.waits import SessionSamples, WaitPart, waits_for_another
 from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine
 from steelyard.record.slice import SliceLine
 from steelyard.record.turns.turn import TurnLine, turn_of
@@ -115,12 +115,16 @@ def measured_slices(
 
 def _samples(line: WaitsLine) -> SessionSamples:
     parts: Counter[WaitPart] = Counter()
+    behind = 0
     for seen in line.events:
         parts[seen.part] += seen.sessions
+        if seen.part == "wal" and waits_for_another(seen.event):
+            behind += seen.sessions
     return SessionSamples(
         samples=line.samples,
         sessions=line.sessions,
         by_part=dict(parts),
+        behind_log=behind,
     )
 
 
