@@ -35,7 +35,6 @@ class Known:
     why: str
 
 
-IN_TURNS = ("--budget", "12m")
 IN_SLICES = ("--set", "layout=slices")
 """Where turns at this disk's pace take half an hour and more; the cause must be the same."""
 WEIGHINGS: Mapping[str, Known] = {
@@ -49,7 +48,7 @@ WEIGHINGS: Mapping[str, Known] = {
         ("shared-buffers",), ("read", "processor"), "blocks that are in the pool are not read"
     ),
     "synchronous-commit": Known(
-        ("synchronous-commit", *IN_TURNS),
+        ("synchronous-commit", *IN_SLICES),
         ("wal",),
         "a commit does not wait for the log to reach the disk",
     ),
@@ -57,7 +56,9 @@ WEIGHINGS: Mapping[str, Known] = {
         ("wal-compression", *IN_SLICES), ("processor", "wal"), "images are compressed, and smaller"
     ),
     "full-page-writes": Known(
-        ("full-page-writes", *IN_SLICES), ("wal",), "no images are written to the log"
+        ("full-page-writes", *IN_SLICES),
+        ("wal", "processor"),
+        "no images are copied, summed and written to the log",
     ),
     "wal-log-hints": Known(
         ("wal-log-hints", *IN_SLICES), ("wal",), "hint bits make images, which are logged"
