@@ -16,6 +16,7 @@ from steelyard.engines.loading import TemplateEngine, database_of
 from steelyard.model.errors import EngineError
 from steelyard.model.units import format_bytes
 from steelyard.workloads.loading.disk_space import Report
+from steelyard.workloads.loading.serving import serving
 from steelyard.workloads.loading.template import (
     describe,
     description,
@@ -55,12 +56,11 @@ def altered_template(
                     raise EngineError(f"engine cannot clone its databases: {engine.identity.kind}")
                 copy = original.clone(slot.path / "data")
                 report(f'execute the sql of arm "{arm}"')
-                copy.start(slot, engine.load_settings)
-                try:
-                    with database_of(copy).checker() as checker:
-                        checker.execute(statements, f'sql of arm "{arm}"')
-                finally:
-                    copy.stop()
+                with (
+                    serving(copy, slot, engine.load_settings, report),
+                    database_of(copy).checker() as checker,
+                ):
+                    checker.execute(statements, f'sql of arm "{arm}"')
                 data, seconds = made(), time.monotonic() - started
                 told = description(template)
                 assert told is not None  # what is trusted is described

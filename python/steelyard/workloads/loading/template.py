@@ -27,6 +27,7 @@ from steelyard.engines.registry import open_run
 from steelyard.model.identity import Identity
 from steelyard.workloads.loading.disk_space import Report, require_space
 from steelyard.workloads.loading.load import LoadReport, load
+from steelyard.workloads.loading.serving import serving
 from steelyard.workloads.loading.tables import require_generators
 from steelyard.workloads.reading.option import OptionValue
 from steelyard.workloads.reading.workload import Workload
@@ -164,12 +165,8 @@ def _make(
     with making(engine, cache, home, report) as (slot, made):
         report("make an empty cluster")
         cluster = engine.create(slot.path / "data", protection=engine.protections[0])
-        cluster.start(slot, engine.load_settings)
-        try:
+        with serving(cluster, slot, engine.load_settings, report):
             loaded = load(workload, database_of(cluster), scale, report)
-        finally:
-            report("stop the server")
-            cluster.stop()
         data = made()
         seconds = time.monotonic() - started
         describe(data, _described(engine, workload, scale, loaded, data, seconds))
