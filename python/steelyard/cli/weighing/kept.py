@@ -10,6 +10,7 @@ from steelyard.cli.views.live_view import open_view
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
+from steelyard.report.page import write_report
 from steelyard.running.preparing.recording import Question
 from steelyard.running.world import World
 from steelyard.study.study import Study
@@ -20,6 +21,8 @@ def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Ver
     """The verdict of a weighing in `place`, whatever of it was done before."""
     known = read_verdict(Record.open(place)) if (place / "verdict.json").is_file() else None
     if known is not None and not known.interrupted:
+        if not (place / "report.html").is_file():
+            write_report(place)  # it was killed after its verdict
         return known
     planned = (place / "plan.json").is_file()
     if place.exists() and not planned:
