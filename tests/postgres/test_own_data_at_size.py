@@ -24,7 +24,7 @@ BRIEF = (
     *("--budget", "20s", "--set", "budget.slice=50ms", "--set", "layout=slices"),
     *("--set", "arm.settings.work_mem=8MB"),
 )
-SIZES = {"pgbench": (50, 700e6), "reserva": (1000, 200e6)}
+SIZES = {"pgbench": (50, 700e6), "reserva": (1000, 150e6)}
 """Workload → its scale, and the fewest bytes of its database."""
 PLACES = {"directory": "data directory", "backup": "base backup", "dump": "dump"}
 
