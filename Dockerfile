@@ -2,8 +2,8 @@
 FROM python:3.13-slim-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends curl gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*
+ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
 RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal
-ENV PATH=/root/.cargo/bin:$PATH
 WORKDIR /source
 COPY . .
 RUN pip wheel --no-deps --wheel-dir /wheels .

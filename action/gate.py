@@ -48,14 +48,9 @@ def weigh(asked: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     runner = trusted(asked)
     said = out / "verdict.md"
-    command = [
-        *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(asked)),
-        *("--budget", asked.budget, "--summary", str(said), "--junit", str(out / "junit.xml")),
-        *("--record", str(out / "record"), "--json"),
-        *(word for one in lines(asked.set) for word in ("--set", one)),
-        *(word for one in lines(asked.fail_if) for word in ("--fail-if", one)),
-    ]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    for_ci = ["--summary", str(said), "--junit", str(out / "junit.xml")]
+    for_ci += [word for one in lines(asked.fail_if) for word in ("--fail-if", one)]
+    done = weighed(asked, asked.budget, out / "record", lines(asked.set), for_ci)
     if done.returncode not in (PASSED, CLOSED):
         return done.returncode
     verdict = json.loads(done.stdout)
@@ -124,13 +119,8 @@ def trusted(asked: argparse.Namespace) -> dict[str, Any]:
         if kept.get("kind") == kind:
             return kept
     equal = argparse.Namespace(**{**vars(asked), "arm": asked.control})
-    command = [
-        *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(equal)),
-        *("--budget", asked.equal_budget),
-        *("--record", str(asked.out / "equal-arms"), "--json"),
-        *(word for one in alike(lines(asked.set)) for word in ("--set", one)),
-    ]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    kept_in = asked.out / "equal-arms"
+    done = weighed(equal, asked.equal_budget, kept_in, alike(lines(asked.set)), [])
     if done.returncode != PASSED:
         return {"kind": kind, "failed": done.returncode}
     [contrast] = json.loads(done.stdout)["contrasts"]
@@ -147,6 +137,23 @@ def trusted(asked: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
+def weighed(
+    asked: argparse.Namespace,
+    budget: str,
+    record: Path,
+    keys: Sequence[str],
+    more: Sequence[str],
+) -> subprocess.CompletedProcess[str]:
+    """A weighing that has ended; its verdict is on standard output."""
+    command = [
+        *(*shlex.split(asked.program), "weigh", asked.study, *arms_of(asked)),
+        *("--budget", budget, "--record", str(record), "--json"),
+        *(word for one in keys for word in ("--set", one)),
+        *more,
+    ]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+
+
 def outcome(verdict: dict[str, Any], *, closed: bool) -> str:
     """`"closed"`; `"open"` where an arm was not told, or is invalid; else `"passed"`."""
     if closed:
@@ -156,7 +163,7 @@ def outcome(verdict: dict[str, Any], *, closed: bool) -> str:
 
 
 def minutes_more(verdict: dict[str, Any]) -> int | None:
-    """How much longer it would have to be under load to be told; None: nobody can say."""
+    """How much longer it would have to be under load to be told; None: no time would be enough."""
     waits = [one["forecast_seconds"] for one in verdict["contrasts"]
              if one["verdict"] == "inconclusive"]  # fmt: skip
     if not waits or any(one is None for one in waits):

@@ -1,4 +1,4 @@
-"""The action's script: it closes where it should, stays open where nobody can tell, says what the
+"""The action's script: it closes where it should, stays open where it is not told, says what the
 runner can see, and keeps one comment. `steelyard` and GitHub are doubles here."""
 
 from __future__ import annotations

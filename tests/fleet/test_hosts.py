@@ -12,7 +12,8 @@ import pytest
 
 from history.made import DAY, change_contrast, keep_record
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.fleet.hosts import Across, across, lines_of
+from steelyard.cli.views.history.fleet_view import fleet_lines
+from steelyard.fleet.hosts import Across, across
 from steelyard.history.index import read_history
 from steelyard.history.question import questions_of
 
@@ -41,7 +42,7 @@ def test_five_hosts_are_a_table_and_six_have_an_interval(tmp_path: Path) -> None
     assert five.interval is None
     assert "faster on 5 of 5 hosts" in five.sentence
     assert "an interval over hosts needs 6" in five.sentence
-    assert len(list(lines_of([five]))) == 1 + 5 + 2
+    assert len(list(fleet_lines([five]))) == 1 + 5 + 2
     six = weighed(tmp_path / "six", [0.02, 0.021, 0.022, 0.023, 0.024, 0.025])
     assert six.interval is not None
     estimate, low, high = six.interval
@@ -83,7 +84,7 @@ def test_of_a_host_the_newest_answer_counts_and_invalid_ones_are_left_out(tmp_pa
     assert host.mean == pytest.approx(0.02, abs=0.005)
     assert [why for _, why in found.left_out] == ["its verdict is invalid"]
     assert found.to_json()["hosts"][0]["machine"] == host.machine
-    assert any(line.startswith("left out: ") for line in lines_of([found]))
+    assert any(line.startswith("left out: ") for line in fleet_lines([found]))
 
 
 def test_other_builds_are_another_row_of_hosts(tmp_path: Path) -> None:

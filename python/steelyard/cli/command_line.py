@@ -12,6 +12,11 @@ from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, module_of
 
 
+def say(words: str) -> None:
+    """What a command is at, on standard error."""
+    typer.echo(words, err=True)
+
+
 class Group(TyperGroup):
     """A group whose help option has a value where it is not given.
 

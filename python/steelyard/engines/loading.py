@@ -6,15 +6,22 @@ templates there are) is in `workloads`; how a server does it is behind these pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from steelyard.engines.access.reached import Reached
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Engine, Instance, Settings
+from steelyard.engines.engine import (
+    Crashable,
+    Engine,
+    Instance,
+    LocalInstance,
+    Settings,
+    Slot,
+)
 from steelyard.model.errors import UsageError
 
 DATABASE = "steelyard"
@@ -156,6 +163,26 @@ class TemplateEngine(Engine, Protocol):
 
     def stopped_identifier(self, directory: Path) -> int | None:
         """The identifier of a cluster that was stopped cleanly, its pages protected; else None."""
+
+
+@contextmanager
+def serving(
+    instance: LocalInstance, slot: Slot, settings: Settings, report: Callable[[str], None]
+) -> Iterator[None]:
+    """The server runs within; what is raised there goes on."""
+    instance.start(slot, settings)
+    try:
+        yield
+    except BaseException:
+        # Its files are thrown away, and a server that recovers from a crash may take minutes to
+        # stop: told so at the wrong moment, 18.4 waits for its checkpointer for good.
+        if isinstance(instance, Crashable):
+            instance.discard()
+        else:
+            instance.stop()
+        raise
+    report("stop the server")
+    instance.stop()
 
 
 def work_database(instance: Instance) -> str:

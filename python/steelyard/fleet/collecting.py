@@ -17,10 +17,9 @@ from pathlib import Path
 from steelyard.history.index import read_history
 from steelyard.history.verify import verified
 from steelyard.model.errors import RecordError
-from steelyard.record.record import stamp
+from steelyard.record.record import PLAN, stamp
 from steelyard.record.sweep import SWEEP_FILE
 
-PLAN = "plan.json"
 MANIFEST = "collected.json"
 INCOMING = ".incoming"
 _CHUNK = 1 << 20

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,20 +169,3 @@ def _build(one: KnownBuild) -> str:
 
 def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def lines_of(found: Sequence[Across]) -> Iterator[str]:
-    """All of it for a terminal: a question, its hosts, and the sentence."""
-    for one in found:
-        if not one.hosts:
-            continue
-        yield f"{one.label}, {one.builds}"
-        for host in one.hosts:
-            read = host.point.reading
-            told = format_reading(read.estimate_percent, read.low_percent, read.high_percent)
-            yield f"  {read.verdict:<12}  {told:<28}  {host.machine}"
-        yield f"  {one.sentence}"
-        yield ""
-    left = [(record, why) for one in found for record, why in one.left_out]
-    for record, why in left:
-        yield f"left out: {record}: {why}"

@@ -142,7 +142,12 @@ def require_places(places: Sequence[str]) -> tuple[str, ...]:
 
 def share_of_error(places: int) -> float:
     """What each judgement may err, so that all of a search err by 5 %."""
-    return ALPHA / (TRIES * (1 + math.ceil(math.log2(max(2, places - 1)))))
+    return ALPHA / most_judgements(places)
+
+
+def most_judgements(places: int) -> int:
+    """Of the ends and of every middle, each tried as often as it may be."""
+    return TRIES * (1 + math.ceil(math.log2(max(2, places - 1))))
 
 
 def epochs_wanted(places: int) -> int:
@@ -179,7 +184,7 @@ def sided_of(verdict: Verdict) -> Sided | str:
     if invalid is not None:
         doubts = ", ".join(dict.fromkeys(threat.name for threat in invalid.threats))
         return f"its weighing is invalid ({doubts})"
-    first, *_, last = verdict.contrasts[0], verdict.contrasts[-1]
+    first, last = verdict.contrasts[0], verdict.contrasts[-1]
     return Sided(
         middle=_by_epoch(first),
         last=_by_epoch(last),
@@ -206,7 +211,7 @@ def search(plan: BisectPlan, read: Read, record_of: RecordOf, say: Say) -> Bisec
         if middle is None:
             outcome = "found" if row.high == row.low + 1 else "narrowed"
             break
-        if len(steps) >= TRIES * (1 + math.ceil(math.log2(max(2, len(plan.places) - 1)))):
+        if len(steps) >= most_judgements(len(plan.places)):
             outcome = "narrowed"  # so many were left out that all of the error is spent
             break
         side = _side(judged, middle)

@@ -17,8 +17,8 @@ from pathlib import Path
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.reading import hashes_of, measured_bytes, read_entry
 from steelyard.model.errors import RecordError, SteelyardError
-from steelyard.record.record import STUDY_FILE
-from steelyard.record.recorded import PLAN, VERDICT
+from steelyard.record.record import PLAN, STUDY_FILE
+from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"

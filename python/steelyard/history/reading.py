@@ -15,10 +15,9 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.ledger import LedgerMachine
 from steelyard.record.plan import Plan
-from steelyard.record.record import STUDY_FILE, Record
+from steelyard.record.record import PLAN, STUDY_FILE, Record
 from steelyard.record.recorded import (
     ENVIRONMENT,
-    PLAN,
     SLICES,
     VERDICT,
     read_environment,

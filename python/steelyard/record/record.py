@@ -19,6 +19,8 @@ from typing import Any
 
 from steelyard.model.errors import RecordError
 
+PLAN = "plan.json"
+
 Json = dict[str, Any]
 FORMAT = 2
 """Version of the record's layout; raised when an older Steelyard could misread a record. Format 1
@@ -43,7 +45,7 @@ class Record:
                 directory = _fresh(Path("records") / study)
                 _point_latest(directory)
             else:
-                if (directory / "plan.json").exists():
+                if (directory / PLAN).exists():
                     raise RecordError(
                         f'record directory already holds a weighing: "{directory}"',
                         hint="Use --resume DIR to go on with it, or another --record DIR.",
@@ -56,10 +58,10 @@ class Record:
     @classmethod
     def open(cls, directory: Path) -> Record:
         """An existing record, to be read or continued; raises RecordError when it is none."""
-        if not (directory / "plan.json").is_file():
+        if not (directory / PLAN).is_file():
             raise RecordError(f'not a record: "{directory}"', detail="There is no plan.json in it.")
         record = cls(directory)
-        found = record.read("plan.json").get("format", 1)
+        found = record.read(PLAN).get("format", 1)
         if not isinstance(found, int) or found > FORMAT:
             raise RecordError(
                 f'record was made by a newer Steelyard: "{directory}"',

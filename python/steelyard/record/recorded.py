@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
 from steelyard.record.plan import CountedChoice, Plan
-from steelyard.record.record import STUDY_FILE, Record
+from steelyard.record.record import PLAN, STUDY_FILE, Record
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
 from steelyard.record.totals import epochs_of
@@ -26,7 +26,6 @@ from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Counted, Study
 
-PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 INSPECTION = "inspection.json"
 SLICES = "slices.jsonl"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from steelyard.cli.command_line import Group
+from steelyard.cli.command_line import Group, say
 from steelyard.model.errors import EngineError, UsageError
 
 sub = typer.Typer(
@@ -92,7 +92,7 @@ def add(
     if is_version(what) and not directory.is_dir():
         if name is not None:
             raise UsageError("option --name is for directories: an npm build has its own name")
-        added = add_published(what, chosen, cache, _say)
+        added = add_published(what, chosen, cache, say)
     else:
         added = add_directory(directory, name, chosen, cache)
     found = Found(added.name, added.build, added.identity)
@@ -149,7 +149,3 @@ def clear_cache(
         typer.echo(json.dumps({"freed_bytes": freed, "leftovers": cleaned}))
     else:
         typer.echo(f"{len(cleaned)} leftover weighings removed, {format_bytes(freed)} freed")
-
-
-def _say(stage: str) -> None:
-    typer.echo(stage, err=True)

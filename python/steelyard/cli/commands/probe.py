@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from steelyard.cli.command_line import say
+
 Place = Annotated[
     Path | None,
     typer.Argument(metavar="DIR", help="Where data would stand; the cache without."),
@@ -65,7 +67,7 @@ def probe(
             )
         found, kept = known, None
     else:
-        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option(size)), _say)
+        found = run(place, Wish(seconds, min(2.0, seconds / 4), size_option(size)), say)
         kept = keep(found, cache_root())
     if picture is not None:
         from steelyard.report.charts.probe import write_picture
@@ -78,7 +80,3 @@ def probe(
     for name, path in (("kept", kept), ("picture", picture)):
         if path is not None:
             typer.echo(f"\n{name}  {path}")
-
-
-def _say(words: str) -> None:
-    typer.echo(words, err=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
+from steelyard.cli.options.resuming import require_unchanged
 from steelyard.cli.options.writable import require_writable
 from steelyard.model.errors import UsageError
 
@@ -117,11 +118,8 @@ def _sweep(
     if refused:
         raise UsageError("options --fail-if, --summary and --junit belong to a single weighing")
     if resume is not None:
-        if study or changes or sweep:
-            raise UsageError(
-                "cannot change a sweep that is resumed",
-                hint="Name only its folder: steelyard weigh --resume DIR",
-            )
+        changed = bool(study or changes or sweep)
+        require_unchanged("a sweep", "weigh", changed=changed)
         resume_sweep(resume, account, as_json=as_json)
         return
     assert sweep is not None  # the caller asks where there is one

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from steelyard.cli.command_line import Group
+from steelyard.cli.command_line import Group, say
 from steelyard.cli.commands.workloads_capture import capture
 from steelyard.model.errors import UsageError
 
@@ -120,7 +120,7 @@ def _into_cache(
 
     def on_stage(stage: str) -> None:
         stages.append(stage)
-        _say(stage)
+        say(stage)
 
     made = template(find_postgres(version, bindir, account), workload, scale, on_stage, copies=0)
     described = description(made)
@@ -145,8 +145,8 @@ def _into_target(
     from steelyard.workloads.loading.load import load
 
     database = PostgresDatabase(address)
-    require_space_at(database, workload, scale, _say)
-    report = load(workload, database, scale, _say, replacing=replacing)
+    require_space_at(database, workload, scale, say)
+    report = load(workload, database, scale, say, replacing=replacing)
     return {
         "seconds": round(report.seconds, 3),
         "rows": report.rows,
@@ -176,7 +176,3 @@ def _address(target: str, yes: bool) -> GivenAddress:
     database = words.get("dbname") or os.environ.get("PGDATABASE", "postgres")
     first = int(port.partition(",")[0])
     return GivenAddress(host, first, str(words.get("user", "")), database, words=target)
-
-
-def _say(stage: str) -> None:
-    typer.echo(stage, err=True)

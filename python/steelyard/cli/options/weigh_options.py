@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
-
+from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import without_passwords
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.engines.postgres.builds.build import programs_in
 from steelyard.engines.postgres.builds.find import find_postgres
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
+from steelyard.record.record import PLAN
 from steelyard.study.read import builtin_studies, read_recorded_study
 from steelyard.study.study import Study
 
@@ -54,7 +54,7 @@ def resumed_study(resume: Path, *, changed: bool) -> Study:
             "cannot change the study of a resumed weighing",
             hint="Name only the record: steelyard weigh --resume DIR",
         )
-    if not (resume / "plan.json").is_file():
+    if not (resume / PLAN).is_file():
         raise UsageError(
             f'cannot resume "{resume}": it is not the record of a planned weighing',
             detail="There is no plan.json in it.",
@@ -67,9 +67,6 @@ def with_profiles_worked_out(study: Study, account: str | None) -> Study:
     if all(arm.profile is None for arm in study.every_arm):
         return study
     from steelyard.tuning.profile.arms import with_profiles
-
-    def say(words: str) -> None:
-        typer.echo(words, err=True)
 
     return with_profiles(study, open_cache().root, cache_root(), account, say)
 

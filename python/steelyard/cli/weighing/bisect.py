@@ -12,9 +12,10 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.command_line import say
 from steelyard.cli.views.history.bisect_view import bisect_lines
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import weigh_into
+from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
 from steelyard.history.bisect import (
     BISECT_FILE,
     BISECTED_FILE,
@@ -26,7 +27,6 @@ from steelyard.history.bisect import (
 )
 from steelyard.history.trend import read_commits
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
-from steelyard.record.record import stamp
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -75,11 +75,8 @@ def begin_bisect(request: BisectRequest) -> None:
     if not plan.build:  # a value that no arm can have is refused before any work
         for place in plan.places:
             _study_at(plan, place, place)
-    folder = request.record or Path("records") / f"bisect-{Path(request.study).stem}" / stamp()
-    if folder.exists():
-        raise RecordError(f'cannot keep a search in "{folder}": it exists')
-    folder.mkdir(parents=True)
-    (folder / BISECT_FILE).write_text(json.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+    usual = f"bisect-{Path(request.study).stem}"
+    folder = begin_folder(request.record, usual, "a search", BISECT_FILE, plan.to_json())
     _search(plan, folder, request.account, as_json=request.as_json)
 
 
@@ -116,10 +113,8 @@ def _row(request: BisectRequest) -> tuple[str, tuple[str, ...]]:
 
 def _search(plan: BisectPlan, folder: Path, account: str | None, *, as_json: bool) -> None:
     weighings = _Weighings(plan, folder, account)
-    found = bisect(plan, weighings.weigh, weighings.record_of, _say)
-    (folder / BISECTED_FILE).write_text(
-        json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8"
-    )
+    found = bisect(plan, weighings.weigh, weighings.record_of, say)
+    write_plan(folder / BISECTED_FILE, found.to_json())
     if as_json:
         typer.echo(json.dumps({"bisected": found.to_json(), "record": str(folder)}))
     else:
@@ -146,7 +141,7 @@ class _Weighings:
             if refused:
                 return refused
         where = self.folder / self.record_of(middle, attempt)
-        _say(f"{where.name}: {' and '.join(wanted[1:])} against {first}")
+        say(f"{where.name}: {' and '.join(wanted[1:])} against {first}")
         try:
             study = self._study(wanted, attempt)
             seed = plan.seed + 10 * (number + 1) + attempt
@@ -205,7 +200,7 @@ class _Weighings:
         server = prefix / "bin" / "postgres"
         if server.is_file():
             return ""
-        _say(f"builds {commit}")
+        say(f"builds {commit}")
         prefix.mkdir(parents=True, exist_ok=True)
         log = prefix.with_name(f"{commit}.log")
         with log.open("wb") as said:
@@ -227,7 +222,3 @@ def _study_at(plan: BisectPlan, control: str, arm: str) -> Study:
     key = plan.key
     changes = [*plan.changes, f"control.{key}={control}", f"arm.{key}={arm}"]
     return read_study(plan.study, [*changes, "decision.judged=separately"])
-
-
-def _say(words: str) -> None:
-    typer.echo(words, err=True)

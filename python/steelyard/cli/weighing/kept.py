@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from steelyard.cli.views.live_view import open_view
-from steelyard.record.record import Record
+from steelyard.model.errors import RecordError
+from steelyard.record.record import PLAN, Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
@@ -17,6 +21,24 @@ from steelyard.study.study import Study
 from steelyard.weigh import weigh
 
 
+def begin_folder(
+    asked: Path | None, usual: str, what: str, file: str, plan: Mapping[str, Any]
+) -> Path:
+    """The new folder of several weighings, with its plan in `file`: the one that was asked for, or
+    one below `records/` and the `usual` one. RecordError: it exists; `what`: `"a sweep"`."""
+    folder = asked or Path("records") / usual / stamp()
+    if folder.exists():
+        raise RecordError(f'cannot keep {what} in "{folder}": it exists')
+    folder.mkdir(parents=True)
+    write_plan(folder / file, plan)
+    return folder
+
+
+def write_plan(file: Path, told: Mapping[str, Any]) -> None:
+    """Write what is planned or was found."""
+    file.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
 def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Verdict:
     """The verdict of a weighing in `place`, whatever of it was done before."""
     known = read_verdict(Record.open(place)) if (place / "verdict.json").is_file() else None
@@ -24,7 +46,7 @@ def weigh_into(study: Study, seed: int, place: Path, account: str | None) -> Ver
         if not (place / "report.html").is_file():
             write_report(place)  # it was killed after its verdict
         return known
-    planned = (place / "plan.json").is_file()
+    planned = (place / PLAN).is_file()
     if place.exists() and not planned:
         shutil.rmtree(place)  # nothing was measured in it
     question = Question(

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
+from steelyard.cli.weighing.kept import begin_folder
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
-from steelyard.record.record import Record, stamp
+from steelyard.record.record import PLAN, Record
 from steelyard.record.recorded import read_verdict
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, Swept
 from steelyard.record.verdict import Verdict
@@ -22,6 +24,7 @@ from steelyard.reproductions.machine import machine_words
 from steelyard.reproductions.reproduction import Reproduction, Step, read_reproduction
 
 INTERRUPTED = 130
+"""The exit status of a weighing that was."""
 REPRODUCE_FILE, PAGE = "reproduce.json", "page.md"
 
 
@@ -46,10 +49,6 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     if not wanted:
         known = ", ".join(step.name for step in study.steps)
         raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {known}.")
-    folder = request.record or Path("records") / "reproduce" / study.name / stamp()
-    if folder.exists():
-        raise RecordError(f'cannot keep a repetition in "{folder}": it exists')
-    folder.mkdir(parents=True)
     plan = {
         "format": 1,
         "name": request.name,
@@ -58,7 +57,8 @@ def begin_reproduction(request: ReproduceRequest) -> None:
         },
         "account": request.account,
     }
-    (folder / REPRODUCE_FILE).write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    usual = f"reproduce/{study.name}"
+    folder = begin_folder(request.record, usual, "a repetition", REPRODUCE_FILE, plan)
     _go_on(folder, as_json=request.as_json)
 
 
@@ -92,7 +92,7 @@ def _go_on(folder: Path, *, as_json: bool) -> None:
     study = read_reproduction(plan["name"])
     steps = {step.name: step for step in study.steps}
     for number, (name, words) in enumerate(plan["steps"].items(), 1):
-        _say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
+        say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
         _weigh(steps[name], words, folder / name, plan["account"])
     found: Found = found_in(folder, study)
     text = page(study, found, machine_of(folder))
@@ -109,7 +109,7 @@ def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -
     """An ordinary weighing, of its own process, whatever of it was done before."""
     if _told(place) is not None:
         return
-    planned = (place / "plan.json").is_file() or (place / SWEEP_FILE).is_file()
+    planned = (place / PLAN).is_file() or (place / SWEEP_FILE).is_file()
     more = ["--resume", str(place)] if planned else [*words, "--record", str(place)]
     command = [sys.executable, "-m", "steelyard", "weigh", *more]
     command += [] if account is None else ["--as", account]
@@ -149,7 +149,3 @@ def _told(place: Path) -> Verdict | Swept | None:
 def _more(request: ReproduceRequest) -> list[str]:
     changes = [word for one in request.changes for word in ("--set", one)]
     return [*changes, "--seed", str(request.seed)]
-
-
-def _say(words: str) -> None:
-    typer.echo(words, err=True)

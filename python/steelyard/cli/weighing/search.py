@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.machine.search_view import search_lines
 from steelyard.cli.views.text_layout import terminal_width
@@ -68,7 +69,7 @@ def search_settings(request: SearchRequest) -> None:
     def weigh_one(question: Study, seed: int, place: Path) -> Verdict:
         return weigh_into(question, seed, place, request.account)
 
-    found = search(field, plan.trials, plan.seed, folder, weigh_one, _say)
+    found = search(field, plan.trials, plan.seed, folder, weigh_one, say)
     (folder / "found.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
     if request.as_json:
         typer.echo(json.dumps(found.to_json()))
@@ -113,7 +114,3 @@ def _begun(
 
 def _folder() -> Path:
     return Path("records") / "search" / stamp()
-
-
-def _say(words: str) -> None:
-    typer.echo(words, err=True)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import typer
 
+from steelyard.cli.command_line import say
 from steelyard.cli.options.weigh_options import with_profiles_worked_out
 from steelyard.cli.views.sweep_view import sweep_lines
 from steelyard.cli.views.text_layout import terminal_width
-from steelyard.cli.weighing.kept import weigh_into
+from steelyard.cli.weighing.kept import begin_folder, weigh_into, write_plan
 from steelyard.evaluation.sweep import swept
-from steelyard.model.errors import RecordError, SteelyardError, UsageError
-from steelyard.record.record import stamp
+from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
@@ -74,11 +74,8 @@ def begin_sweep(request: SweepRequest) -> None:
         study=request.study,
         command=" ".join(request.command),
     )
-    folder = request.record or Path("records") / f"{first.name}-by-{sweep.name}" / stamp()
-    if folder.exists():
-        raise RecordError(f'cannot keep a sweep in "{folder}": it exists')
-    folder.mkdir(parents=True)
-    (folder / SWEEP_FILE).write_text(json.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+    usual = f"{first.name}-by-{sweep.name}"
+    folder = begin_folder(request.record, usual, "a sweep", SWEEP_FILE, plan.to_json())
     _go_on(plan, folder, request.account, as_json=request.as_json)
 
 
@@ -94,7 +91,7 @@ def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool)
     question = ""
     for done, number in enumerate(plan.order, 1):
         value = plan.values[number]
-        _say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
+        say(f"point {done} of {len(plan.order)}: {plan.key} = {value}")
         try:
             study = completed(read_study(plan.study, sweep.overrides(plan.changes, value)))
             study = with_profiles_worked_out(study, account)
@@ -102,7 +99,7 @@ def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool)
             verdict = weigh_into(study, plan.seed + number, folder / POINTS / _name(value), account)
         except SteelyardError as failure:
             words = str(failure).splitlines()[0].removeprefix("error: ")
-            _say(f"{plan.key} = {value} could not be weighed: {words}")
+            say(f"{plan.key} = {value} could not be weighed: {words}")
             weighed[value] = words
             continue
         if verdict.interrupted:
@@ -112,9 +109,7 @@ def _go_on(plan: SweepPlan, folder: Path, account: str | None, *, as_json: bool)
         first = next(iter(weighed.values()))
         raise SteelyardError(f"no point of the sweep could be weighed: {first}")
     result = swept(plan, question, weighed, lambda value: f"{POINTS}/{_name(value)}")
-    (folder / SWEPT_FILE).write_text(
-        json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8"
-    )
+    write_plan(folder / SWEPT_FILE, result.to_json())
     write_sweep_page(result, folder)
     _show(result, folder, as_json=as_json)
 
@@ -137,7 +132,3 @@ def _study(
 def _name(value: str) -> str:
     """A folder's name of a value."""
     return "".join(one if one.isalnum() or one in "._+-" else "_" for one in value) or "_"
-
-
-def _say(words: str) -> None:
-    typer.echo(words, err=True)

@@ -11,8 +11,8 @@ from steelyard.analysis.decision.looks import ALPHAS
 from steelyard.model.errors import RecordError
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
-from steelyard.record.record import FORMAT, Record
-from steelyard.record.recorded import PLAN, read_verdict
+from steelyard.record.record import FORMAT, PLAN, Record
+from steelyard.record.recorded import read_verdict
 from steelyard.running.measuring.counted import counted_blocks
 from steelyard.running.measuring.load import thread_count
 from steelyard.running.measuring.slots import Slots

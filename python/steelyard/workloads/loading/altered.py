@@ -12,11 +12,10 @@ from pathlib import Path
 
 from steelyard.engines.cache import free_bytes, open_cache, tree_bytes
 from steelyard.engines.engine import Clonable
-from steelyard.engines.loading import TemplateEngine, database_of
+from steelyard.engines.loading import TemplateEngine, database_of, serving
 from steelyard.model.errors import EngineError
 from steelyard.model.units import format_bytes
 from steelyard.workloads.loading.disk_space import Report
-from steelyard.workloads.loading.serving import serving
 from steelyard.workloads.loading.template import (
     describe,
     description,

@@ -22,12 +22,11 @@ from typing import Any
 from steelyard.engines.cache import Cache, open_cache, tree_bytes
 from steelyard.engines.copying import write_back
 from steelyard.engines.engine import Slot
-from steelyard.engines.loading import TemplateEngine, database_of
+from steelyard.engines.loading import TemplateEngine, database_of, serving
 from steelyard.engines.registry import open_run
 from steelyard.model.identity import Identity
 from steelyard.workloads.loading.disk_space import Report, require_space
 from steelyard.workloads.loading.load import LoadReport, load
-from steelyard.workloads.loading.serving import serving
 from steelyard.workloads.loading.tables import require_generators
 from steelyard.workloads.reading.option import OptionValue
 from steelyard.workloads.reading.workload import Workload

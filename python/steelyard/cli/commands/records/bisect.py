@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.model.errors import UsageError
+from steelyard.cli.options.resuming import require_unchanged
 
 
 def bisect(
@@ -52,11 +52,8 @@ def bisect(
 
     changes = changes_of(overrides, budget, workload, file)
     if resume is not None:
-        if study or changes or along or commits or build:
-            raise UsageError(
-                "cannot change a search that is resumed",
-                hint="Name only its folder: steelyard history bisect --resume DIR",
-            )
+        changed = bool(study or changes or along or commits or build)
+        require_unchanged("a search", "history bisect", changed=changed)
         resume_bisect(resume, account, as_json=as_json)
         return
     drawn = secrets.randbelow(2**31) if seed is None else seed

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.command_line import Group
+from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.cli.options.records_option import RECORDS, RecordsOption
 
 sub = typer.Typer(
@@ -16,7 +17,6 @@ sub = typer.Typer(
     invoke_without_command=True,
     help="Show what many machines answered; bring their records together.",
 )
-_Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def fleet(
     question: Annotated[
         str | None, typer.Option("--question", help="Only this study, or this question.")
     ] = None,
-    as_json: _Json = False,
+    as_json: parameter.AsJson = False,
 ) -> None:
     """Show what many machines answered; bring their records together."""
     if context.invoked_subcommand is None:
@@ -44,7 +44,7 @@ def collect_records(
         list[Path], typer.Argument(metavar="DIR...", help="Folders that hold records of others.")
     ],
     records: RecordsOption = RECORDS,
-    as_json: _Json = False,
+    as_json: parameter.AsJson = False,
 ) -> None:
     """Copy records here, hold every file to its SHA-256 and judge each again."""
     from steelyard.fleet.collecting import collect
@@ -72,7 +72,8 @@ def collect_records(
 
 
 def _show(records: Path, question: str | None, *, as_json: bool) -> None:
-    from steelyard.fleet.hosts import across, lines_of
+    from steelyard.cli.views.history.fleet_view import fleet_lines
+    from steelyard.fleet.hosts import across
     from steelyard.history.filter import the_question
     from steelyard.history.index import read_history
     from steelyard.history.question import questions_of
@@ -84,4 +85,4 @@ def _show(records: Path, question: str | None, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"questions": [one.to_json() for one in found]}))
         return
-    typer.echo("\n".join(lines_of(found)).rstrip() or "no records")
+    typer.echo("\n".join(fleet_lines(found)).rstrip() or "no records")

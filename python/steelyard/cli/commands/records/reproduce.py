@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.model.errors import UsageError
+from steelyard.cli.options.resuming import require_unchanged
 
 SEED = 17
 
@@ -42,11 +42,8 @@ def reproduce(
     )
 
     if resume is not None:
-        if name or only or full or overrides:
-            raise UsageError(
-                "cannot change a repetition that is resumed",
-                hint="Name only its folder: steelyard reproduce --resume DIR",
-            )
+        changed = bool(name or only or full or overrides)
+        require_unchanged("a repetition", "reproduce", changed=changed)
         resume_reproduction(resume, as_json=as_json)
         return
     if name is None:

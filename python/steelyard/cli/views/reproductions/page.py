@@ -26,7 +26,7 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
     if machine:
         parts.append(f"Weighed on {machine}.")
     for step in study.steps:
-        parts += [f"## {step.question}", *_step(study, step, found.get(step.name))]
+        parts += [f"## {step.question}", *_step(step, found.get(step.name))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -57,7 +57,7 @@ def _figures(study: Reproduction) -> str:
     return "\n".join(["| | control | arm | told as |", "|---|---|---|---|", *rows])
 
 
-def _step(study: Reproduction, step: Step, found: Verdict | Swept | None) -> Iterator[str]:
+def _step(step: Step, found: Verdict | Swept | None) -> Iterator[str]:
     if found is None:
         yield "Not yet weighed."
     elif isinstance(found, Verdict):

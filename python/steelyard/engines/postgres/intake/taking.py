@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Intake, Neutralised, Report, TakenIn
-from steelyard.engines.loading import DATABASE
+from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.configuration import (
     MAIN,
@@ -64,8 +64,7 @@ def take_in_dump(
     """Restore a dump into a new cluster in the slot, with statistics, and stop it."""
     report("make an empty cluster")
     cluster = create(slot.path / "data", protection=CHECKSUMS)
-    cluster.start(slot, BULK_SETTINGS)
-    try:
+    with serving(cluster, slot, BULK_SETTINGS, report):
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
@@ -76,9 +75,6 @@ def take_in_dump(
             session.execute(b"VACUUM (ANALYZE)")
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
-    finally:
-        report("stop the server")
-        cluster.stop()
     doubts = ["it was restored with locale C: the order of texts may be another than where it was"]
     gone: tuple[Neutralised, ...] = ()
     if intake.configuration is not None:

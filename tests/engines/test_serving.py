@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Slot
-from steelyard.workloads.loading.serving import serving
+from steelyard.engines.loading import serving
 
 
 class Told:
