@@ -38,6 +38,14 @@ def test_the_five_studies_are_there_and_each_takes_half_an_hour_at_most() -> Non
         assert len({step.name for step in found.steps}) == len(found.steps)
 
 
+def test_longer_steps_are_weighed_where_they_are_asked_for() -> None:
+    study = read_reproduction("checksums")
+    usual = [step.name for step in study.chosen()]
+    assert usual == ["reading", "beyond-memory", "writing"]
+    assert [step.name for step in study.chosen(longer=True)] == [*usual, "by-backends"]
+    assert [step.name for step in study.chosen("by-backends")] == ["by-backends"]
+
+
 @pytest.mark.parametrize(("name", "step"), STEPS)
 def test_every_step_is_of_a_study_with_keys_that_there_are(name: str, step: str) -> None:
     found = read_reproduction(name)
@@ -64,7 +72,8 @@ def test_a_page_sets_both_side_by_side_and_says_what_is_missing(tmp_path: Path) 
     assert "Weighed on 2 processors." in text
     assert "### ▲ checksums: faster" in text
     assert "Published: +3.5 % for off. That lies **outside** of our interval" in text
-    assert text.count("Not yet weighed.") == 2
+    assert text.count("Not yet weighed.") == 3
+    assert "Not yet weighed. It takes 6 minutes, so `--longer` has to ask." in text
     assert "--set workload.scale=1500" in text
 
 

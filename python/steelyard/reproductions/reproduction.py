@@ -46,6 +46,8 @@ class Step(StudyModel):
     """What stands after `steelyard weigh`; a study's file is one beside the TOML."""
     minutes: int
     """About how long it takes on a small machine."""
+    longer: bool = False
+    """Weighed only where it is named, or with --longer."""
     claim: Claim | None = None
     full: tuple[str, ...] = ()
     """What is said besides, at the scale of the published study."""
@@ -73,8 +75,14 @@ class Reproduction(StudyModel):
 
     @property
     def minutes(self) -> int:
-        """About how long all of it takes on a small machine."""
-        return sum(step.minutes for step in self.steps)
+        """About how long its ordinary steps take on a small machine."""
+        return sum(step.minutes for step in self.steps if not step.longer)
+
+    def chosen(self, only: str | None = None, *, longer: bool = False) -> tuple[Step, ...]:
+        """The steps that are weighed: one by name, or the ordinary ones, or all."""
+        if only is not None:
+            return tuple(step for step in self.steps if step.name == only)
+        return tuple(step for step in self.steps if longer or not step.longer)
 
     def words(self, step: Step, *, full: bool = False) -> tuple[str, ...]:
         """What stands after `steelyard weigh`, with the place of a study of its own."""

@@ -34,6 +34,7 @@ class ReproduceRequest:
 
     name: str
     only: str | None
+    longer: bool
     full: bool
     changes: Sequence[str]
     seed: int
@@ -45,7 +46,7 @@ class ReproduceRequest:
 def begin_reproduction(request: ReproduceRequest) -> None:
     """Weigh every step into a new folder, and write the page."""
     study = read_reproduction(request.name)
-    wanted = [step for step in study.steps if request.only in (None, step.name)]
+    wanted = study.chosen(request.only, longer=request.longer)
     if not wanted:
         known = ", ".join(step.name for step in study.steps)
         raise UsageError(f'{study.name} has no step "{request.only}"', detail=f"It has {known}.")

@@ -23,6 +23,9 @@ def reproduce(
         str | None, typer.Argument(help="A published study; without one they are listed.")
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="STEP", help="Weigh only this step.")] = None,
+    longer: Annotated[
+        bool, typer.Option("--longer", help="Weigh the steps of more than half an hour as well.")
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="At the scale of the published study.")
     ] = False,
@@ -42,7 +45,7 @@ def reproduce(
     )
 
     if resume is not None:
-        changed = bool(name or only or full or overrides)
+        changed = bool(name or only or longer or full or overrides)
         require_unchanged("a repetition", "reproduce", changed=changed)
         resume_reproduction(resume, as_json=as_json)
         return
@@ -53,6 +56,7 @@ def reproduce(
         ReproduceRequest(
             name=name,
             only=only,
+            longer=longer,
             full=full,
             changes=overrides or (),
             seed=SEED if seed is None else seed,
@@ -75,6 +79,7 @@ def _list(*, as_json: bool) -> None:
                 "question": one.question,
                 "minutes": one.minutes,
                 "steps": [step.name for step in one.steps],
+                "longer": [step.name for step in one.steps if step.longer],
             }
             for one in found
         ]

@@ -59,7 +59,8 @@ def _figures(study: Reproduction) -> str:
 
 def _step(step: Step, found: Verdict | Swept | None) -> Iterator[str]:
     if found is None:
-        yield "Not yet weighed."
+        more = f" It takes {step.minutes} minutes, so `--longer` has to ask." if step.longer else ""
+        yield f"Not yet weighed.{more}"
     elif isinstance(found, Verdict):
         yield markdown(found).strip()
         if found.probes:
