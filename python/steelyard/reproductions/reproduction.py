@@ -63,9 +63,13 @@ class Reproduction(StudyModel):
     question: str
     published: str
     """Where and when, in words."""
+    claimed: str
+    """Their most telling figure, in a few words."""
     design: str
     could_see: str
     """What a design such as theirs can tell."""
+    seen: str
+    """The same in a few words."""
     ours: str
     """How ours differs, and why."""
     figures: tuple[Figure, ...]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from steelyard.cli.views.ci.markdown import escaped, markdown
 from steelyard.evaluation.sweep import reading
-from steelyard.record.contrast import PercentInterval
-from steelyard.record.sweep import Swept
+from steelyard.record.contrast import ContrastLine
+from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
 from steelyard.reproductions.reproduction import Reproduction, Step
@@ -30,6 +30,22 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def row(study: Reproduction, found: Found) -> str:
+    """The study in a row of a table: what was claimed, what we read, what theirs could tell."""
+    read = []
+    for step in study.steps:
+        told = found.get(step.name)
+        if told is not None:
+            arm = step.claim.arm if step.claim is not None else None
+            readings = [
+                f"{one.arm}{place} {escaped(reading_text(one))}"
+                for place, one in _contrasts(told, arm)
+            ]
+            read.append(f"{step.name}: {', '.join(readings)}")
+    ours = "<br>".join(read) or "not yet weighed"
+    return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
+
+
 def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
     """Whether the published effect lies within our interval; nothing where none was claimed."""
     if step.claim is None:
@@ -43,13 +59,15 @@ def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
         yield f"{theirs} That {said}{place}, {escaped(reading_text(one))}."
 
 
-def _contrasts(found: Verdict | Swept, arm: str) -> Iterator[tuple[str, PercentInterval]]:
+def _contrasts(
+    found: Verdict | Swept, arm: str | None
+) -> Iterator[tuple[str, ContrastLine | SweptContrast]]:
     if isinstance(found, Verdict):
-        yield from (("", one) for one in found.contrasts if one.arm == arm)
+        yield from (("", one) for one in found.contrasts if arm in (None, one.arm))
         return
     for point in found.points:
         name = f" at {point.value}"
-        yield from ((name, one) for one in point.contrasts if one.arm == arm)
+        yield from ((name, one) for one in point.contrasts if arm in (None, one.arm))
 
 
 def _figures(study: Reproduction) -> str:

@@ -1,0 +1,102 @@
+"""Keeps what repeated studies have read, and writes their pages: docs/reproductions/NAME.md.
+
+    python -m validation.reproductions [FOLDER ...]
+
+A FOLDER is what `steelyard reproduce NAME` left; its steps take the place of those that were kept
+in results/reproductions.jsonl, a line a step. Without one only the pages are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.views.reproductions.page import Found, page, row
+from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
+from steelyard.record.sweep import Swept
+from steelyard.record.verdict import Verdict
+from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.reproduction import Reproduction, names, read_reproduction
+from validation.results import FOLDER, Results
+from validation.weighed import environment_of, machine_of
+
+RESULTS = Results(FOLDER / "reproductions.jsonl")
+PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
+README = PAGES / "README.md"
+BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"
+HEAD = ("| study | the claim | our reading | their design could tell |", "|---|---|---|---|")
+
+
+def take(folder: Path) -> None:
+    """Keep every complete step of a repetition."""
+    name = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))["name"]
+    for step, told in found_in(folder, read_reproduction(name)).items():
+        machine = machine_of(environment_of(folder / step))
+        RESULTS.replace(f"{name}/{step}", {"machine": machine, **kept(told)})
+
+
+def kept(told: Verdict | Swept) -> dict[str, Any]:
+    """What is kept of a step."""
+    return {"swept" if isinstance(told, Swept) else "verdict": told.to_json()}
+
+
+def text_of(study: Reproduction, results: Results) -> str:
+    """The page of a study from what was kept."""
+    lines = _lines(study, results)
+    machines = dict.fromkeys(machine_words(line["machine"]) for line in lines.values())
+    return page(study, _found(lines), "; ".join(machines))
+
+
+def table(results: Results) -> str:
+    """Every study in a row."""
+    studies = map(read_reproduction, names())
+    rows = [row(study, _found(_lines(study, results))) for study in studies]
+    return "\n".join([*HEAD, *rows])
+
+
+def with_table(text: str, results: Results) -> str:
+    """The README with the table as it is now."""
+    before, _, after = text.partition(BEGIN)
+    _, _, after = after.partition(END)
+    return f"{before}{BEGIN}\n{table(results)}\n{END}{after}"
+
+
+def _lines(study: Reproduction, results: Results) -> dict[str, Mapping[str, Any]]:
+    """Step → what was kept of it."""
+    lines = {one["key"]: one for one in results}
+    return {
+        step.name: lines[key]
+        for step in study.steps
+        if (key := f"{study.name}/{step.name}") in lines
+    }
+
+
+def _found(lines: Mapping[str, Mapping[str, Any]]) -> Found:
+    return {name: told_of(line) for name, line in lines.items()}
+
+
+def told_of(line: Mapping[str, Any]) -> Verdict | Swept:
+    """What `kept` has kept."""
+    if "swept" in line:
+        return Swept.of_json(line["swept"], line["key"])
+    return Verdict.of_json(line["verdict"], line["key"])
+
+
+def main() -> int:
+    """Keep what was named, and write every page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folders", nargs="*", type=Path)
+    for folder in parser.parse_args().folders:
+        take(folder)
+    for name in names():
+        (PAGES / f"{name}.md").write_text(text_of(read_reproduction(name), RESULTS))
+    README.write_text(with_table(README.read_text(encoding="utf-8"), RESULTS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
