@@ -16,7 +16,8 @@ def test_without_a_name_they_are_listed(steelyard: Steelyard) -> None:
     assert "read-after-insert" in listed.stdout
     told = json.loads(steelyard("reproduce", "--json").stdout)
     [one] = [each for each in told["studies"] if each["name"] == "checksums"]
-    assert one["steps"] == ["reading", "beyond-memory", "writing"]
+    assert one["steps"] == ["reading", "beyond-memory", "writing", "by-backends"]
+    assert one["longer"] == ["by-backends"]
     assert one["minutes"] == 30
 
 
@@ -24,7 +25,10 @@ def test_without_a_name_they_are_listed(steelyard: Steelyard) -> None:
     ("words", "said"),
     [
         (("checksum",), 'Perhaps you meant "checksums"'),
-        (("checksums", "--only", "reeding"), "It has reading, beyond-memory, writing."),
+        (
+            ("checksums", "--only", "reeding"),
+            "beyond-memory, writing, by-backends.",
+        ),
         (("checksums", "--resume", "."), "cannot change a repetition"),
         (("--resume", "."), "is no repetition"),
         (("checksums", "--record", "."), "it exists"),

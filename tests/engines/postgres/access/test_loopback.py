@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
 from steelyard.running.world import free_port
 
-OURSELVES = Account("", 0, 0)
+OURSELVES = Account("", os.geteuid(), os.getegid())
 
 
 def slot_in(place: Path) -> Slot:
