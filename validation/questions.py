@@ -35,7 +35,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "jit": _OF_15,
     "default-toast-compression": _OF_15,
     "ssl": _OF_NPM,
-    "autovacuum": ("--budget", "12m"),
+    "autovacuum": ("--budget", "35m"),
 }
 """What is said besides the study's name, where its own arms cannot be had on the machine that the
 table is of, or would take long."""

@@ -135,9 +135,11 @@ def _with_its_queue(control: Parts, arm: Parts) -> tuple[Parts, Parts]:
 
     Where processors are busy, work that takes longer also waits longer, and that is no cause of its
     own. What remains in the queue is waiting for other reasons: a quota, a neighbour. The
-    difference of the products is split without a rest.
+    difference of the products is split without a rest. An arm that used no time of a processor
+    that could be counted says nothing of the waiting for it.
     """
-    rate = (control[QUEUE] / control[PROCESSOR] + arm[QUEUE] / arm[PROCESSOR]) / 2
+    rates = [one[QUEUE] / one[PROCESSOR] for one in (control, arm) if one[PROCESSOR] > 0]
+    rate = sum(rates) / len(rates) if rates else 0.0
     both = []
     for one in (control, arm):
         made = rate * one[PROCESSOR]
