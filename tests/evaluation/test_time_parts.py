@@ -206,16 +206,21 @@ def test_longer_waiting_for_the_same_processor_time_is_a_cause_of_its_own() -> N
     assert told.cause.part == "queue"
 
 
-def test_an_arm_whose_processor_time_is_all_the_logs_still_has_parts() -> None:
-    """Reads that each commit durably spend nothing that is counted outside the sync."""
-    told = time_parts(weighed(off=(130.0, 0.0, 10.0, {"wal": 216})), "on", "off")
+@pytest.mark.parametrize("arms", [("off",), ("on", "off")])
+def test_an_arm_whose_running_is_all_the_logs_still_has_parts(arms: tuple[str, ...]) -> None:
+    """Reads that each commit durably: syncs were timed for longer than all that ran."""
+    epochs = weighed()
+    for one in epochs:
+        for arm in arms:
+            one.readings[arm][SESSION_LOG] = Reading(  # type: ignore[index]
+                SESSION_LOG, "µs", 500 * DONE, measured=True
+            )
+    told = time_parts(epochs, "on", "off")
     assert told is not None
-    [processor] = [one for one in told.parts if one.part == "processor"]
-    assert processor.arm_us == 0
-    neither = [
-        epoch(n, on=(100.0, 0.0, 10.0 + n / 9, {}), off=(130.0, 0.0, 10.0, {})) for n in range(10)
-    ]
-    assert time_parts(neither, "on", "off") is not None
+    found = {one.part: one for one in told.parts}
+    running = [found[name].arm_us for name in ("processor", "queue") if name in found]
+    assert running == ([0.0, 0.0] if len(arms) == 1 else [])
+    assert sum(one.difference_us for one in told.parts) == pytest.approx(30, abs=0.1)
 
 
 def test_what_cannot_be_told_apart_is_never_named() -> None:
