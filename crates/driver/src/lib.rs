@@ -2,7 +2,7 @@
 //!
 //! [`drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON lines.
 //! Threads hold connections to every arm at once; a slice is one arm under load. Everything but
-//! `postgres/` is generic over the trait in `protocol.rs`.
+//! `postgres/` and `mysql/` is generic over the trait in `protocol.rs`.
 
 mod cancellation;
 mod client;
@@ -10,6 +10,7 @@ mod clock;
 mod connection;
 mod error;
 mod io_backend;
+mod mysql;
 mod plan;
 mod postgres;
 mod protocol;
@@ -25,13 +26,25 @@ pub use error::DriveError;
 pub use postgres::query::query;
 pub use report::latency::{Latencies, Summary};
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
+use mysql::Mysql;
+use plan::{ProtocolName, Spoken};
 use postgres::Postgres;
 use threads::coordinator;
 
-/// Drives PostgreSQL from the first line of the input to `{"end": true}` or its end; an error is
-/// the last line of the output too.
+/// Drives servers from the first line of the input to `{"end": true}` or its end; an error is the
+/// last line of the output too.
 pub fn drive(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), DriveError> {
-    coordinator::drive::<Postgres>(input, output)
+    let mut first = Vec::new();
+    input
+        .read_until(b'\n', &mut first)
+        .map_err(|error| DriveError::new("could not read the plan").detail(error))?;
+    // What is wrong with it is found, and said, where all of it is read.
+    let Spoken { protocol } = serde_json::from_slice(&first).unwrap_or_default();
+    let mut input = first.as_slice().chain(input);
+    match protocol {
+        ProtocolName::Postgres => coordinator::drive::<Postgres>(&mut input, output),
+        ProtocolName::Mysql => coordinator::drive::<Mysql>(&mut input, output),
+    }
 }

@@ -9,7 +9,27 @@ use serde_json::{Map, Value as Json};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opening<A> {
+    /// Read before everything else, by [`Spoken`].
+    #[serde(default, rename = "protocol")]
+    pub _protocol: ProtocolName,
     pub plan: Plan<A>,
+}
+
+/// As much of the first line as says how the rest of it is to be read.
+#[derive(Debug, Default, Deserialize)]
+pub struct Spoken {
+    #[serde(default)]
+    pub protocol: ProtocolName,
+}
+
+/// What the servers of a plan speak.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtocolName {
+    #[default]
+    Postgres,
+    /// MariaDB's too.
+    Mysql,
 }
 
 /// Everything that stays the same for all slices; `A`: an arm, as its protocol describes it.

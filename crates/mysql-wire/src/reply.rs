@@ -21,6 +21,9 @@ const ERROR: u8 = 0xff;
 /// A row may begin as an end does; it is longer.
 const LONGEST_END: usize = 8;
 
+/// What the server cannot prepare (ER_UNSUPPORTED_PS) is executed as a text, and is no error.
+const UNPREPARABLE: u16 = 1295;
+
 /// A deadlock takes back the whole transaction, of which the error itself says nothing.
 const DEADLOCK: u16 = 1213;
 
@@ -331,7 +334,9 @@ impl Scanner {
     fn accept_prepared(&mut self, first: u8, payload: &[u8]) -> Result<(), WireError> {
         if first == ERROR {
             self.reply.prepared.push(None);
-            self.keep_error(payload)?;
+            if ServerError::parse(payload)?.code != UNPREPARABLE {
+                self.keep_error(payload)?;
+            }
             self.go_on();
             return Ok(());
         }

@@ -85,7 +85,7 @@ impl Server {
         // PostgreSQL does not encrypt what goes through a Unix socket.
         let is_remote = matches!(address, Address::Remote { .. });
         let tls = plan.tls.as_ref().filter(|_| is_remote);
-        let encryption = tls.map(|tls| Encryption::new(tls, TLS_PROTOCOL));
+        let encryption = tls.map(|tls| Encryption::new(tls, Some(TLS_PROTOCOL)));
         Ok(Server {
             encryption: encryption.transpose()?,
             address,

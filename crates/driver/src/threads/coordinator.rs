@@ -44,7 +44,7 @@ fn serve<P: Protocol>(input: &mut dyn BufRead, output: &mut dyn Write) -> Result
         .next()
         .ok_or_else(|| DriveError::new("no plan: the input is empty"))?;
     let first = first.map_err(|error| DriveError::new("could not read the plan").detail(error))?;
-    let Opening { plan } = serde_json::from_str(&first)
+    let Opening { plan, .. } = serde_json::from_str(&first)
         .map_err(|error| DriveError::new("invalid plan").detail(error))?;
     let mut workers = Workers::<P>::start(plan)?;
     let (connected, io) = workers.connected()?;

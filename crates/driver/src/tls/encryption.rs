@@ -25,8 +25,8 @@ pub struct Encryption {
 
 impl Encryption {
     /// Reads the files that a plan names; `protocol`: what is spoken inside, by its name in the TLS
-    /// handshake (ALPN).
-    pub fn new(plan: &TlsPlan, protocol: &[u8]) -> Result<Encryption, DriveError> {
+    /// handshake (ALPN), where it has one.
+    pub fn new(plan: &TlsPlan, protocol: Option<&[u8]>) -> Result<Encryption, DriveError> {
         let name = match ServerName::try_from(plan.server_name.clone()) {
             Ok(name) => name,
             // The name is not checked: an address of no host takes its place, and is not sent.
@@ -72,7 +72,7 @@ impl Encryption {
             }
             _ => builder.with_no_client_auth(),
         };
-        config.alpn_protocols = vec![protocol.to_vec()];
+        config.alpn_protocols = protocol.map(<[u8]>::to_vec).into_iter().collect();
         config.enable_sni = plan.tells_name;
         // Servers keep no sessions, and each connection is to cost what it costs with libpq.
         config.resumption = Resumption::disabled();

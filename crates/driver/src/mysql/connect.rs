@@ -1,0 +1,221 @@
+//! Opens connections to MySQL and MariaDB, encrypted or not, and stops the statement of another.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use steelyard_mysql_wire::{
+    quit, simple_query, Greeting, Scanner, Session, Startup, WireError, GREETING_LIMIT,
+};
+
+use crate::connection::socket::Socket;
+use crate::connection::stream::Stream;
+use crate::mysql::server::{Address, Server};
+use crate::tls::SslMode;
+
+/// The server's own time to stop a statement is not awaited: only that it knows.
+const CANCEL_TIME: Duration = Duration::from_secs(2);
+/// ER_SECURE_TRANSPORT_REQUIRED.
+const ONLY_ENCRYPTED: u16 = 3159;
+
+/// Why no connection could be made.
+#[derive(Debug)]
+pub enum ConnectError {
+    Socket(io::Error),
+    /// The two sides could not agree on an encrypted connection.
+    Tls(io::Error),
+    /// The server does not encrypt.
+    Unencrypted,
+    Wire(WireError),
+    /// A statement that every session begins with was refused.
+    Session(String, String),
+    /// No answer within this time.
+    Late(Duration),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectError::Socket(error) => error.fmt(out),
+            ConnectError::Tls(error) => write!(out, "could not encrypt: {error}"),
+            ConnectError::Unencrypted => {
+                out.write_str("the server does not support encryption, which was required")
+            }
+            ConnectError::Wire(error) => error.fmt(out),
+            ConnectError::Session(statement, error) => write!(out, "{error}: {statement}"),
+            ConnectError::Late(patience) => {
+                write!(out, "no answer within {} s", patience.as_secs_f64())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl ConnectError {
+    fn timed(self, patience: Duration) -> ConnectError {
+        match self {
+            ConnectError::Socket(error) | ConnectError::Tls(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) =>
+            {
+                ConnectError::Late(patience)
+            }
+            error => error,
+        }
+    }
+
+    /// The server wants nothing but encrypted connections.
+    fn asks_for_encryption(&self) -> bool {
+        matches!(self, ConnectError::Wire(WireError::Refused(error)) if error.code == ONLY_ENCRYPTED)
+    }
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> ConnectError {
+        ConnectError::Socket(error)
+    }
+}
+
+impl From<WireError> for ConnectError {
+    fn from(error: WireError) -> ConnectError {
+        ConnectError::Wire(error)
+    }
+}
+
+/// Connects, authenticates and begins the session; the socket blocks.
+pub fn connect(server: &Server) -> Result<(Stream, Session), ConnectError> {
+    let deadline = Instant::now() + server.patience;
+    let mode = server.encryption.as_ref().map(|encryption| encryption.mode);
+    let first = connect_once(
+        server,
+        mode.filter(|mode| *mode != SslMode::Allow),
+        deadline,
+    );
+    match first {
+        Err(error) if mode == Some(SslMode::Allow) && error.asks_for_encryption() => {
+            connect_once(server, Some(SslMode::Require), deadline)
+        }
+        first => first,
+    }
+    .map_err(|error| error.timed(server.patience))
+}
+
+/// `mode`: how it is encrypted; `None`: not at all.
+fn connect_once(
+    server: &Server,
+    mode: Option<SslMode>,
+    deadline: Instant,
+) -> Result<(Stream, Session), ConnectError> {
+    let (socket, local) = match &server.address {
+        Address::Local(path) => (Socket::connect_local(path)?, true),
+        Address::Remote { host, port } => (Socket::connect_remote(host, *port, deadline)?, false),
+    };
+    socket.set_deadline(deadline)?;
+    let greeting = greeting(&socket)?;
+    let encrypted = mode.is_some() && greeting.encrypts();
+    if mode.is_some_and(|mode| mode >= SslMode::Require) && !encrypted {
+        return Err(ConnectError::Unencrypted);
+    }
+    let mut stream = match server.encryption.as_ref().filter(|_| encrypted) {
+        None => Stream::plain(socket),
+        Some(encryption) => {
+            socket.send_all(&greeting.request_encryption(&server.credentials))?;
+            Stream::encrypted(socket, encryption).map_err(ConnectError::Tls)?
+        }
+    };
+    let credentials = server.credentials.clone();
+    let session = authenticate(
+        &mut stream,
+        Startup::new(greeting, credentials, encrypted, local),
+        deadline,
+    )?;
+    for statement in &server.session {
+        execute(&mut stream, statement, deadline)?;
+    }
+    Ok((stream, session))
+}
+
+/// What the server says first. Nothing after it is taken: that could be anybody's where the
+/// connection is encrypted next.
+fn greeting(socket: &Socket) -> Result<Greeting, ConnectError> {
+    let mut held = Vec::new();
+    let mut buffer = [0; GREETING_LIMIT];
+    loop {
+        let received = socket.receive(&mut buffer)?;
+        if received == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        held.extend_from_slice(&buffer[..received]);
+        if let Some(greeting) = Greeting::read(&held)? {
+            return Ok(greeting);
+        }
+    }
+}
+
+fn authenticate(
+    stream: &mut Stream,
+    mut startup: Startup,
+    deadline: Instant,
+) -> Result<Session, ConnectError> {
+    stream.send_all(&startup.begin()?)?;
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let received = receive(stream, &mut buffer, deadline)?;
+        let session = startup.feed(&buffer[..received], &mut answer)?;
+        if !answer.is_empty() {
+            stream.send_all(&answer)?;
+            answer.clear();
+        }
+        if let Some(session) = session {
+            return Ok(session);
+        }
+    }
+}
+
+fn receive(
+    stream: &mut Stream,
+    buffer: &mut [u8],
+    deadline: Instant,
+) -> Result<usize, ConnectError> {
+    stream.set_deadline(deadline)?;
+    match stream.receive(buffer) {
+        Ok(0) => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(ConnectError::Tls(error)),
+        received => Ok(received?),
+    }
+}
+
+/// Executes a statement whose rows, if it has any, are of no use.
+fn execute(stream: &mut Stream, sql: &str, deadline: Instant) -> Result<(), ConnectError> {
+    stream.send_all(&simple_query(sql)?)?;
+    let mut scanner = Scanner::new();
+    scanner.expect_result(false);
+    let mut buffer = [0; 4096];
+    loop {
+        let received = receive(stream, &mut buffer, deadline)?;
+        if scanner.scan(&buffer[..received])? {
+            break;
+        }
+    }
+    match scanner.take_error() {
+        None => Ok(()),
+        Some(error) => Err(ConnectError::Session(sql.to_owned(), error.to_string())),
+    }
+}
+
+/// Stops the statement of another connection; the server has taken the order when this returns.
+pub fn kill_query(server: &Server, connection_id: u32) -> Result<(), ConnectError> {
+    let deadline = Instant::now() + CANCEL_TIME;
+    let (mut stream, _) = connect(server)?;
+    execute(
+        &mut stream,
+        &format!("KILL QUERY {connection_id}"),
+        deadline,
+    )?;
+    stream.send_all(quit())?;
+    Ok(())
+}
