@@ -26,7 +26,7 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
     if machine:
         parts.append(f"Weighed on {machine}.")
     for step in study.steps:
-        parts += [f"## {step.question}", *_step(step, found.get(step.name))]
+        parts += [f"## {step.question}", *_step(study.name, step, found.get(step.name))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -75,7 +75,7 @@ def _figures(study: Reproduction) -> str:
     return "\n".join(["| | control | arm | told as |", "|---|---|---|---|", *rows])
 
 
-def _step(step: Step, found: Verdict | Swept | None) -> Iterator[str]:
+def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]:
     if found is None:
         more = f" It takes {step.minutes} minutes, so `--longer` has to ask." if step.longer else ""
         yield f"Not yet weighed.{more}"
@@ -88,20 +88,32 @@ def _step(step: Step, found: Verdict | Swept | None) -> Iterator[str]:
     if found is not None:
         yield from agreement(step, found)
     if step.full:
-        words = shlex.join(["steelyard", "weigh", *step.weigh, *step.full])
-        yield f"At their scale: `{words}`. It needs {step.needs}."
+        words = f"steelyard reproduce {name} --only {step.name} --full"
+        yield f"At their scale (`{shlex.join(step.full)}`): `{words}`. It needs {step.needs}."
 
 
 def _probes(found: Verdict) -> str:
+    """What was counted where the arms differ, an arm a column."""
+    arms = list(dict.fromkeys(one.arm for one in found.probes))
+    counted: dict[tuple[str, str], dict[str, str]] = {}
+    for one in found.probes:
+        ends = "" if one.least == one.most else f" ({one.least:,.0f} … {one.most:,.0f})"
+        of_all = counted.setdefault((one.probe, one.counter), {})
+        of_all[one.arm] = f"{one.median:,.0f}{ends}"
     rows = [
-        f"| {escaped(one.arm)} | {escaped(one.probe)} | {escaped(one.counter)} | {one.median:,.0f} "
-        f"| {one.least:,.0f} … {one.most:,.0f} |"
-        for one in found.probes
-        if one.most
+        f"| {escaped(probe)} | {escaped(counter)} | "
+        f"{' | '.join(of_all.get(arm, '0') for arm in arms)} |"
+        for (probe, counter), of_all in counted.items()
+        if len({of_all.get(arm, "0") for arm in arms}) > 1
     ]
-    head = ["| arm | probe | counter | median | over epochs |", "|---|---|---|---:|---:|"]
-    told = "What was counted after every epoch; what is not here was 0 in every one."
-    return "\n".join([told, "", *head, *rows] if rows else ["Every probe counted 0."])
+    if not rows:
+        return "What was counted after every epoch is the same in every arm."
+    head = [
+        f"| probe | counter | {' | '.join(map(escaped, arms))} |",
+        f"|---|---|{'---:|' * len(arms)}",
+    ]
+    told = "What was counted after every epoch, where the arms differ: the median, and its range."
+    return "\n".join([told, "", *head, *rows])
 
 
 def _swept(found: Swept) -> str:
