@@ -20,6 +20,12 @@ Refused = Callable[..., str]
         (["-D", "scale", "-b", "select-only"], 'invalid variable definition: "scale"'),
         (["-T", "0", "-b", "select-only"], 'invalid value for "-T"'),
         (["-c", "0", "-b", "select-only"], 'invalid value for "-c"'),
+        (["mysql://u@/d?port=1", "-S", "-s", "1"], 'invalid word in the URI of a server: "port"'),
+        (["mysql://u@h/d", "-h", "h", "-S"], "options -h, -p and -U are libpq's"),
+        (["mysql://u@h/d", "-w", "tproc-c"], 'workload "tproc-c" is loaded into PostgreSQL alone'),
+        (["mysql://u@h/d", "-S", "-M", "extended"], "no unnamed statements"),
+        (["mysql://u@h/d", "-S", "--placement", "symmetric"], "are not placed"),
+        (["mysql://u@h/d", "-S"], "say how large pgbench's tables are: -s SCALE"),
     ],
 )
 def test_wrong_usage_is_refused_with_what_is_accepted(
@@ -44,6 +50,13 @@ def test_a_server_that_is_not_there_is_named(refused: Refused) -> None:
     said = refused("drive", "host=/nowhere port=5999", "-b", "select-only", status=3)
     assert "could not connect" in said
     assert "/nowhere/.s.PGSQL.5999" in said
+
+
+def test_a_mysql_server_that_is_not_there_is_named(refused: Refused) -> None:
+    said = refused("drive", "mysql://u:pw@/d?socket=/nowhere/my.sock", "-S", "-s", "1", status=3)
+    assert "could not connect" in said
+    assert 'socket "/nowhere/my.sock"' in said
+    assert "pw" not in said
 
 
 def test_captured_transactions_that_write_are_refused_without_a_yes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.model.endpoint import Endpoint
+from steelyard.model.endpoint import MYSQL, Endpoint
 
 ARM = DriveArm("on", Endpoint("/tmp/x", 5432, "u", "d", password="secret"), clients=8)
 
@@ -26,3 +26,12 @@ def test_a_slice_names_only_what_is_asked() -> None:
     assert SliceRequest(arm=1, length_ns=5).to_json() == {"arm": 1, "length_ns": 5, "tag": None}
     asked = SliceRequest(arm=0, count=3, tag={"block": 1})
     assert asked.to_json() == {"arm": 0, "count": 3, "tag": {"block": 1}}
+
+
+def test_an_arm_on_mysql_is_told_in_its_own_words() -> None:
+    endpoint = Endpoint("/run/my.sock", 3306, "u", "d", protocol=MYSQL)
+    plan = DrivePlan((DriveArm("a", endpoint, 2),), (DriveScript("s", "SELECT 1;"),))
+    [arm] = plan.to_json()["arms"]
+    assert plan.protocol == MYSQL
+    assert (arm["host"], arm["password"], arm["clients"]) == ("/run/my.sock", "", 2)
+    assert not {"channel_binding", "protocol", "options"} & arm.keys()

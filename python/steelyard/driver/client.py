@@ -53,7 +53,7 @@ class Driver:
         )
         driver = cls(process, stderr)
         try:
-            driver._send({"plan": plan.to_json()})
+            driver._send({"protocol": plan.protocol, "plan": plan.to_json()})
             answer = driver._receive()
             driver.connected, driver.io = answer["connected"], answer["io"]
             driver.encryption = answer["encryption"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from steelyard.model.endpoint import Endpoint
+from steelyard.model.endpoint import MYSQL, Endpoint
 
 QueryMode = Literal["simple", "extended", "prepared"]
 Variable = str | int | float | bool | None
@@ -34,6 +34,9 @@ class DriveScript:
     rows: int | None = None
 
 
+_OF_MYSQL = ("host", "port", "user", "database", "tls", "connect_timeout_ns")
+
+
 @dataclass(frozen=True)
 class DriveArm:
     """Where an arm listens and how many clients it gets."""
@@ -46,8 +49,12 @@ class DriveArm:
     def to_json(self) -> dict[str, Any]:
         """The arm as the driver reads it: the endpoint's fields lie beside the arm's own."""
         own = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
+        said = asdict(self.endpoint)
+        if self.endpoint.protocol == MYSQL:
+            told = {key: said[key] for key in _OF_MYSQL}
+            return own | told | {"password": said["password"] or ""}
         known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
-        return own | {key: said for key, said in asdict(self.endpoint).items() if key in known}
+        return own | {key: word for key, word in said.items() if key in known - {"protocol"}}
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,12 @@ class DrivePlan:
     log: DriveLog | None = None
     files: tuple[str, ...] = ()
     """Small files that are read before and after every slice."""
+
+    @property
+    def protocol(self) -> str:
+        """What all of its arms speak."""
+        [protocol] = {arm.endpoint.protocol for arm in self.arms}
+        return protocol
 
     def to_json(self) -> dict[str, Any]:
         """The plan as the driver reads it."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+POSTGRES, MYSQL = "postgres", "mysql"
+"""What a server speaks; MariaDB's protocol is MySQL's."""
+
 
 @dataclass(frozen=True)
 class Tls:
@@ -41,3 +44,5 @@ class Endpoint:
     require_auth: str | None = None
     connect_timeout_ns: int | None = None
     """None: the driver's own limit."""
+    protocol: str = POSTGRES
+    """Of MySQL's, a host that begins with `/` is the path of the socket itself."""

@@ -72,6 +72,8 @@ class Reproduction(StudyModel):
     """The same in a few words."""
     ours: str
     """How ours differs, and why."""
+    follows: str = ""
+    """What somebody can do with what was read."""
     figures: tuple[Figure, ...]
     steps: Annotated[tuple[Step, ...], Field(min_length=1, alias="step")]
     place: Path = Path()

@@ -94,11 +94,13 @@ pub fn connect(server: &Server) -> Result<(Stream, Session), ConnectError> {
         mode.filter(|mode| *mode != SslMode::Allow),
         deadline,
     );
-    match first {
-        Err(error) if mode == Some(SslMode::Allow) && error.asks_for_encryption() => {
+    match (first, mode) {
+        (Err(error), Some(SslMode::Allow)) if error.asks_for_encryption() => {
             connect_once(server, Some(SslMode::Require), deadline)
         }
-        first => first,
+        // A server that encrypts in none of our ways: 5.7 as some build it knows TLS 1.1 alone.
+        (Err(ConnectError::Tls(_)), Some(SslMode::Prefer)) => connect_once(server, None, deadline),
+        (first, _) => first,
     }
     .map_err(|error| error.timed(server.patience))
 }

@@ -18,7 +18,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript
 from steelyard.driver.summary import summarize, summarize_ramp
-from steelyard.model.endpoint import Endpoint
+from steelyard.model.endpoint import POSTGRES, Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
@@ -121,6 +121,7 @@ def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, s
     processors = tuple(allowed_processors())
     symmetric = placement == "symmetric" or (
         placement == "auto"
+        and target.protocol == POSTGRES
         and target.host.startswith("/")
         and plan.threads >= len(processors)
         and not plan.connect

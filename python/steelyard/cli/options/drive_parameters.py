@@ -10,7 +10,9 @@ BUILTIN_NAMES = ("tpcb-like", "simple-update", "select-only")
 
 TargetText = Annotated[
     str,
-    typer.Argument(help="Connection string, URI, or name of a database; empty: the environment."),
+    typer.Argument(
+        help="Connection string, URI (mysql:// too), or name of a database; empty: the environment."
+    ),
 ]
 Database = Annotated[
     str | None, typer.Option("-d", "--dbname", help="The target, given by an option.")

@@ -27,6 +27,8 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
         parts.append(f"Weighed on {machine}.")
     for step in study.steps:
         parts += [f"## {step.question}", *_step(study.name, step, found.get(step.name))]
+    if study.follows and found:
+        parts.append(f"## What follows\n\n{study.follows}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,0 +1,1 @@
+"""MySQL and MariaDB: how their servers are reached."""

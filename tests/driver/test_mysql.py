@@ -1,0 +1,136 @@
+"""`steelyard drive` on a real MySQL: work that is done once, in both modes, by many clients."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driver.mysqld import Mysqld, running
+
+pytestmark = pytest.mark.long
+
+START = "from steelyard.cli.app import main; main()"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Mysqld]:
+    home = Path(f"/tmp/syt-mysql-{os.getpid()}")
+    home.mkdir(mode=0o711)
+    try:
+        with running(home) as started:
+            made = drive(started, "CREATE DATABASE d;", "-t", "1")
+            assert made["transactions"] == 1
+            yield started
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def called(
+    server: Mysqld, script: str, *words: str, user: str = "root", database: str = ""
+) -> subprocess.CompletedProcess[str]:
+    target = server.uri(user, database)
+    command = [sys.executable, "-c", START, "drive", target, "-f", "-", "--json", *words]
+    return subprocess.run(command, input=script, capture_output=True, text=True, check=False)
+
+
+def drive(server: Mysqld, script: str, *words: str, database: str = "") -> dict[str, Any]:
+    done = called(server, script, *words, database=database)
+    assert done.returncode == 0, done.stderr
+    summary: dict[str, Any] = json.loads(done.stdout)
+    assert summary["errors"] == {}, done.stdout
+    return summary
+
+
+def make(server: Mysqld, *statements: str) -> None:
+    drive(server, "\n".join(statements), "-t", "1", database="d")
+
+
+def require(server: Mysqld, query: str, wanted: object) -> None:
+    """A query returns one value."""
+    script = f"{query} \\gset\n\\if :found <> {wanted}\nSELECT no_such_column;\n\\endif\n"
+    drive(server, script, "-t", "1", database="d")
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_every_transaction_is_done_once(server: Mysqld, mode: str) -> None:
+    make(server, "DROP TABLE IF EXISTS t;",
+         "CREATE TABLE t (id INT PRIMARY KEY, n BIGINT, d DOUBLE);",
+         "INSERT INTO t VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0);")  # fmt: skip
+    script = (
+        "\\set by random(1, 1)\n\\set half 0.5 * :by\nBEGIN;\n"
+        "UPDATE t SET n = n + :by, d = d + :half WHERE id = :client_id;\n"
+        "SELECT n FROM t WHERE id = :client_id;\nCOMMIT;\n"
+    )
+    done = drive(server, script, "-c", "4", "-j", "2", "-t", "50", "-M", mode, database="d")
+    assert done["transactions"] == 200
+    assert done["rows"] == 200
+    assert done["mode"] == mode
+    require(server, "SELECT SUM(n) AS found FROM t", 200)
+    require(server, "SELECT SUM(d) AS found FROM t", 100)
+
+
+def test_what_a_query_returns_is_the_same_in_both_modes(server: Mysqld) -> None:
+    make(server, "DROP TABLE IF EXISTS seen;", "CREATE TABLE seen (mode INT, what VARCHAR(99));")
+    for number, mode in enumerate(("simple", "prepared")):
+        script = (
+            f"\\set mode {number}\n"
+            "SELECT CAST(-3 AS SIGNED) AS a, 1.25 AS b, 0.5e0 AS c, DATE '2026-03-04' AS d,\n"
+            "TIMESTAMP '2026-03-04 05:06:07.25' AS e, TIME '-26:03:04' AS f, 'x' AS g \\gset\n"
+            "INSERT INTO seen VALUES (:mode, CONCAT_WS('|', :a, :b, :c));\n"
+            "SELECT CASE WHEN ':d' = '' THEN 1 ELSE 1 END;\n"
+        )
+        drive(server, script, "-t", "3", "-M", mode, database="d")
+    require(server, "SELECT COUNT(DISTINCT what) AS found FROM seen", 1)
+    require(server, "SELECT COUNT(*) AS found FROM seen WHERE what = '-3|1.25|0.5'", 6)
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_deadlocks_are_tried_again_until_all_is_done(server: Mysqld, mode: str) -> None:
+    make(server, "DROP TABLE IF EXISTS l;", "CREATE TABLE l (id INT PRIMARY KEY, n INT);",
+         "INSERT INTO l VALUES (1, 0), (2, 0);")  # fmt: skip
+    script = (
+        "\\set one random(1, 2)\n\\set other 3 - :one\nBEGIN;\n"
+        "UPDATE l SET n = n + 1 WHERE id = :one;\nDO SLEEP(0.002);\n"
+        "UPDATE l SET n = n + 1 WHERE id = :other;\nCOMMIT;\n"
+    )
+    words = ("-c", "4", "-t", "20", "-M", mode, "--max-tries", "0", "-L", "60000")
+    done = drive(server, script, *words, database="d")
+    assert done["transactions"] == 80
+    assert done["retries"] > 0
+    require(server, "SELECT SUM(n) AS found FROM l", 160)
+
+
+def test_errors_are_counted_by_their_numbers(server: Mysqld) -> None:
+    done = called(server, "SELECT * FROM nowhere;", "-t", "2", database="d")
+    assert json.loads(done.stdout)["errors"] == {"1146": 2}
+
+
+def test_a_connection_for_each_transaction(server: Mysqld) -> None:
+    assert drive(server, "SELECT 1;", "-C", "-t", "5", "-c", "2")["transactions"] == 10
+
+
+def test_a_statement_that_does_not_end_is_stopped(server: Mysqld) -> None:
+    done = called(server, "SELECT SLEEP(600);", "-T", "0.2")
+    assert done.returncode == 0, done.stderr
+    shown = drive(server, "SELECT COUNT(*) AS found FROM information_schema.processlist "
+                  "WHERE info LIKE '%SLEEP(600)%' AND id <> CONNECTION_ID() \\gset\n"
+                  "\\if :found <> 0\nSELECT it_still_runs;\n\\endif\n", "-t", "1")  # fmt: skip
+    assert shown["transactions"] == 1
+
+
+def test_who_is_not_let_in_is_told_in_the_servers_words(server: Mysqld) -> None:
+    make(server, "DROP USER IF EXISTS 'app'@'localhost';",
+         "CREATE USER 'app'@'localhost' IDENTIFIED BY 'right';")  # fmt: skip
+    refused = called(server, "SELECT 1;", "-t", "1", user="app:wrong")
+    assert refused.returncode == 3
+    assert "Access denied for user 'app'@'localhost' (using password: YES)" in refused.stderr
+    assert "wrong" not in refused.stderr
+    assert called(server, "SELECT 1;", "-t", "1", user="app:right").returncode == 0

@@ -1,0 +1,83 @@
+"""URIs of MySQL and MariaDB servers are read in the words of their clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.engines.mysql.uri import is_mysql, read_uri
+from steelyard.model.endpoint import MYSQL
+from steelyard.model.errors import UsageError
+
+
+def test_a_uri_is_told_from_libpqs() -> None:
+    assert is_mysql("mysql://u@h/d")
+    assert is_mysql("MariaDB://h")
+    assert not is_mysql("postgresql://u@h/d")
+    assert not is_mysql("mysql")
+    assert not is_mysql("host=mysql://")
+
+
+def test_every_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MYSQL_PWD", "from outside")
+    words = "connect-timeout=5&ssl-mode=disabled"
+    found = read_uri(f"mysql://a%40b:p%3Aw@db.example:3307/shop?{words}")
+    assert (found.user, found.password) == ("a@b", "p:w")
+    assert (found.host, found.port) == ("db.example", 3307)
+    assert (found.database, found.tls, found.connect_timeout_ns) == ("shop", None, 5_000_000_000)
+    assert found.protocol == MYSQL
+    assert "p:w" not in repr(found)
+    bare = read_uri("mariadb://db.example")
+    assert (bare.user, bare.port, bare.database) == ("root", 3306, "")
+    assert bare.password == "from outside"
+
+
+def test_a_socket_is_its_path_and_never_encrypted() -> None:
+    found = read_uri("mysql://root@/d?socket=/run/mysqld/mysqld.sock&ssl-mode=required")
+    assert (found.host, found.tls) == ("/run/mysqld/mysqld.sock", None)
+    assert read_uri("mysql://root@localhost/d?socket=/s").host == "/s"
+
+
+@pytest.mark.parametrize(
+    ("asked", "mode", "system"),
+    [
+        ("", "prefer", False),
+        ("?ssl-mode=PREFERRED", "prefer", False),
+        ("?ssl-mode=required", "require", False),
+        ("?ssl-mode=verify-ca", "verify-ca", True),
+        ("?ssl-mode=verify_identity", "verify-full", True),
+    ],
+)
+def test_encryption_is_asked_for_in_mysqls_words(asked: str, mode: str, system: bool) -> None:
+    tls = read_uri(f"mysql://u@h/d{asked}").tls
+    assert tls is not None
+    assert (tls.mode, tls.system_roots, tls.server_name) == (mode, system, "h")
+
+
+def test_a_file_of_roots_takes_the_place_of_the_systems(tmp_path: Path) -> None:
+    roots = tmp_path / "ca.pem"
+    roots.write_text("")
+    tls = read_uri(f"mysql://u@h/d?ssl-mode=verify-ca&ssl-ca={roots}").tls
+    assert tls is not None
+    assert (tls.roots, tls.system_roots) == (str(roots), False)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("mysql://u:secret@/d", 'no address: "mysql://u:…@/d"'),
+        ("mysql://u@h/d?socket=/s", "two addresses"),
+        ("mysql://u@/d?socket=relative", "begins with /"),
+        ("mysql://u@h:port/d", "invalid URI"),
+        ("mysql://u@h/d?sslmode=require", 'invalid word in the URI of a server: "sslmode"'),
+        ("mysql://u@h/d?ssl-mode=always", 'invalid ssl-mode: "always"'),
+        ("mysql://u@h/d?ssl-ca=/there/is/none", "could not read ssl-ca"),
+        ("mysql://u@h/d?connect-timeout=0", "invalid connect-timeout"),
+    ],
+)
+def test_what_is_no_uri_is_refused_without_its_password(target: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_uri(target)
+    assert said in str(refused.value)
+    assert "secret" not in str(refused.value)
