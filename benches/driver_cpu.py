@@ -146,6 +146,7 @@ def compare(
     seconds: int,
     most_cpu: float = MOST_CPU,
     least_throughput: float = LEAST_THROUGHPUT,
+    other: str = "pgbench",
 ) -> bool:
     """Prints the ratios of one number of clients; whether both requirements are met."""
     found: dict[str, list[Round]] = {name: [] for name in runners}
@@ -156,7 +157,7 @@ def compare(
     print(f"{clients} clients, {rounds} rounds of {seconds} s each (medians)")
     ratios = {}
     for name, sides in found.items():
-        pairs = list(zip(sides, found["pgbench"], strict=True))
+        pairs = list(zip(sides, found[other], strict=True))
         cpu = sorted(one.cpu_us / their.cpu_us for one, their in pairs)
         throughput = statistics.median(one.throughput / their.throughput for one, their in pairs)
         ratios[name] = (statistics.median(cpu), throughput)

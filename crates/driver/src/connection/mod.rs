@@ -3,5 +3,6 @@
 pub mod connector;
 pub mod file_limit;
 pub mod link;
+pub mod refusal;
 pub mod socket;
 pub mod stream;

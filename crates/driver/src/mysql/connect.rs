@@ -1,6 +1,5 @@
 //! Opens connections to MySQL and MariaDB, encrypted or not, and stops the statement of another.
 
-use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use steelyard_mysql_wire::{
     quit, simple_query, Greeting, Scanner, Session, Startup, WireError, GREETING_LIMIT,
 };
 
+use crate::connection::refusal::ConnectError as Refusal;
 use crate::connection::socket::Socket;
 use crate::connection::stream::Stream;
 use crate::mysql::server::{Address, Server};
@@ -18,71 +18,18 @@ const CANCEL_TIME: Duration = Duration::from_secs(2);
 /// ER_SECURE_TRANSPORT_REQUIRED.
 const ONLY_ENCRYPTED: u16 = 3159;
 
-/// Why no connection could be made.
-#[derive(Debug)]
-pub enum ConnectError {
-    Socket(io::Error),
-    /// The two sides could not agree on an encrypted connection.
-    Tls(io::Error),
-    /// The server does not encrypt.
-    Unencrypted,
-    Wire(WireError),
-    /// A statement that every session begins with was refused.
-    Session(String, String),
-    /// No answer within this time.
-    Late(Duration),
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConnectError::Socket(error) => error.fmt(out),
-            ConnectError::Tls(error) => write!(out, "could not encrypt: {error}"),
-            ConnectError::Unencrypted => {
-                out.write_str("the server does not support encryption, which was required")
-            }
-            ConnectError::Wire(error) => error.fmt(out),
-            ConnectError::Session(statement, error) => write!(out, "{error}: {statement}"),
-            ConnectError::Late(patience) => {
-                write!(out, "no answer within {} s", patience.as_secs_f64())
-            }
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}
-
-impl ConnectError {
-    fn timed(self, patience: Duration) -> ConnectError {
-        match self {
-            ConnectError::Socket(error) | ConnectError::Tls(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                ) =>
-            {
-                ConnectError::Late(patience)
-            }
-            error => error,
-        }
-    }
-
-    /// The server wants nothing but encrypted connections.
-    fn asks_for_encryption(&self) -> bool {
-        matches!(self, ConnectError::Wire(WireError::Refused(error)) if error.code == ONLY_ENCRYPTED)
-    }
-}
-
-impl From<io::Error> for ConnectError {
-    fn from(error: io::Error) -> ConnectError {
-        ConnectError::Socket(error)
-    }
-}
+/// Why there is no connection to MySQL or MariaDB.
+pub type ConnectError = Refusal<WireError>;
 
 impl From<WireError> for ConnectError {
     fn from(error: WireError) -> ConnectError {
-        ConnectError::Wire(error)
+        Refusal::Wire(error)
     }
+}
+
+/// The server wants nothing but encrypted connections.
+fn asks_for_encryption(error: &ConnectError) -> bool {
+    matches!(error, ConnectError::Wire(WireError::Refused(error)) if error.code == ONLY_ENCRYPTED)
 }
 
 /// Connects, authenticates and begins the session; the socket blocks.
@@ -95,7 +42,7 @@ pub fn connect(server: &Server) -> Result<(Stream, Session), ConnectError> {
         deadline,
     );
     match (first, mode) {
-        (Err(error), Some(SslMode::Allow)) if error.asks_for_encryption() => {
+        (Err(error), Some(SslMode::Allow)) if asks_for_encryption(&error) => {
             connect_once(server, Some(SslMode::Require), deadline)
         }
         // A server that encrypts in none of our ways: 5.7 as some build it knows TLS 1.1 alone.
@@ -148,7 +95,7 @@ fn greeting(socket: &Socket) -> Result<Greeting, ConnectError> {
     loop {
         let received = socket.receive(&mut buffer)?;
         if received == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            return Err(ConnectError::cut());
         }
         held.extend_from_slice(&buffer[..received]);
         if let Some(greeting) = Greeting::read(&held)? {
@@ -185,7 +132,7 @@ fn receive(
 ) -> Result<usize, ConnectError> {
     stream.set_deadline(deadline)?;
     match stream.receive(buffer) {
-        Ok(0) => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        Ok(0) => Err(ConnectError::cut()),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(ConnectError::Tls(error)),
         received => Ok(received?),
     }
@@ -205,7 +152,10 @@ fn execute(stream: &mut Stream, sql: &str, deadline: Instant) -> Result<(), Conn
     }
     match scanner.take_error() {
         None => Ok(()),
-        Some(error) => Err(ConnectError::Session(sql.to_owned(), error.to_string())),
+        Some(mut error) => {
+            error.message = format!("{}: {sql}", error.message);
+            Err(WireError::Refused(error).into())
+        }
     }
 }
 

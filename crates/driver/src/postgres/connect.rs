@@ -1,11 +1,11 @@
 //! Opens connections to PostgreSQL, encrypted or not, and sends cancel requests.
 
-use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
 use steelyard_wire::{cancel, Channel, Session, Startup, WireError};
 
+use crate::connection::refusal::ConnectError as Refusal;
 use crate::connection::socket::Socket;
 use crate::connection::stream::Stream;
 use crate::postgres::server::{Address, EncryptionAttempt, Server, TLS_PROTOCOL};
@@ -15,75 +15,22 @@ const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// For a cancel request: the server answers by closing the connection.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 
-/// Why no connection could be made.
-#[derive(Debug)]
-pub enum ConnectError {
-    Socket(io::Error),
-    /// The two sides could not agree on an encrypted connection.
-    Tls(io::Error),
-    /// The server does not encrypt.
-    Unencrypted,
-    Wire(WireError),
-    /// No answer within this time.
-    Late(Duration),
-    /// With and without encryption, each for its own reason.
-    Both(Box<ConnectError>, Box<ConnectError>),
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConnectError::Socket(error) => error.fmt(out),
-            ConnectError::Tls(error) => write!(out, "could not encrypt: {error}"),
-            ConnectError::Unencrypted => {
-                out.write_str("the server does not support encryption, which sslmode requires")
-            }
-            ConnectError::Wire(error) => error.fmt(out),
-            ConnectError::Late(patience) => {
-                write!(out, "no answer within {} s", patience.as_secs_f64())
-            }
-            ConnectError::Both(first, second) => write!(out, "{second}; before: {first}"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}
-
-impl ConnectError {
-    /// Whether a connection with encryption instead of without, or without instead of with, may
-    /// succeed.
-    fn may_depend_on_encryption(&self) -> bool {
-        matches!(
-            self,
-            ConnectError::Tls(_) | ConnectError::Wire(WireError::Refused(_))
-        )
-    }
-
-    fn timed(self, patience: Duration) -> ConnectError {
-        match self {
-            ConnectError::Socket(error) | ConnectError::Tls(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                ) =>
-            {
-                ConnectError::Late(patience)
-            }
-            error => error,
-        }
-    }
-}
-
-impl From<io::Error> for ConnectError {
-    fn from(error: io::Error) -> ConnectError {
-        ConnectError::Socket(error)
-    }
-}
+/// Why there is no connection to PostgreSQL.
+pub type ConnectError = Refusal<WireError>;
 
 impl From<WireError> for ConnectError {
     fn from(error: WireError) -> ConnectError {
-        ConnectError::Wire(error)
+        Refusal::Wire(error)
     }
+}
+
+/// Whether a connection with encryption instead of without, or without instead of with, may
+/// succeed.
+fn may_depend_on_encryption(error: &ConnectError) -> bool {
+    matches!(
+        error,
+        ConnectError::Tls(_) | ConnectError::Wire(WireError::Refused(_))
+    )
 }
 
 /// Connects and authenticates; the socket blocks.
@@ -95,7 +42,7 @@ pub fn connect(server: &Server) -> Result<(Stream, Session), ConnectError> {
             Ok(connected) => return Ok(connected),
             Err(error) => error.timed(server.patience),
         };
-        let again = error.may_depend_on_encryption();
+        let again = may_depend_on_encryption(&error);
         let reason = match before.take() {
             None => error,
             Some(first) => ConnectError::Both(Box::new(first), Box::new(error)),
@@ -135,7 +82,7 @@ fn connect_once(
             received => received?,
         };
         if received == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            return Err(ConnectError::cut());
         }
         let session = startup.feed(&buffer[..received], &mut answer)?;
         if !answer.is_empty() {

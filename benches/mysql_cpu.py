@@ -1,0 +1,119 @@
+"""Weighs `steelyard drive` on MySQL against sysbench: client CPU per transaction, throughput.
+
+Side by side on one MySQL 5.7 (npm's), in alternating rounds: one row by its key, prepared, by Unix
+socket, 2 threads or one a client as sysbench has them, 8 and 64 clients. Client CPU is user and
+system time of the whole command with its children, start-up included. Required: CPU at most 0.6×,
+throughput at least 1.0×. Exit status 1 when missed. sysbench is Debian's, unpacked and never
+installed; without `apt-get` and `npm` there is nothing to measure against.
+
+    python benches/mysql_cpu.py [--rounds 3] [--seconds 10] [--rows 100000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from driver_cpu import CLIENTS, THREADS, Round, Runner, compare, spend
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from driver.mysqld import Mysqld, running
+
+PACKAGES = ("sysbench", "libluajit-5.1-2", "libluajit-5.1-common", "libmariadb3", "mariadb-common",
+            "libpq5", "libaio1")  # fmt: skip
+TABLE = "sbtest1"
+
+
+class Sysbench:
+    """Debian's sysbench in a folder of its own."""
+
+    def __init__(self, place: Path) -> None:
+        place.mkdir()
+        subprocess.run(
+            ["apt-get", "download", "-q", *PACKAGES], cwd=place, check=True, capture_output=True
+        )
+        for package in place.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, place / "tree"], check=True)
+        self._tree = place / "tree" / "usr"
+        [library] = self._tree.glob("lib/*/libmariadb.so.3")
+        os.environ["LD_LIBRARY_PATH"] = str(library.parent)  # steelyard needs no library of its own
+
+    def command(self, server: Mysqld, rows: int, *words: str) -> list[str | Path]:
+        """sysbench's point selects on a server."""
+        script = self._tree / "share" / "sysbench" / "oltp_point_select.lua"
+        where = [f"--mysql-socket={server.socket}", "--mysql-user=root", "--mysql-db=d"]
+        size = ["--tables=1", f"--table-size={rows}", "--rand-type=uniform"]
+        return [self._tree / "bin" / "sysbench", script, *where, *size, *words]
+
+    def measured(self, server: Mysqld, rows: int, clients: int, seconds: int) -> Round:
+        """Its point selects, prepared, a thread a client."""
+        words = (f"--threads={clients}", f"--time={seconds}", "--db-ps-mode=auto", "run")
+        output, cpu_s, kernel_s = spend(self.command(server, rows, *words))
+        found = re.search(r"transactions:\s+(\d+)\s+\(([0-9.]+) per sec", output)
+        assert found is not None, output
+        done = int(found[1])
+        return Round(float(found[2]), cpu_s * 1e6 / done, kernel_s * 1e6 / done)
+
+
+def steelyard(server: Mysqld, script: Path, clients: int, seconds: int) -> Round:
+    """Our measure of the same."""
+    program = Path(sys.executable).parent / "steelyard"
+    load = ["-f", script, "-M", "prepared", "-c", str(clients), "-j", str(THREADS)]
+    command = [program, "drive", server.uri(database="d"), *load, "-T", str(seconds), "--json"]
+    output, cpu_s, kernel_s = spend(command)
+    summary = json.loads(output)
+    if summary["failed"]:
+        raise SystemExit(f"error: transactions failed: {summary['errors']}")
+    done = summary["transactions"]
+    return Round(summary["throughput"], cpu_s * 1e6 / done, kernel_s * 1e6 / done)
+
+
+def main() -> int:
+    """Compare at each number of clients; 1 when a requirement is missed."""
+    parser = argparse.ArgumentParser(description="driver CPU and throughput against sysbench")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=100_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sybench", dir="/tmp") as home:
+        place = Path(home)
+        place.chmod(0o711)
+        try:
+            sysbench = Sysbench(place / "sysbench")
+            with running(place) as server:
+                return _compare(sysbench, server, place, asked)
+        except (pytest.skip.Exception, FileNotFoundError, subprocess.CalledProcessError) as reason:
+            print(f"nothing to measure against: {reason}")
+            return 0
+
+
+def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Namespace) -> int:
+    script = place / "point_select.sql"
+    program = Path(sys.executable).parent / "steelyard"
+    script.write_text("CREATE DATABASE d;\n")
+    subprocess.run([program, "drive", server.uri(), "-f", script, "-t", "1"], check=True,
+                   capture_output=True)  # fmt: skip
+    subprocess.run(sysbench.command(server, asked.rows, "prepare"), check=True, capture_output=True)
+    script.write_text(f"\\set id random(1, {asked.rows})\nSELECT c FROM {TABLE} WHERE id = :id;\n")
+    runners: dict[str, Runner] = {
+        "sysbench": lambda clients, seconds: sysbench.measured(
+            server, asked.rows, clients, seconds
+        ),
+        "steelyard": lambda clients, time: steelyard(server, script, clients, time),
+    }
+    met = [
+        compare(runners, clients, asked.rounds, asked.seconds, other="sysbench")
+        for clients in CLIENTS
+    ]
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
