@@ -111,7 +111,11 @@ def test_a_sweep_has_a_row_and_an_agreement_a_point() -> None:
     assert "> by clients: as said." in text
     assert "| 8 | off against on |" in text
     assert "- 256: no room" in text
-    assert "That lies **outside** of our interval at 8, +3" in text
+    assert "Published" not in text, "it was claimed of 256 clients, which could not be weighed"
+    study = read_reproduction("checksums")
+    [step] = [one for one in study.steps if one.name == "reading"]
+    [said] = agreement(step.model_copy(update={"claim": Claim(arm="off", percent=3.5)}), swept)
+    assert "That lies **outside** of our interval at 8, +3" in said
 
 
 def test_what_was_counted_stands_in_the_page(tmp_path: Path) -> None:

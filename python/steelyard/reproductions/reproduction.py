@@ -35,6 +35,8 @@ class Claim(StudyModel):
     arm: str
     percent: float
     """Of throughput; positive: the arm is faster."""
+    at: str = ""
+    """The point of a sweep that it was claimed of; empty: of every one."""
 
 
 class Step(StudyModel):

@@ -53,7 +53,7 @@ def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
     if step.claim is None:
         return
     theirs = f"Published: {step.claim.percent:+.1f} % for {step.claim.arm}."
-    for place, one in _contrasts(found, step.claim.arm):
+    for place, one in _contrasts(found, step.claim.arm, step.claim.at):
         low = -100.0 if one.low_percent is None else one.low_percent
         high = float("inf") if one.high_percent is None else one.high_percent
         within = low <= step.claim.percent <= high
@@ -62,12 +62,14 @@ def agreement(step: Step, found: Verdict | Swept) -> Iterator[str]:
 
 
 def _contrasts(
-    found: Verdict | Swept, arm: str | None
+    found: Verdict | Swept, arm: str | None, at: str = ""
 ) -> Iterator[tuple[str, ContrastLine | SweptContrast]]:
     if isinstance(found, Verdict):
         yield from (("", one) for one in found.contrasts if arm in (None, one.arm))
         return
     for point in found.points:
+        if at not in ("", point.value):
+            continue
         name = f" at {point.value}"
         yield from ((name, one) for one in point.contrasts if arm in (None, one.arm))
 
