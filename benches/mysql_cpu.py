@@ -18,7 +18,9 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 from driver_cpu import CLIENTS, THREADS, Round, Runner, compare, spend
@@ -44,6 +46,7 @@ class Sysbench:
         self._tree = place / "tree" / "usr"
         [library] = self._tree.glob("lib/*/libmariadb.so.3")
         os.environ["LD_LIBRARY_PATH"] = str(library.parent)  # steelyard needs no library of its own
+        os.environ["LUA_PATH"] = f"{self._tree}/share/sysbench/?.lua"
 
     def command(self, server: Mysqld, rows: int, *words: str) -> list[str | Path]:
         """sysbench's point selects on a server."""
@@ -85,13 +88,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="sybench", dir="/tmp") as home:
         place = Path(home)
         place.chmod(0o711)
-        try:
-            sysbench = Sysbench(place / "sysbench")
-            with running(place) as server:
-                return _compare(sysbench, server, place, asked)
-        except (pytest.skip.Exception, FileNotFoundError, subprocess.CalledProcessError) as reason:
-            print(f"nothing to measure against: {reason}")
-            return 0
+        with ExitStack() as stack:
+            try:
+                sysbench = Sysbench(place / "sysbench")
+                server = stack.enter_context(running(place))
+            except (pytest.skip.Exception, FileNotFoundError, CalledProcessError) as reason:
+                print(f"nothing to measure against: {reason}")
+                return 0
+            return _compare(sysbench, server, place, asked)
 
 
 def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Namespace) -> int:

@@ -71,7 +71,6 @@ def test_every_transaction_is_done_once(server: Mysqld, mode: str) -> None:
     )
     done = drive(server, script, "-c", "4", "-j", "2", "-t", "50", "-M", mode, database="d")
     assert done["transactions"] == 200
-    assert done["rows"] == 200
     assert done["mode"] == mode
     require(server, "SELECT SUM(n) AS found FROM t", 200)
     require(server, "SELECT SUM(d) AS found FROM t", 100)
@@ -85,7 +84,6 @@ def test_what_a_query_returns_is_the_same_in_both_modes(server: Mysqld) -> None:
             "SELECT CAST(-3 AS SIGNED) AS a, 1.25 AS b, 0.5e0 AS c, DATE '2026-03-04' AS d,\n"
             "TIMESTAMP '2026-03-04 05:06:07.25' AS e, TIME '-26:03:04' AS f, 'x' AS g \\gset\n"
             "INSERT INTO seen VALUES (:mode, CONCAT_WS('|', :a, :b, :c));\n"
-            "SELECT CASE WHEN ':d' = '' THEN 1 ELSE 1 END;\n"
         )
         drive(server, script, "-t", "3", "-M", mode, database="d")
     require(server, "SELECT COUNT(DISTINCT what) AS found FROM seen", 1)
