@@ -6,6 +6,7 @@
 //! Protocol"; both are spoken as they were before `CLIENT_DEPRECATE_EOF`, which both still know.
 
 mod authentication;
+mod capture;
 mod column;
 mod error;
 mod packet;
@@ -15,8 +16,9 @@ mod request;
 mod row;
 mod startup;
 
+pub use capture::CapturedResult;
 pub use error::{ServerError, WireError};
-pub use reply::{CapturedResult, Reply, Scanner};
+pub use reply::{Reply, Scanner};
 pub use request::{
     begin_query, end_packet, execute, quit, simple_query, write_literal, write_text, ParameterType,
     PrepareText, LONGEST_REQUEST,

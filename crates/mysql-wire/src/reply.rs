@@ -4,11 +4,10 @@
 //! but the first byte of a row, ends and errors. Rows are skipped wherever the stream cuts them,
 //! so memory stays bounded.
 
-use crate::column::{binary_values, Column};
+use crate::capture::{Capture, CapturedResult};
 use crate::error::{ServerError, WireError};
 use crate::packet::{payload_length, HEADER_LENGTH, LONGEST_KEPT, LONGEST_PAYLOAD};
 use crate::reader::Reader;
-use crate::row::write_row;
 
 /// "Status flags": a transaction is open; another result follows this one.
 const IN_TRANSACTION: u16 = 1;
@@ -26,16 +25,6 @@ const UNPREPARABLE: u16 = 1295;
 
 /// A deadlock takes back the whole transaction, of which the error itself says nothing.
 const DEADLOCK: u16 = 1213;
-
-/// One statement's result, as a script captures it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CapturedResult {
-    /// `None`: a statement that returns no rows at all.
-    pub columns: Option<Vec<String>>,
-    pub rows: u64,
-    /// The last row as the text protocol has it, for [`crate::row_values`].
-    pub last: Vec<u8>,
-}
 
 /// The replies to one request.
 #[derive(Debug, Default)]
@@ -82,8 +71,7 @@ pub struct Scanner {
     /// Its rows are binary.
     binary: bool,
     capturing: bool,
-    /// Of the result that is captured.
-    columns: Vec<Column>,
+    capture: Capture,
     /// Bytes of a payload still to be skipped.
     skip: usize,
     /// The next packet continues the payload of the last one.
@@ -251,7 +239,9 @@ impl Scanner {
             Awaited::Row => {
                 self.reply.rows += 1;
                 match self.capturing {
-                    true => self.capture_row(payload),
+                    true => self
+                        .capture
+                        .row(payload, self.binary, &mut self.reply.captured),
                     false => Ok(()),
                 }
             }
@@ -300,7 +290,7 @@ impl Scanner {
                     return Err(reader.torn());
                 }
                 if self.capturing {
-                    self.begin_captured();
+                    self.capture.begin(&mut self.reply.captured);
                 }
                 self.awaited = Awaited::Columns(count);
                 Ok(())
@@ -321,7 +311,7 @@ impl Scanner {
     #[inline]
     fn accept_column(&mut self, left: usize, payload: &[u8]) -> Result<(), WireError> {
         if self.capturing {
-            self.capture_column(payload)?;
+            self.capture.column(payload, &mut self.reply.captured)?;
         }
         self.awaited = match left {
             1 => Awaited::ColumnsEnd,
@@ -371,41 +361,6 @@ impl Scanner {
         }
         if self.reply.error.is_none() || error.is_fatal() {
             self.reply.error = Some(Box::new(error));
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn begin_captured(&mut self) {
-        self.columns.clear();
-        self.reply.captured.push(CapturedResult {
-            columns: Some(Vec::new()),
-            ..CapturedResult::default()
-        });
-    }
-
-    #[cold]
-    fn capture_column(&mut self, payload: &[u8]) -> Result<(), WireError> {
-        let column = Column::parse(payload)?;
-        let result = self.reply.captured.last_mut();
-        if let Some(names) = result.and_then(|result| result.columns.as_mut()) {
-            names.push(column.name.clone());
-        }
-        self.columns.push(column);
-        Ok(())
-    }
-
-    #[cold]
-    fn capture_row(&mut self, payload: &[u8]) -> Result<(), WireError> {
-        let Some(result) = self.reply.captured.last_mut() else {
-            return Ok(());
-        };
-        result.rows += 1;
-        result.last.clear();
-        if self.binary {
-            write_row(&binary_values(payload, &self.columns)?, &mut result.last);
-        } else {
-            result.last.extend_from_slice(payload);
         }
         Ok(())
     }
