@@ -36,6 +36,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "default-toast-compression": _OF_15,
     "ssl": _OF_NPM,
     "autovacuum": ("--budget", "35m"),
+    "versions": ("--set", "layout=slices", "--budget", "5m"),
 }
 """What is said besides the study's name, where its own arms cannot be had on the machine that the
 table is of, or would take long."""
