@@ -19,16 +19,15 @@ _ROW = re.compile(r"^\| (.*) \|$", re.MULTILINE)
 
 
 def pages() -> list[str]:
-    return sorted(path.name for path in PAGES.glob("*.md") if path.name != "README.md")
+    """Those of numbers that were judged; of what was repeated there is no file of numbers."""
+    return sorted(path.with_suffix(".md").name for path in PAGES.glob("*.csv"))
 
 
 def test_there_are_three_and_the_index_links_them_all() -> None:
     index = (PAGES / "README.md").read_text("utf-8")
     assert len(pages()) == 3
     assert all(f"({name})" in index for name in pages())
-    assert {path.stem for path in PAGES.glob("*.csv")} == {
-        name.removesuffix(".md") for name in pages()
-    }
+    assert all((PAGES / name).is_file() for name in pages())
 
 
 @pytest.mark.parametrize("name", pages())
