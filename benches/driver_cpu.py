@@ -108,6 +108,11 @@ def steelyard(
 ) -> Round:
     """Our measure of the same."""
     target = f"host={address.host} port={address.port} user={address.user} dbname=postgres"
+    return drive(target, clients, seconds, script)
+
+
+def drive(target: str, clients: int, seconds: int, script: tuple[str, ...]) -> Round:
+    """Our measure of a script on a target."""
     load = ["-M", "prepared", "-c", str(clients), "-j", str(THREADS), *script]
     program = Path(sys.executable).parent / "steelyard"
     output, cpu_s, kernel_s = spend([program, "drive", target, *load, "-T", str(seconds), "--json"])

@@ -12,7 +12,6 @@ installed; without `apt-get` and `npm` there is nothing to measure against.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -23,7 +22,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 import pytest
-from driver_cpu import CLIENTS, THREADS, Round, Runner, compare, spend
+from driver_cpu import CLIENTS, Round, Runner, compare, drive, spend
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from driver.mysqld import Mysqld, running
@@ -65,19 +64,6 @@ class Sysbench:
         return Round(float(found[2]), cpu_s * 1e6 / done, kernel_s * 1e6 / done)
 
 
-def steelyard(server: Mysqld, script: Path, clients: int, seconds: int) -> Round:
-    """Our measure of the same."""
-    program = Path(sys.executable).parent / "steelyard"
-    load = ["-f", script, "-M", "prepared", "-c", str(clients), "-j", str(THREADS)]
-    command = [program, "drive", server.uri(database="d"), *load, "-T", str(seconds), "--json"]
-    output, cpu_s, kernel_s = spend(command)
-    summary = json.loads(output)
-    if summary["failed"]:
-        raise SystemExit(f"error: transactions failed: {summary['errors']}")
-    done = summary["transactions"]
-    return Round(summary["throughput"], cpu_s * 1e6 / done, kernel_s * 1e6 / done)
-
-
 def main() -> int:
     """Compare at each number of clients; 1 when a requirement is missed."""
     parser = argparse.ArgumentParser(description="driver CPU and throughput against sysbench")
@@ -110,7 +96,9 @@ def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Na
         "sysbench": lambda clients, seconds: sysbench.measured(
             server, asked.rows, clients, seconds
         ),
-        "steelyard": lambda clients, time: steelyard(server, script, clients, time),
+        "steelyard": lambda clients, seconds: drive(
+            server.uri(database="d"), clients, seconds, ("-f", str(script))
+        ),
     }
     met = [
         compare(runners, clients, asked.rounds, asked.seconds, other="sysbench")

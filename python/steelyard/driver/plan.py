@@ -54,7 +54,8 @@ class DriveArm:
             told = {key: said[key] for key in _OF_MYSQL}
             return own | told | {"password": said["password"] or ""}
         known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
-        return own | {key: word for key, word in said.items() if key in known - {"protocol"}}
+        known.remove("protocol")  # of the whole plan
+        return own | {key: word for key, word in said.items() if key in known}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from steelyard import _core
+from steelyard.cli.command_line import say
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.cli.options.drive_parameters import BUILTIN_NAMES
 from steelyard.cli.views.drive_summary import Driven, readable
@@ -76,7 +77,7 @@ def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
     lines = options.progress_lines()
     before = sample_host(Path())
     with driver:
-        slices = list(driver.run(options.slices(), lambda counts: _say(lines.line(counts))))
+        slices = list(driver.run(options.slices(), lambda counts: say(lines.line(counts))))
     machine = host_readings(before, sample_host(Path()))
     return Driven(
         load=summarize(slices),
@@ -99,9 +100,9 @@ def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
 
 def _show(driven: Driven, *, as_json: bool) -> None:
     for said in driven.load.debug:
-        _say(said)
+        say(said)
     if _LOST_STATEMENTS & set(driven.load.errors) and driven.mode == "prepared":
-        _say(
+        say(
             "HINT:  Prepared statements are lost between transactions: behind a pooler, use "
             "-M extended or simple, or let it keep them (PgBouncer: max_prepared_statements)."
         )
@@ -109,11 +110,6 @@ def _show(driven: Driven, *, as_json: bool) -> None:
         sys.stdout.write(json.dumps(driven.to_json()) + "\n")
     else:
         sys.stdout.write("\n".join(readable(driven)) + "\n")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
 
 
 def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, str]:

@@ -1,6 +1,6 @@
 """Reads the URI of a MySQL or MariaDB server, in the words of their own clients.
 
-mysql://USER:PASSWORD@HOST:PORT/DATABASE?ssl-mode=verify-full&ssl-ca=FILE
+mysql://USER:PASSWORD@HOST:PORT/DATABASE?ssl-mode=verify_identity&ssl-ca=FILE
 mysql://USER@/DATABASE?socket=/run/mysqld/mysqld.sock
 """
 
@@ -14,7 +14,7 @@ from steelyard.model.endpoint import MYSQL, Endpoint, Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S
 
-SCHEMES = ("mysql", "mariadb")
+SCHEMES = ("mysql://", "mariadb://")
 PORT = 3306
 _MODES: Mapping[str, str | None] = {
     "disabled": None,
@@ -29,7 +29,7 @@ _WORDS = ("socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeou
 
 def is_mysql(target: str) -> bool:
     """Whether a target is such a URI."""
-    return target.partition("://")[0].lower() in SCHEMES and "://" in target
+    return target.lower().startswith(SCHEMES)
 
 
 def read_uri(target: str) -> Endpoint:
