@@ -1,0 +1,1 @@
+"""MySQL and MariaDB: data directories, and servers from their start to their end."""

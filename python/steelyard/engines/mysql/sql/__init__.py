@@ -1,0 +1,1 @@
+"""MySQL and MariaDB: what is asked of a running server by SQL."""
