@@ -17,7 +17,7 @@ MAY = {
     PACKAGE + "cli/views/drive_summary.py": "dates progress lines, as pgbench's option does",
     PACKAGE + "engines/postgres/builds/adding.py": "dates a build that was added",
     PACKAGE
-    + "engines/postgres/life/data_directory.py": "waits for a file system's next time stamp",
+    + "engines/local/cloning.py": "waits for a file system's next time stamp",
     PACKAGE + "engines/registry.py": "names and dates a run",
     PACKAGE + "integrity/scrub/lsn_catalogue.py": "dates a catalogue",
     PACKAGE + "integrity/scrub/state_file.py": "dates a scrub",

@@ -15,12 +15,13 @@ import pytest
 
 from steelyard.engines import engine as protocols
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.ending import programs_inside
+from steelyard.engines.local.samples import sample, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.processes.cleanup import programs_inside
-from steelyard.engines.postgres.processes.process_tree import sample, tree
+from steelyard.engines.postgres.processes.cleanup import PROGRAMS
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, ServerError
 
@@ -109,7 +110,7 @@ def test_a_refused_setting_is_answered_in_the_servers_words(
     assert words in caught.value.primary
     assert "FATAL" in (caught.value.detail or "")
     assert not cluster.running
-    assert programs_inside(run.directory, run.account) == []
+    assert programs_inside(run.directory, run.account, PROGRAMS) == []
     cluster.start(slot_of(0), {})  # and nothing stands in the way of a good one
 
 
@@ -158,7 +159,7 @@ def test_a_server_that_died_is_seen_quoted_and_cleaned_up(
     cluster.stop()
     # Its children were orphaned at its death and end by themselves: their zombies are init's.
     assert [left for left in traces.left if not left.startswith("process")] == []
-    assert programs_inside(cluster.directory, cluster.account) == []
+    assert programs_inside(cluster.directory, cluster.account, PROGRAMS) == []
     cluster.start(slot_of(0), {})
 
 

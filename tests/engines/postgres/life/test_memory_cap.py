@@ -14,6 +14,7 @@ from engines.test_registry import owner_that_dies
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.samples import tree
 from steelyard.engines.memory.cap import Capped, MemoryNeed, NeedsMemory
 from steelyard.engines.memory.group import MARKER
 from steelyard.engines.memory.rights import choose_cap
@@ -21,7 +22,6 @@ from steelyard.engines.page_cache import evict
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.processes.process_tree import tree
 from steelyard.engines.registry import Run, open_run
 from steelyard.model.errors import EngineError, ServerError
 

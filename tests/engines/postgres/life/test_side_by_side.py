@@ -13,9 +13,10 @@ import pytest
 from engines.postgres.life.test_restore import differences, write_something
 from steelyard._core import read_control
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.ending import programs_inside
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import CONTROL_FILE, Cluster
-from steelyard.engines.postgres.processes.cleanup import programs_inside
+from steelyard.engines.postgres.processes.cleanup import PROGRAMS
 from steelyard.engines.registry import Run
 from steelyard.model.errors import ServerError
 from steelyard.running.measuring.slots import ArmLostError, Prepared, Slots
@@ -60,7 +61,7 @@ def test_a_server_that_cannot_start_does_not_hinder_the_one_beside_it(
     second.await_ready()
     assert count(second) == (0,)
     assert not cluster.running
-    assert programs_inside(cluster.directory, cluster.account) == []
+    assert programs_inside(cluster.directory, cluster.account, PROGRAMS) == []
 
 
 def test_a_server_discarded_before_it_was_ready_leaves_nothing(
@@ -69,7 +70,7 @@ def test_a_server_discarded_before_it_was_ready_leaves_nothing(
     cluster.launch(slot_of(0), {})
     cluster.discard()
     assert not cluster.running
-    assert programs_inside(cluster.directory, cluster.account) == []
+    assert programs_inside(cluster.directory, cluster.account, PROGRAMS) == []
     cluster.restore(template.directory)
     assert differences(template.directory, cluster.directory) == []
 
@@ -86,7 +87,7 @@ def test_a_server_that_died_is_cleaned_up_when_it_is_to_be_discarded(
     cluster.discard()
     # Ended processes are the zombies of whatever adopts orphans here.
     assert [one for one in traces.left if not one.startswith("process")] == []
-    assert programs_inside(cluster.directory, cluster.account) == []
+    assert programs_inside(cluster.directory, cluster.account, PROGRAMS) == []
 
 
 @pytest.fixture
@@ -155,4 +156,4 @@ def test_every_arm_that_a_server_refuses_is_named_and_no_server_is_left(
     assert lost.value.outcome == "could not start: off, on"
     assert re.search(r'invalid value for parameter "shared_buffers"', lost.value.detail or "")
     assert "there_is_no_such_library" in (lost.value.detail or "")
-    assert programs_inside(run.directory, engine.account) == []
+    assert programs_inside(run.directory, engine.account, PROGRAMS) == []

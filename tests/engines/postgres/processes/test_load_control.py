@@ -11,17 +11,11 @@ import psycopg
 import pytest
 
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.samples import Sample, sample, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.processes import freeze as freezing
-from steelyard.engines.postgres.processes.process_tree import (
-    CLIENT,
-    POSTMASTER,
-    Sample,
-    kind_of,
-    sample,
-    tree,
-)
+from steelyard.engines.postgres.processes.process_tree import CLIENT, POSTMASTER, kind_of
 from steelyard.model.errors import EngineError
 
 pytestmark = pytest.mark.postgres

@@ -8,13 +8,8 @@ import sys
 
 import pytest
 
-from steelyard.engines.postgres.processes.process_tree import (
-    CLIENT,
-    UNKNOWN,
-    kind_of_title,
-    sample,
-    tree,
-)
+from steelyard.engines.local.samples import sample, tree
+from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of_title
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from pathlib import Path
 from steelyard.engines.access.ways import POOLED, TCP, TLS
 from steelyard.engines.account import Account
 from steelyard.engines.engine import PoolFill, Settings, Slot
+from steelyard.engines.local import cloning
 from steelyard.engines.memory.cap import MemoryCap, MemoryUse
 from steelyard.engines.memory.group import MemoryGroup, naming_oom_kills
 from steelyard.engines.postgres.access import loopback
 from steelyard.engines.postgres.access.pooler import Pooler
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
-from steelyard.engines.postgres.life import data_directory
 from steelyard.engines.postgres.life.control import CONTROL_FILE, verifies
-from steelyard.engines.postgres.life.data_directory import SUPERUSER, require_reachable
+from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.server import Server, quoted, serving_pid
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
@@ -57,13 +57,13 @@ class Cluster:
         identity: Identity,
         account: Account,
         directory: Path,
-        manifest: data_directory.Manifest | None = None,
+        manifest: cloning.Manifest | None = None,
     ) -> None:
         self._build = build
         self._identity = identity
         self._account = account
         self._directory = directory
-        self._manifest: data_directory.Manifest = manifest or {}
+        self._manifest: cloning.Manifest = manifest or {}
         self._server: Server | None = None
         self._last_log = ""  # of the life before
         self._slot: Slot | None = None
@@ -115,7 +115,7 @@ class Cluster:
         self._counts_statements = counts(settings)
         log = prepare_slot(slot, self._account)
         given += loopback.loopback_arguments(slot, self._directory, settings, self._account)
-        require_reachable(self._account, self._directory)
+        cloning.require_reachable(self._account, self._directory)
         name = f"PostgreSQL {self._identity.version} in slot {slot.number}"
         self._slot = slot
         self._group = None if slot.memory is None else MemoryGroup.make(slot.memory, slot.path)
@@ -209,7 +209,7 @@ class Cluster:
     def clone(self, directory: Path) -> Cluster:
         """Copy this stopped cluster to `directory` (reflink where possible, else copy)."""
         self._require_stopped("clone")
-        manifest = data_directory.clone(self._directory, directory, self._account)
+        manifest = cloning.clone(self._directory, directory, self._account)
         return Cluster(self._build, self._identity, self._account, directory, manifest)
 
     def adopted(self, build: Build, identity: Identity) -> Cluster:
@@ -220,7 +220,7 @@ class Cluster:
     def restore(self, template: Path) -> int:
         """Make this stopped clone byte-identical to its template again; bytes that were copied."""
         self._require_stopped("restore")
-        copied, self._manifest = data_directory.restore(
+        copied, self._manifest = cloning.restore(
             template, self._directory, self._account, self._manifest
         )
         return copied

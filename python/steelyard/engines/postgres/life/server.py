@@ -16,17 +16,13 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.defer_signals import defer_signals
+from steelyard.engines.local.ending import adopting_orphans, kill, kill_inside, wait_for_orphans
+from steelyard.engines.local.logs import log_since
+from steelyard.engines.local.samples import Sample, tree
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.control import read_pid_file
-from steelyard.engines.postgres.processes.cleanup import (
-    adopting_orphans,
-    kill,
-    kill_inside,
-    remove_segments,
-    wait_for_orphans,
-)
-from steelyard.engines.postgres.processes.process_tree import Sample, tree
+from steelyard.engines.postgres.processes.cleanup import PROGRAMS, remove_segments
 from steelyard.engines.programs import launch
 from steelyard.model.errors import ServerError
 
@@ -158,7 +154,7 @@ class Server:
                 kill(member.pid, signal.SIGKILL)
             self.process.wait()
             wait_for_orphans(member.pid for member in members[1:])
-        kill_inside(self.directory, self.account)
+        kill_inside(self.directory, self.account, PROGRAMS)
         remove_segments(self.directory, self.account)
         return [member.pid for member in members]
 
@@ -209,18 +205,6 @@ def serving_pid(directory: Path) -> int | None:
 TAIL_LINES = 12
 _SEVERITY = re.compile(r"\b(FATAL|PANIC):  (.*)")
 _CONTINUATION = re.compile(r"\b(DETAIL|HINT):  ")
-_TAIL_BYTES = 64 * 1024
-
-
-def log_since(log: Path, offset: int) -> str:
-    """What was written to a log since `offset`, at most the last 64 kB of it."""
-    try:
-        with log.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(offset, file.tell() - _TAIL_BYTES))
-            return file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return ""
 
 
 def reason(words: str) -> str:

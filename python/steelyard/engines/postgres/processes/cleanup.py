@@ -1,8 +1,5 @@
 """Removes the processes and the shared memory that a killed server leaves behind.
 
-Every server process has its data directory as working directory, and programs.py starts initdb
-there too: what a killed owner left behind is found without any list of process ids.
-
 A server that stops cleanly removes its System V segment (the guard of its data directory) and its
 POSIX segments (/dev/shm/PostgreSQL.NUMBER). After SIGKILL both stay, until the next start on the
 same data directory; a throw-away data directory has no next start. They are found as a restarting
@@ -15,20 +12,15 @@ words and name existing files, so that they are recognised without the layout of
 from __future__ import annotations
 
 import ctypes
-import os
-import signal
 import struct
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.local.ending import adopting_orphans, kill_inside, wait_for_orphans
 from steelyard.engines.postgres.life.control import read_pid_file
-from steelyard.engines.postgres.processes.process_tree import every_pid, sample
 
-_PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb", "pgbouncer")
-_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PROGRAMS = ("postgres", "initdb", "pg_", "psql", "vacuumdb", "pgbouncer")
 _IPC_RMID = 0  # bits/ipc.h
 _SHM_RDONLY = 0o10000  # bits/shm.h
 _HEADER_BYTES = 56  # sizeof(PGShmemHeader); the whole segment is this small as a rule
@@ -41,78 +33,11 @@ def remove_servers(directory: Path, account: Account) -> list[int]:
     Those that we started ourselves, and were interrupted in stopping, are waited for too.
     """
     with adopting_orphans():
-        killed = kill_inside(directory, account)
+        killed = kill_inside(directory, account, PROGRAMS)
         wait_for_orphans(killed)
     for lock in directory.rglob("postmaster.pid"):
         remove_segments(lock.parent, account)
     return killed
-
-
-def programs_inside(directory: Path, account: Account) -> list[int]:
-    """Processes of the account whose working directory lies in `directory`."""
-    inside = os.path.realpath(directory)
-
-    def scan() -> list[int]:
-        return [pid for pid in every_pid() if _works_inside(pid, inside)]
-
-    # Asked as the account: root without CAP_SYS_PTRACE may not read the link /proc/PID/cwd.
-    found: list[int] = account.call(scan)
-    return found
-
-
-def kill_inside(directory: Path, account: Account, timeout_s: float = 10) -> list[int]:
-    """SIGKILL them until none is left; the process ids that were killed."""
-    killed: list[int] = []
-    deadline = time.monotonic() + timeout_s
-    while pids := programs_inside(directory, account):
-        for pid in pids:
-            if pid not in killed:
-                killed.append(pid)
-            kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.01)
-    return killed
-
-
-def kill(pid: int, number: signal.Signals) -> None:
-    """Send a signal; a process that has gone is no error."""
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
-
-
-def _works_inside(pid: int, inside: str) -> bool:
-    try:
-        working = os.readlink(f"/proc/{pid}/cwd").removesuffix(" (deleted)")
-        program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-    except OSError:
-        return False
-    if working != inside and not working.startswith(inside + "/"):
-        return False
-    now = sample(pid)
-    return program.startswith(_PROGRAMS) and now is not None and now.state != "Z"
-
-
-@contextmanager
-def adopting_orphans() -> Iterator[None]:
-    """Meanwhile grandchildren whose parent ends become children of this process: prctl(2)."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-
-
-def wait_for_orphans(pids: Iterable[int]) -> None:
-    """Wait until these adopted processes, which were killed, have ended; strangers are skipped."""
-    for pid in pids:
-        try:
-            os.waitpid(pid, 0)
-        except ChildProcessError:
-            continue
 
 
 def segments_of(directory: Path, account: Account) -> list[str]:

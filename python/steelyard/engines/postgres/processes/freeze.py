@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import time
 
-from steelyard.engines.postgres.processes.cleanup import kill
-from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of, sample, tree
+from steelyard.engines.local.ending import kill
+from steelyard.engines.local.samples import sample, tree
+from steelyard.engines.postgres.processes.process_tree import CLIENT, UNKNOWN, kind_of
 from steelyard.model.errors import ServerError
 
 # These work for clients that wait for them: stopping one would stop its client, too.

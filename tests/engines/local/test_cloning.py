@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.copying import copy_file
-from steelyard.engines.postgres.life.data_directory import clone, restore
+from steelyard.engines.local.cloning import clone, restore
 from steelyard.model.errors import EngineError
 
 Contents = dict[str, tuple[int, bytes | None, int | None]]
@@ -151,7 +151,7 @@ def test_a_full_disk_is_one_error_and_leaves_no_half_clone(
         Path(target).touch()
         raise OSError(28, "No space left on device", target)
 
-    monkeypatch.setattr("steelyard.engines.postgres.life.data_directory.copy_file", full)
+    monkeypatch.setattr("steelyard.engines.local.cloning.copy_file", full)
     with pytest.raises(EngineError) as caught:
         clone(template, place / "copy", account)
     assert "No space left on device" in caught.value.primary

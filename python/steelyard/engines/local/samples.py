@@ -1,0 +1,78 @@
+"""Reads processes from /proc: parents, processor time, and what a tree of them is.
+
+Parents are found by scanning /proc/PID/stat: /proc/PID/task/TID/children is missing from many
+kernels, and skips entries while children end.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One line of /proc/PID/stat, as far as it matters here."""
+
+    pid: int
+    parent: int
+    state: str  # "R", "S", "D", "T" stopped by a signal, "Z" ended and not yet waited for, ...
+    ticks: int  # user + system time
+    ended_ticks: int  # user + system time of children that ended and were waited for
+    started: int  # ticks since boot; with the pid it names a process for good
+    minor_faults: int = 0
+
+
+def sample(pid: int) -> Sample | None:
+    """The process now; None when it has gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            line = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The second field is the name in parentheses and may hold spaces and parentheses itself.
+    rest = line[line.rindex(b")") + 2 :].split()
+    return Sample(
+        pid=pid,
+        state=rest[0].decode(),
+        parent=int(rest[1]),
+        ticks=int(rest[11]) + int(rest[12]),
+        ended_ticks=int(rest[13]) + int(rest[14]),
+        started=int(rest[19]),
+        minor_faults=int(rest[7]),
+    )
+
+
+def tree(root: int) -> list[Sample]:
+    """The process and all its descendants, the root first; empty when it has gone."""
+    samples = {s.pid: s for s in map(sample, every_pid()) if s is not None}
+    if root not in samples:
+        return []
+    children: dict[int, list[Sample]] = {}
+    for one in samples.values():
+        children.setdefault(one.parent, []).append(one)
+    found = [samples[root]]
+    for member in found:  # grows while it is walked: breadth first
+        found += sorted(children.get(member.pid, []), key=lambda s: s.pid)
+    return found
+
+
+def every_pid() -> list[int]:
+    """Every process id that /proc lists."""
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def times_ns(one: Sample) -> tuple[int, int]:
+    """User and system time so far, and the time spent runnable without a processor, in ns.
+
+    The first two fields of /proc/PID/schedstat count ns; without CONFIG_SCHED_INFO they are 0 or
+    missing, and ticks (10 ms as a rule) of the former are all there is.
+    """
+    try:
+        with open(f"/proc/{one.pid}/schedstat", "rb") as file:
+            precise, queued = map(int, file.read().split()[:2])
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        precise = queued = 0
+    return precise or one.ticks * NS_PER_TICK, queued
