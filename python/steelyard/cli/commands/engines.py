@@ -83,8 +83,9 @@ def add(
     """Add a build: of a version, fetched by npm, or in a directory."""
     from steelyard.cli.views.engine_view import engine_facts
     from steelyard.engines.account import choose_account
+    from steelyard.engines.builds.adding import is_version
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.postgres.builds.adding import add_directory, add_published, is_version
+    from steelyard.engines.postgres.builds.adding import add_directory, add_published
     from steelyard.engines.postgres.builds.find import Found
 
     directory = Path(what)
@@ -110,8 +111,8 @@ def remove(
     as_json: bool = _JSON,
 ) -> None:
     """Remove an added build; the files of a directory stay."""
+    from steelyard.engines.builds.added import remove_engine
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.postgres.builds.added import remove_engine
 
     gone = remove_engine(name, open_cache())
     typer.echo(json.dumps({"removed": gone}) if as_json else f"{gone} removed")
@@ -124,8 +125,8 @@ def clear_cache(
     as_json: bool = _JSON,
 ) -> None:
     """Remove what killed weighings left; with --templates or --all also what was kept for reuse."""
+    from steelyard.engines.builds.added import sweep
     from steelyard.engines.cache import Cache, cache_root, clear, tree_bytes
-    from steelyard.engines.postgres.builds.added import sweep
     from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
     from steelyard.model.units import format_bytes
 

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
+from steelyard.engines.builds.adding import is_version
 from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
 from steelyard.engines.postgres.builds.added import added_engines
-from steelyard.engines.postgres.builds.adding import is_version
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
 from steelyard.engines.postgres.builds.find import Found
 from steelyard.engines.registry import leftovers, live_runs
