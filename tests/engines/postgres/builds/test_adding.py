@@ -15,14 +15,10 @@ import pytest
 from engines.published import PACKAGE, FakeNpm, files_of, server
 from steelyard.engines.account import Account
 from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds import adding
+from steelyard.engines.builds.added import remove_engine, sweep
 from steelyard.engines.cache import Cache
-from steelyard.engines.postgres.builds import adding
-from steelyard.engines.postgres.builds.added import (
-    added_engines,
-    lost_engines,
-    remove_engine,
-    sweep,
-)
+from steelyard.engines.postgres.builds.added import added_engines, lost_engines
 from steelyard.engines.postgres.builds.adding import add_directory, add_published
 from steelyard.engines.postgres.builds.find import discovered, find_alike, find_postgres
 from steelyard.engines.registry import open_run

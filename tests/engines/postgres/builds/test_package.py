@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engines.published import files_of, tarball_of
-from steelyard.engines.postgres.builds import package
+from steelyard.engines.builds import tarball as archives
 from steelyard.engines.postgres.builds.package import unpack
 from steelyard.model.errors import EngineError
 
@@ -93,7 +93,7 @@ def test_a_damaged_tarball_is_refused_wherever_it_breaks(tmp_path: Path) -> None
 def test_a_tarball_that_holds_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(package, "MOST_BYTES", 100)
+    monkeypatch.setattr(archives, "MOST_BYTES", 100)
     with pytest.raises(EngineError, match="it holds too much"):
         unpack(made(tmp_path, FILES), tmp_path / "out")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,15 @@ from steelyard.model.errors import EngineError
 
 MYSQL, MARIADB = "mysql", "mariadb"
 """The two products."""
+
+_SERVERS = ("mariadbd", "mysqld")
+"""MariaDB has both names; its older ones, and MySQL, have the second."""
+_BELOW = (".", "sbin", "bin", "libexec", "usr/sbin", "usr/bin", "usr/libexec")
+"""Where the server is, below a directory of an installation: Debian's, a tarball's, Red Hat's."""
+_PROGRAMS = ("bin", "sbin", "libexec")
+_SHARES = ("share/mysql", "share/mariadb", "share")
+_TELLING = "english/errmsg.sys"
+"""A file of messages that every version has."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Build:
     product: str
     """MYSQL or MARIADB."""
     origin: str
-    """ "npm", "debian" or "bindir"."""
+    """ "npm", "debian" (unpacked, not installed), "system" (installed) or "bindir"."""
     libraries: tuple[Path, ...] = ()
     """Directories of libraries that came with it."""
     package: str = ""
@@ -42,3 +52,36 @@ class Build:
         for needed in (self.server, self.share):
             if not needed.exists():
                 raise EngineError(f'no {self.product} in "{self.base}": "{needed}" is missing')
+
+
+def server_in(directory: Path) -> Path | None:
+    """The server of an installation in a directory, or in its directory of programs."""
+    named = Path(os.path.abspath(directory.expanduser()))
+    places = [named / below / name for below in _BELOW for name in _SERVERS]
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def build_in(directory: Path) -> Build:
+    """The build of an installation in a directory; EngineError: there is none."""
+    server = server_in(directory)
+    if server is None:
+        raise EngineError(
+            f'no MySQL and no MariaDB in directory "{directory}": no mysqld or mariadbd below it',
+            hint="Name the directory of an installation, or that of its server, such as /usr/sbin.",
+        )
+    build = build_of(server, "bindir")
+    build.require_programs()
+    return build
+
+
+def build_of(server: Path, origin: str, package: str = "") -> Build:
+    """The build that a server belongs to, by where it stands.
+
+    The product is guessed by the program's name; what it says of itself decides (identify.py).
+    """
+    base = server.parent.parent if server.parent.name in _PROGRAMS else server.parent
+    base = Path("/usr") if base == Path("/") else base  # /sbin is a link to /usr/sbin
+    shares = [base / name for name in _SHARES]
+    share = next((place for place in shares if (place / _TELLING).is_file()), shares[-1])
+    product = MARIADB if "mariadb" in os.path.realpath(server).rpartition("/")[2] else MYSQL
+    return Build(server, base, share, product, origin, package=package)

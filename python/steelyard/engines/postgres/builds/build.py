@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import mmap
 import os
 import re
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.builds.binary import search
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
@@ -131,7 +131,7 @@ def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity
 
 
 def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
-    match = _search(Path(build.program("postgres")), _VERSION_STRING)
+    match = search(Path(build.program("postgres")), _VERSION_STRING)
     if match is not None:
         builder = _BUILDER.search(match[0].decode(errors="replace"))
         return match[1].decode(), builder[1] if builder else ""
@@ -144,16 +144,6 @@ def _version_and_builder(build: Build, account: Account) -> tuple[str, str]:
             f'could not identify server "{build.program("postgres")}"', detail=words.strip()
         )
     return answer[1], ""
-
-
-def _search(binary: Path, wanted: re.Pattern[bytes]) -> re.Match[bytes] | None:
-    with binary.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return None
-        # The match refers to the mapping: search in a copy of the interesting part only.
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            found = wanted.search(mapped)
-            return wanted.fullmatch(bytes(found[0])) if found else None
 
 
 def _configured(build: Build, account: Account, version: str) -> dict[str, str]:
@@ -179,7 +169,7 @@ _CONFIGURE = re.compile(rb"\0 ?('(?:--|[A-Z_]+=)[^\0]{2,8000}')\0")
 def _without_pg_config(build: Build, version: str) -> dict[str, str]:
     """What a build without that program tells: configure's options in the server itself, compiler
     flags in the makefile that is installed for the builders of extensions."""
-    found = _search(Path(build.program("postgres")), _CONFIGURE)
+    found = search(Path(build.program("postgres")), _CONFIGURE)
     facts = {"CONFIGURE": found[1].decode(errors="replace")} if found else {}
     library = build.bindir.parent / "lib"
     places = [library / name / "pgxs/src/Makefile.global" for name in _MAKEFILES]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.alike import alike
 from steelyard.engines.cache import Cache, cache_root, open_cache
 from steelyard.engines.postgres.builds.build import Build, bundled_builds, identify
 from steelyard.engines.programs import CLEAN_ENVIRONMENT
@@ -122,7 +123,7 @@ def find_alike(
     chosen = choose_account(account)
     found = discovered() if any(each.bindir is None for each in wanted) else []
     candidates = [_candidates(each, found) for each in wanted]
-    return [_usable(build, chosen, contrib=contrib) for build in _alike(candidates)]
+    return [_usable(build, chosen, contrib=contrib) for build in alike(candidates)]
 
 
 def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
@@ -135,20 +136,6 @@ def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Ide
     if not matching:
         raise _nothing_found(wanted.version, found)
     return [(each.build, each.identity) for each in matching]
-
-
-def _alike(candidates: Sequence[Sequence[tuple[Build, Identity | None]]]) -> list[Build]:
-    """One build of each list: of one builder if there is such a choice, else the first of each."""
-    from steelyard.engines.differences import builds_differ
-
-    for first, identity in candidates[0]:
-        choice = [first]
-        for others in candidates[1:]:
-            alike = [b for b, i in others if i and identity and not builds_differ(identity, i)]
-            choice += alike[:1]
-        if len(choice) == len(candidates):
-            return choice
-    return [each[0][0] for each in candidates]
 
 
 def _usable(build: Build, account: Account, *, contrib: bool) -> Postgres:
@@ -165,7 +152,7 @@ def _usable(build: Build, account: Account, *, contrib: bool) -> Postgres:
 
 
 def _nothing_found(version: str, found: Sequence[Found]) -> EngineError:
-    from steelyard.engines.postgres.builds.adding import is_version
+    from steelyard.engines.builds.adding import is_version
 
     listed = ", ".join(
         f"{f.identity.version} ({f.identity.origin}, {f.identity.bindir})" for f in found

@@ -6,16 +6,14 @@ common case: root installs the bundle there, and the server's account may not lo
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
+from steelyard.engines.builds.copies import can_read, copy_once, mark, unreadable
 from steelyard.engines.cache import Cache
-from steelyard.engines.file_lock import locked
 from steelyard.engines.postgres.builds.build import Build, parts_of_copy
 from steelyard.model.errors import EngineError
 
@@ -38,35 +36,14 @@ def copied_build(
     """
     copied = _copy(build, cache, f"-{kind}" if kind else "", complete)
     if not _can_read(copied, account):
-        raise EngineError(
-            f'could not give account "{account.name}" the programs of "{build.bindir}"',
-            detail=f'The account cannot read the copy in "{copied.bindir}" either.',
-            hint="Set STEELYARD_CACHE to a directory that every account may enter.",
-        )
+        raise unreadable(account, build.bindir, copied.bindir)
     return copied
 
 
 def _can_read(build: Build, account: Account) -> bool:
-    """Whether the account can open every file; a child with its user id really tries."""
+    """Whether the account can open every file of the build."""
     roots = [build.bindir, *_library_directories(build)]
-
-    def try_all() -> bool:
-        for root in roots:
-            for directory, _, files in os.walk(root, onerror=_raise):
-                for name in files:
-                    path = os.path.join(directory, name)
-                    if not os.access(path, os.R_OK) and os.path.exists(path):
-                        return False
-        return all(os.access(build.program(p), os.X_OK) for p in ("postgres", "initdb"))
-
-    try:
-        return bool(account.call(try_all))
-    except OSError:
-        return False
-
-
-def _raise(error: OSError) -> None:
-    raise error
+    return can_read(account, roots, [Path(build.program(p)) for p in ("postgres", "initdb")])
 
 
 def _library_directories(build: Build) -> list[Path]:
@@ -85,25 +62,13 @@ def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None
             f'cannot copy the programs of "{build.bindir}": no "share" and "lib" beside them',
             hint="Make the directory readable for the server's account.",
         )
-    status = (build.bindir / "postgres").stat()
-    mark = hashlib.sha256(f"{tree}:{status.st_size}:{status.st_mtime_ns}".encode()).hexdigest()[:12]
-    home = cache.binaries / f"{build.origin}-{mark}{kind}"
-    with locked(cache.binaries / ".lock"):
-        if not home.is_dir():
-            half = cache.binaries / f".half-{mark}{kind}"
-            shutil.rmtree(half, ignore_errors=True)
-            try:
-                _fill(half, build)
-                complete(half / _relative(build))
-                _open(half)
-                half.rename(home)
-            except (OSError, shutil.Error) as error:
-                shutil.rmtree(half, ignore_errors=True)
-                raise EngineError(
-                    f'could not copy the programs of "{build.bindir}" to "{home}"',
-                    detail=str(error),
-                ) from error
-    inside = home / _relative(build)
+
+    def fill(half: Path) -> None:
+        _fill(half, build)
+        complete(half / _relative(build))
+
+    name = f"{build.origin}-{mark(tree, build.bindir / 'postgres')}{kind}"
+    inside = copy_once(cache, name, build.bindir, fill) / _relative(build)
     # An absolute RPATH of a build under a private prefix leads where the account may not look.
     library_path = inside / "lib" if build.origin == "bindir" else None
     return replace(build, bindir=inside / "bin", library_path=library_path)
@@ -120,13 +85,3 @@ def _fill(half: Path, build: Build) -> None:
     shutil.copytree(tree, half / _relative(build), symlinks=True)
     for part in parts_of_copy(build)[1:] if build.origin == "bundle" else []:
         shutil.copytree(part, half / part.name, symlinks=True)
-
-
-def _open(half: Path) -> None:
-    """Let every account read the copy."""
-    for directory, _, files in os.walk(half):
-        os.chmod(directory, 0o755)
-        for name in files:
-            path = os.path.join(directory, name)
-            if not os.path.islink(path):
-                os.chmod(path, (os.stat(path).st_mode & 0o777) | 0o444)

@@ -1,0 +1,1 @@
+"""Builds of every kind of engine: fetched, kept in the cache, copied, chosen."""

@@ -1,0 +1,102 @@
+"""Makes an added engine under another name and gives it its own when it is whole.
+
+An engine that has its name works: it has run once, as the account of servers. Nothing half made
+stays, even interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from steelyard.engines.builds.added import DESCRIPTION, HALF
+from steelyard.engines.cache import Cache, free_bytes
+from steelyard.engines.defer_signals import defer_signals
+from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.units import format_bytes
+
+GIVEN = ("bundle-", "npm-", "system-")
+"""Names of builds that were found or fetched begin so."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
+
+Says = Callable[[str], None]
+
+
+def is_version(text: str) -> bool:
+    """Whether a text asks for a version of PostgreSQL: "17" or "17.0"."""
+    return _VERSION.fullmatch(text) is not None
+
+
+@contextmanager
+def workshop(cache: Cache) -> Iterator[Path]:
+    """A directory to make an engine in, which is gone afterwards."""
+    half = Path(tempfile.mkdtemp(prefix=HALF, dir=cache.engines))
+    half.chmod(0o711)  # the account of servers passes through to what it runs once
+    try:
+        yield half
+    finally:
+        with defer_signals():
+            shutil.rmtree(half, ignore_errors=True)
+
+
+def new_directory(path: Path) -> Path:
+    """A directory that every account may enter, whatever the umask."""
+    path.mkdir()
+    path.chmod(0o755)
+    return path
+
+
+def keep(made: Path, home: Path, described: Mapping[str, Any]) -> None:
+    """Describe what was made, and give it its name; an older one of that name goes."""
+    facts = {**described, "added": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    try:
+        (made / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n")
+        if home.exists():
+            home.rename(made.with_name("old"))
+        made.rename(home)
+    except OSError as error:
+        raise EngineError(f'could not keep engine "{home.name}": {error.strerror}') from error
+
+
+def require_name(chosen: str, given: Collection[str] = GIVEN) -> None:
+    """UsageError where a directory's build may not be named so."""
+    if not _NAME.fullmatch(chosen) or is_version(chosen) or chosen.startswith(tuple(given)):
+        raise UsageError(
+            f'invalid name of an engine: "{chosen}"',
+            detail=f"Letters, digits and . _ + - are possible; {', '.join(given)} and versions "
+            "name builds that were found or fetched.",
+            hint="Choose another one: --name my-build",
+        )
+
+
+def taken(chosen: str, place: Path | str) -> UsageError:
+    """The error where a name is that of another engine."""
+    return UsageError(
+        f'name "{chosen}" is taken by the engine in "{place}"',
+        hint="Choose another one: --name my-build",
+    )
+
+
+def named_after(place: Path) -> str:
+    """A name for the build in a directory: "my-build" of opt/my-build."""
+    return re.sub(r"[^A-Za-z0-9_.+-]", "-", place.name).strip("-.") or "build"
+
+
+def require_room(cache: Cache, needed_bytes: int) -> None:
+    """EngineError where the cache's disk has too little room for a build."""
+    free = free_bytes(cache.engines)
+    if free < needed_bytes:
+        raise EngineError(
+            f"could not add the engine: {format_bytes(needed_bytes)} are needed, "
+            f"{format_bytes(free)} are free",
+            detail=f'Needed under "{cache.engines}".',
+            hint="Free some room, or move the cache: STEELYARD_CACHE.",
+        )

