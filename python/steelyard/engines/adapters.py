@@ -15,7 +15,8 @@ from steelyard.engines.engine import Instance, LoadableEngine, Settings
 from steelyard.engines.intake import DataPlace
 from steelyard.model.errors import UsageError
 
-NAMES = ("postgres",)
+NAMES = ("postgres", "mysql")
+"""MariaDB is a build of the second."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,16 @@ class Adapter(Protocol):
 
 def adapter(name: str) -> Adapter:
     """The adapter of an engine's name; UsageError: there is none."""
-    if name != "postgres":
-        raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {', '.join(NAMES)}.")
-    from steelyard.engines.postgres import adapter as postgres  # commands that list need no server
+    # Commands that list need no server: an adapter is imported where it is asked for.
+    if name == "postgres":
+        from steelyard.engines.postgres import adapter as postgres
 
-    return postgres
+        return postgres
+    if name == "mysql":
+        from steelyard.engines.mysql import adapter as mysql
+
+        return mysql
+    raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {', '.join(NAMES)}.")
 
 
 def remove_servers(directory: Path, account: Account) -> None:

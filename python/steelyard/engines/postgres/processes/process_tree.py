@@ -9,6 +9,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.samples import NS_PER_TICK, Sample, sample, times_ns, tree
+from steelyard.engines.local.transfers import transferred
 from steelyard.model.process import Process, TreeUse
 
 POSTMASTER = "postmaster"
@@ -77,7 +78,7 @@ class TreeAccount:
         """What the tree used so far; a process carries what its own dead children used."""
         members, times, queued = self._consistent()
         self._close(members, times)
-        read, written, requested = self._transferred([m.pid for m in members])
+        read, written, requested = transferred([m.pid for m in members], self.account)
         return TreeUse(
             cpu_ns=sum(times) + self._ended_ns,
             read_bytes=read,
@@ -132,34 +133,3 @@ class TreeAccount:
         if kind != UNKNOWN:
             self._kinds[key] = kind
         return kind
-
-    def _transferred(self, pids: Sequence[int]) -> tuple[int, int, int]:
-        """Bytes from and to the block layer, and bytes asked for by read calls; a parent's figures
-        hold its dead children's."""
-        try:
-            return _transferred(pids)
-        except PermissionError:
-            # Root without CAP_SYS_PTRACE: the same files open for the server's own user id.
-            # A process that is just ending is root's there for a moment: it is left out.
-            read, written, requested = self.account.call(lambda: _transferred(pids, GONE_OR_GOING))
-        return read, written, requested
-
-
-GONE = (FileNotFoundError, ProcessLookupError)
-GONE_OR_GOING = (*GONE, PermissionError)
-
-
-def _transferred(
-    pids: Sequence[int], passed_over: tuple[type[OSError], ...] = GONE
-) -> tuple[int, int, int]:
-    read = written = requested = 0
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/io", "rb") as file:
-                fields = dict(line.split(b": ") for line in file.read().splitlines())
-        except passed_over:
-            continue
-        read += int(fields[b"read_bytes"])
-        written += int(fields[b"write_bytes"])
-        requested += int(fields[b"rchar"])
-    return read, written, requested

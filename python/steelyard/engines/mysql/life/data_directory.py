@@ -1,0 +1,142 @@
+"""Makes data directories of MySQL and MariaDB, and tells in what state one was left.
+
+A server of ours has the superuser "root" without a password, reached through a Unix socket in a
+directory that is the account's alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.local.cloning import require_reachable
+from steelyard.engines.mysql.builds.build import MARIADB, Build
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
+
+SUPERUSER = "root"
+VERSION_FILE = "steelyard.version"
+PID_FILE = "server.pid"
+CRC32 = "crc32"
+_PRODUCTS = {"mysql": "MySQL", "mariadb": "MariaDB"}
+
+_SYSTEM_SQL = ("mysql_system_tables.sql", "mysql_performance_tables.sql")
+_SYSTEM_ROWS = "mysql_system_tables_data.sql"
+# A system table without a password for root on its socket, as mariadb-install-db's method "normal"
+# has it; no anonymous accounts (scripts/mysql_system_tables_data.sql of MariaDB reads these).
+_ACCOUNTS = """
+SET @auth_root_socket=NULL;
+SET @skip_auth_anonymous=1;
+"""
+
+
+def product(identity: Identity) -> str:
+    """As people write it: "MySQL 5.7.29"."""
+    return f"{_PRODUCTS[identity.kind]} {identity.version}"
+
+
+def series(identity: Identity) -> str:
+    """Whose data directories are of one form: "mysql 5.7"."""
+    number = identity.version_number
+    return f"{identity.kind} {number // 10000}.{number // 100 % 100}"
+
+
+def base_arguments(build: Build, directory: Path) -> list[str]:
+    """What every start of a server's program begins with."""
+    return [
+        "--no-defaults",  # no file of the machine's own decides
+        f"--basedir={build.base}",
+        f"--datadir={directory}",
+        f"--lc-messages-dir={build.share}",
+        "--secure-file-priv=",  # its compiled-in directory is not there, which ends 5.7
+    ]
+
+
+def make_instance(build: Build, identity: Identity, account: Account, directory: Path) -> None:
+    """Make the system tables in `directory`, which must be empty or not exist yet. ServerError
+    quotes the server."""
+    account.make_directory(directory)
+    if any(directory.iterdir()):
+        raise EngineError(f'could not make a server in "{directory}": the directory is not empty')
+    require_reachable(account, directory)
+    command = [str(build.server), *base_arguments(build, directory), *protected(identity)]
+    said = None
+    if build.product == MARIADB:
+        command.append("--bootstrap")
+        said = _bootstrap(build)
+    else:
+        command.append("--initialize-insecure")
+    status, words = run(
+        account, command, directory=directory, environment=build.environment, said=said
+    )
+    if status != 0 or not (directory / "ibdata1").exists():
+        raise ServerError(
+            f'could not make a server of {product(identity)} in "{directory}"', detail=words.strip()
+        )
+    version = directory / VERSION_FILE
+    version.write_text(series(identity) + "\n")
+    account.own(version)
+
+
+def protected(identity: Identity) -> list[str]:
+    """What makes pages carry a checksum that can be left unverified later without loading again:
+    files that full_crc32 made keep it, whatever is set (MDEV-21666)."""
+    return [f"--innodb-checksum-algorithm={CRC32}"] if can_be_unprotected(identity) else []
+
+
+def can_be_unprotected(identity: Identity) -> bool:
+    """Whether a server can leave pages unverified; MariaDB from 10.6 on cannot (MDEV-25105)."""
+    return identity.kind != MARIADB or identity.version_number < 100600
+
+
+def _bootstrap(build: Build) -> str:
+    parts = ["create database mysql;", "use mysql;", _ACCOUNTS]
+    parts += [(build.share / name).read_text() for name in (*_SYSTEM_SQL, _SYSTEM_ROWS)]
+    return "\n".join(parts)
+
+
+def series_of(directory: Path) -> str:
+    """The series that a data directory of ours says; EngineError: it is none of ours."""
+    try:
+        return (directory / VERSION_FILE).read_text().strip()
+    except OSError as error:
+        raise EngineError(
+            f'could not open data directory "{directory}": {error.strerror}',
+            detail=f'One that Steelyard made has a file "{VERSION_FILE}".',
+        ) from error
+
+
+def serving_pid(directory: Path) -> int | None:
+    """The process id of a server of ours that lives in `directory`."""
+    try:
+        pid = int((directory / PID_FILE).read_text())
+        return pid if os.path.samefile(f"/proc/{pid}/cwd", directory) else None
+    except (OSError, ValueError):
+        return None
+
+
+_HEAD = 12_288
+"""Bytes of a redo log's file in front of its records: the header and both checkpoints. 2 kB up to
+MariaDB 10.7 and MySQL 8, 12 kB in MariaDB 10.8 and later, where the log begins at that offset."""
+_NO_CHECKSUM = b"\xde\xad\xbe\xef"
+
+
+def stopped_identifier(directory: Path) -> int | None:
+    """What changes with every start of a server on it; None where its pages carry no checksum, or
+    there is no redo log. 63 bits of a digest over the checkpoints."""
+    logs = sorted([*directory.glob("ib_logfile0"), *directory.glob("#innodb_redo/#ib_redo*")])
+    try:
+        with (directory / "ibdata1").open("rb") as file:
+            first = file.read(64)
+        if not logs or first[:4] == _NO_CHECKSUM:
+            return None
+        digest = hashlib.sha256(first)
+        for log in logs:
+            with log.open("rb") as file:
+                digest.update(file.read(_HEAD))
+    except OSError:
+        return None
+    return int.from_bytes(digest.digest()[:8], "big") >> 1

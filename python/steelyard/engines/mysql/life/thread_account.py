@@ -1,0 +1,88 @@
+"""Keeps account of a server's threads from /proc: processor time, and who serves a client.
+
+A server of MySQL is one process, and each connection is served by a thread of its own, which is
+kept for the next one when the client has gone. Times of a thread are those of
+/proc/PID/task/TID/schedstat; that of the whole process, ended threads with it, is its own clock
+(clock_getcpuclockid(3)), which counts in ns.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from steelyard.engines.account import Account
+from steelyard.engines.local.samples import sample
+from steelyard.engines.local.transfers import transferred
+from steelyard.model.process import Process, TreeUse
+
+SERVER = "server"
+SESSION = "client session"
+BACKGROUND = "background thread"
+
+
+@dataclass
+class ThreadAccount:
+    """The running account of one server's process; counts from its start."""
+
+    pid: int
+    account: Account
+    sessions: set[int] = field(default_factory=set)
+    """Threads that were seen to serve a client."""
+    looked_at: int = -1
+    """How many threads there were when the server was asked which serve clients."""
+
+    def use(self) -> TreeUse:
+        """What the process used so far."""
+        read, written, requested = transferred([self.pid], self.account)
+        now = sample(self.pid)
+        return TreeUse(
+            cpu_ns=_process_ns(self.pid),
+            read_bytes=read,
+            written_bytes=written,
+            requested_bytes=requested,
+            mapped_pages=0 if now is None else now.minor_faults,
+            processes=tuple(self._threads()),
+        )
+
+    def serving(self, threads: Mapping[int, int] | Collection[int]) -> None:
+        """These threads serve clients."""
+        self.sessions |= set(threads.values() if isinstance(threads, Mapping) else threads)
+
+    def _threads(self) -> list[Process]:
+        found = []
+        for tid in threads_of(self.pid):
+            cpu_ns, queue_ns = _times_ns(self.pid, tid)
+            session = tid in self.sessions
+            kind = SERVER if tid == self.pid else SESSION if session else BACKGROUND
+            found.append(Process(tid, kind, cpu_ns, queue_ns, session=session))
+        return found
+
+
+def threads_of(pid: int) -> list[int]:
+    """The thread ids of a process; none when it has gone."""
+    try:
+        return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return []
+
+
+def _times_ns(pid: int, tid: int) -> tuple[int, int]:
+    """On a processor, and runnable without one; 0 where the thread has gone."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/schedstat", "rb") as file:
+            on, queued = map(int, file.read().split()[:2])
+    except (OSError, ValueError):
+        return 0, 0
+    return on, queued
+
+
+def _process_ns(pid: int) -> int:
+    """User and system time of all threads, of those that ended too."""
+    # MAKE_PROCESS_CPUCLOCK of linux/posix-timers.h: the id's complement, and CPUCLOCK_SCHED.
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return 0

@@ -1,0 +1,144 @@
+"""MySQL and MariaDB as engines: one build, run under one account."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.engine import UNPROTECTED, Instance, Settings, Slot
+from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.engines.mysql.builds.build import Build
+from steelyard.engines.mysql.life.data_directory import (
+    CRC32,
+    make_instance,
+    product,
+    series,
+    series_of,
+    serving_pid,
+    stopped_identifier,
+)
+from steelyard.engines.mysql.life.instance import MysqlInstance
+from steelyard.engines.mysql.settings import (
+    LOAD_SETTINGS,
+    SETTING_RULES,
+    defaults_of,
+    memory_need,
+    validate_settings,
+)
+from steelyard.model.errors import EngineError
+from steelyard.model.identity import BuildDefaults, Default, Identity
+
+
+class Mysql:
+    """A build of MySQL or MariaDB that the account can run.
+
+    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild and NeedsMemory.
+    """
+
+    protections = (CRC32, UNPROTECTED)
+    setting_rules = SETTING_RULES
+
+    def __init__(self, build: Build, identity: Identity, account: Account) -> None:
+        self._build = build
+        self._identity = identity
+        self._account = account
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @property
+    def account(self) -> Account:
+        """The account that its servers run under."""
+        return self._account
+
+    def validate(self, settings: Settings) -> None:
+        """UsageError for an unknown setting, ServerError for a value this build does not take."""
+        validate_settings(product(self._identity), self._build, self._account, settings)
+
+    def memory_need(self, settings: Settings) -> MemoryNeed:
+        """Its buffer pool, and whether that stands in huge pages."""
+        return memory_need(self._build, self._account, settings)
+
+    def create(self, directory: Path, *, protection: str) -> MysqlInstance:
+        """Make a new server in `directory`, superuser "root" without a password; its pages carry
+        checksums whatever the protection, which says how it is started."""
+        directory = directory.absolute()
+        make_instance(self._build, self._identity, self._account, directory)
+        made = self._instance(directory)
+        if protection != CRC32:
+            made.protect(protection)
+        return made
+
+    @property
+    def load_settings(self) -> Settings:
+        """Of a server that is loaded and then stopped."""
+        return LOAD_SETTINGS
+
+    def catalogue_edition(self) -> list[int]:
+        """Releases of a series share their data directories."""
+        return []
+
+    def stopped_identifier(self, directory: Path) -> int | None:
+        """What tells the state that a server was stopped in; None: its pages carry no checksum."""
+        return stopped_identifier(directory)
+
+    def build_defaults(self, slot: Slot) -> BuildDefaults:
+        """Its layout and defaults, read from a server that is made at a free slot and removed."""
+        directory = slot.path / "examined"
+        instance = self.create(directory, protection=CRC32)
+        try:
+            instance.start(slot, {})
+            try:
+                reported = instance.settings()
+            finally:
+                instance.stop()
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+        return BuildDefaults(_layout(self._identity, reported), self._defaults(reported))
+
+    def _defaults(self, reported: Mapping[str, str]) -> dict[str, Default]:
+        """What can be set is what the command line takes; the rest is told only."""
+        settable = defaults_of(self._build, self._account)
+        return {
+            name: Default(value, "", "startup" if name in settable else "internal")
+            for name, value in reported.items()
+        }
+
+    def adopt(self, instance: Instance) -> MysqlInstance:
+        """The same stopped server, to be started by this build; its series must be this one's."""
+        if not isinstance(instance, MysqlInstance):
+            raise EngineError(
+                f'{product(self._identity)} cannot open a cluster of "{instance.identity.kind}"'
+            )
+        return instance.adopted(self._build, self._identity)
+
+    def open(self, directory: Path) -> MysqlInstance:
+        """The stopped server that stands in `directory`, of this series."""
+        directory = directory.absolute()
+        made_by = series_of(directory)
+        if made_by != series(self._identity):
+            raise EngineError(
+                f'cannot open data directory "{directory}" with {product(self._identity)}: it was '
+                f"made by {made_by}"
+            )
+        pid = serving_pid(directory)
+        if pid is not None:
+            raise EngineError(
+                f'could not open data directory "{directory}": it is in use',
+                detail=f"Its server is process {pid}.",
+            )
+        return self._instance(directory)
+
+    def _instance(self, directory: Path) -> MysqlInstance:
+        return MysqlInstance(self._build, self._identity, self._account, directory)
+
+
+def _layout(identity: Identity, reported: Mapping[str, str]) -> dict[str, int]:
+    """Of data directories: builds whose layouts are equal can open each other's."""
+    return {
+        identity.kind: identity.version_number // 100,
+        "innodb_page_size": int(reported.get("innodb_page_size", "0")),
+    }

@@ -1,0 +1,232 @@
+"""Lists the settings that are no treatment, and validates settings before any data is loaded."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard.engines.account import Account
+from steelyard.engines.differences import SettingRules
+from steelyard.engines.engine import Settings
+from steelyard.engines.memory.cap import MemoryNeed
+from steelyard.engines.mysql.builds.build import Build
+from steelyard.engines.mysql.life.data_directory import base_arguments
+from steelyard.engines.mysql.life.server import quoted, reason
+from steelyard.engines.programs import run
+from steelyard.model.errors import EngineError, ServerError, UsageError
+
+SLOT_SETTINGS = frozenset(
+    {"basedir", "bind_address", "datadir", "lc_messages_dir", "log_error", "pid_file", "port"}
+    | {"secure_file_priv", "skip_networking", "socket", "tmpdir", "user"}
+)
+"""Settings that belong to the slot: an arm that sets one would be weighed with its place."""
+
+OUR_SETTINGS: Settings = {
+    # A pool that is loaded at the start is a warm cache of one arm.
+    "innodb_buffer_pool_dump_at_shutdown": "OFF",
+    "innodb_buffer_pool_load_at_startup": "OFF",
+}
+"""Of every server, where an arm does not say otherwise."""
+
+LOAD_SETTINGS: Settings = {
+    # Nothing reads this server before it is whole and on disk.
+    "innodb_flush_log_at_trx_commit": "0",
+    "innodb_doublewrite": "0",
+    "innodb_buffer_pool_size": "536870912",
+    "local_infile": "1",
+    # Pages reach the disk in the order of the loader, in one go.
+    "innodb_io_capacity": "20000",
+    "innodb_io_capacity_max": "40000",
+    # MariaDB's only: neither product's older servers know the other's.
+    "loose_innodb_fast_shutdown": "1",
+}
+"""Of a server that is filled, and then stopped cleanly."""
+
+SLOT_RULES = frozenset(
+    {"general_log_file", "hostname", "innodb_data_home_dir", "log_bin_basename", "log_bin_index"}
+    | {"relay_log", "relay_log_basename", "relay_log_index", "relay_log_info_file", "report_port"}
+    | {
+        "server_uuid",
+        "server_uid",
+        "slave_load_tmpdir",
+        "slow_query_log_file",
+        "replica_load_tmpdir",
+    }
+    | {"gtid_binlog_pos", "gtid_current_pos", "timestamp", "pseudo_thread_id"}
+)
+
+_CONNECTIONS = frozenset({"max_connections", "table_open_cache", "table_definition_cache"})
+
+SETTING_RULES = SettingRules(
+    slot=SLOT_SETTINGS | SLOT_RULES,
+    places=frozenset(
+        {"character_sets_dir", "plugin_dir", "ft_stopword_file", "tls_version", "lc_messages_dir"}
+    ),
+    compiled=frozenset(
+        {"innodb_version", "license", "protocol_version", "slave_type_conversions", "version"}
+        | {"version_comment", "version_compile_machine", "version_compile_os"}
+        | {"version_malloc_library", "version_source_revision", "version_ssl_library"}
+        | {"large_page_size", "lower_case_file_system"}
+    ),
+    # sql/mysqld.cc (adjust_related_options) and the performance schema's pfs_autosize.cc of 5.7.
+    derived={
+        "back_log": _CONNECTIONS,
+        "host_cache_size": _CONNECTIONS,
+        "innodb_buffer_pool_chunk_size": frozenset({"innodb_buffer_pool_size"}),
+        "innodb_buffer_pool_instances": frozenset({"innodb_buffer_pool_size"}),
+        "innodb_checksums": frozenset({"innodb_checksum_algorithm"}),
+        "innodb_io_capacity_max": frozenset({"innodb_io_capacity"}),
+        "innodb_max_dirty_pages_pct_lwm": frozenset({"innodb_max_dirty_pages_pct"}),
+        "innodb_open_files": _CONNECTIONS,
+        "innodb_page_cleaners": frozenset(
+            {"innodb_buffer_pool_instances", "innodb_buffer_pool_size"}
+        ),
+        "max_allowed_packet": frozenset({"net_buffer_length"}),
+        "open_files_limit": _CONNECTIONS,
+        "performance_schema_accounts_size": _CONNECTIONS | {"performance_schema"},
+        "performance_schema_hosts_size": _CONNECTIONS | {"performance_schema"},
+        "performance_schema_users_size": _CONNECTIONS | {"performance_schema"},
+        "performance_schema_digests_size": _CONNECTIONS | {"performance_schema"},
+        "table_definition_cache": _CONNECTIONS,
+        "table_open_cache": _CONNECTIONS,
+        "thread_cache_size": _CONNECTIONS,
+    },
+)
+
+
+def normal(settings: Settings) -> dict[str, str]:
+    """Settings by the names that SHOW VARIABLES gives: option files write them with dashes too."""
+    return {name.lower().replace("-", "_"): value for name, value in settings.items()}
+
+
+def refuse_slot_settings(settings: Settings) -> None:
+    """EngineError for a setting that the slot owns."""
+    for name in normal(settings):
+        if name.removeprefix("skip_") in SLOT_SETTINGS | {"networking"}:
+            raise EngineError(
+                f'setting "{name}" cannot be set by an arm: it belongs to the slot',
+                hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",
+            )
+
+
+def as_options(settings: Settings) -> list[str]:
+    """The server's command line. `--name=value` overrides what stands before it."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in normal(settings).items()]
+
+
+_UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
+_IGNORED = re.compile(r"\[Warning\].*(ignoring option '.*' due to invalid value '.*')")
+
+
+def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
+    """Raise what the server would say at its start; `name` says which server, for the message.
+
+    `--verbose --help` reads the command line as a starting server does and needs no data
+    directory. A value that the server would quietly take as another one is refused too.
+    """
+    refuse_slot_settings(settings)
+    status, words = _asked(build, account, settings)
+    unknown = _UNKNOWN.search(words)
+    if unknown is not None:
+        told = unknown[1].lower().replace("-", "_")
+        near = difflib.get_close_matches(told, defaults_of(build, account), n=1)
+        raise UsageError(
+            f'unrecognized setting: "{told}"',
+            detail=f"{name}: {unknown[0]}'",
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        )
+    said = reason(words)
+    if status != 0 or said:
+        why = said or f"it ended with status {status}"
+        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(words) or None)
+    ignored = _IGNORED.search(words)
+    if ignored is not None:
+        raise ServerError(f"{name} refuses the settings: {ignored[1]}")
+    _require_taken(name, normal(settings), _listed(words))
+
+
+def _require_taken(
+    name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
+) -> None:
+    """ServerError for a value that the server takes as another one: 5.7 does not say so."""
+    for setting, given in settings.items():
+        taken = listed.get(setting.removeprefix("loose_"))
+        if taken is not None and not same_value(given, taken):
+            raise ServerError(
+                f'{name} refuses the settings: "{setting}" = {given} would be taken as {taken}'
+            )
+
+
+_SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
+_WORDS = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
+
+
+def same_value(given: str, taken: str) -> bool:
+    """Whether a server took a value as it was meant: "64M" is 67108864, "OFF" is FALSE. A word that
+    was given as a number, and lists of words, are not told apart."""
+    if "," in taken or given.strip().lower() == taken.lower():
+        return True
+    mine, theirs = _number(given), _number(taken)
+    if mine is None:
+        return theirs is None and given.strip().lower() == taken.lower()
+    return theirs is None or mine == theirs
+
+
+def _number(value: str) -> float | None:
+    text = value.strip().lower()
+    if text in _WORDS:
+        return _WORDS[text]
+    factor = _SUFFIXES.get(text[-1:])
+    try:
+        return float(text[:-1]) * factor if factor else float(text)
+    except ValueError:
+        return None
+
+
+def _asked(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
+    """Exit status and words of the server's help with these settings."""
+    command = [str(build.server), *base_arguments(build, Path("/"))]
+    command += [*as_options(settings), "--verbose", "--help"]
+    return run(account, command, environment=build.environment)
+
+
+_LISTED = re.compile(r"^([a-z][a-z0-9-]+)(?: +(.*))?$")
+_NO_VALUE = "(No default value)"
+
+
+def defaults_of(
+    build: Build, account: Account, settings: Settings | None = None
+) -> dict[str, str | None]:
+    """What the command line and option files may set, by name, with its value where `settings` are
+    given and nothing else; ServerError: the server would not tell."""
+    status, words = _asked(build, account, settings or {})
+    listed = _listed(words)
+    if status != 0 or not listed:
+        raise ServerError(f'could not ask "{build.server}" for its settings', detail=quoted(words))
+    return listed
+
+
+def _listed(words: str) -> dict[str, str | None]:
+    """The table at the end of the help; an empty line ends it."""
+    _, _, table = words.partition("\nVariables (--variable-name=value)")
+    listed: dict[str, str | None] = {}
+    for line in table.splitlines()[2:]:
+        match = _LISTED.match(line)
+        if match is None:
+            if listed:
+                break
+            continue
+        value = (match[2] or "").strip()
+        listed[match[1].replace("-", "_")] = None if value == _NO_VALUE else value
+    return listed
+
+
+def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
+    """By innodb_buffer_pool_size, and large_pages, as the server itself reads the settings."""
+    told: Mapping[str, str | None] = defaults_of(build, account, settings)
+    return MemoryNeed(
+        pool_bytes=int(told.get("innodb_buffer_pool_size") or 0),
+        huge_pages="on" if (told.get("large_pages") or "FALSE") == "TRUE" else "off",
+    )

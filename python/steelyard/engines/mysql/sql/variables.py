@@ -1,0 +1,34 @@
+"""Reads a server's settings as it sees them itself."""
+
+from __future__ import annotations
+
+from steelyard.engines.mysql.sql.session import connected, rows_of
+from steelyard.model.endpoint import Endpoint
+
+# Of the session that asks, or of this moment: no settings of the server.
+_MOMENTARY = frozenset(
+    {"error_count", "external_user", "gtid_executed", "gtid_next", "gtid_owned", "gtid_purged"}
+    | {"gtid_seq_no", "identity", "in_transaction", "innodb_thread_sleep_delay", "insert_id"}
+    | {"last_gtid", "last_insert_id", "proxy_user", "pseudo_thread_id", "rand_seed1", "rand_seed2"}
+    | {"server_uid", "server_uuid", "timestamp", "warning_count"}
+)
+
+
+def read_settings(address: Endpoint) -> dict[str, str]:
+    """Every global setting by name; ServerError when the server cannot be reached."""
+    with connected(address) as connection:
+        found = rows_of(connection, "SHOW GLOBAL VARIABLES")
+    return {name.lower(): value for name, value in found if name.lower() not in _MOMENTARY}
+
+
+def read_threads(address: Endpoint, product: str) -> dict[int, int]:
+    """Connection id → the thread of the operating system that serves it now. Empty where the
+    server does not tell: MySQL without its performance schema."""
+    query = (
+        "SELECT id, tid FROM information_schema.processlist WHERE tid > 0"
+        if product == "mariadb"
+        else "SELECT processlist_id, thread_os_id FROM performance_schema.threads"
+        " WHERE type = 'FOREGROUND' AND processlist_id IS NOT NULL AND thread_os_id IS NOT NULL"
+    )
+    with connected(address) as connection:
+        return {int(number): int(tid) for number, tid in rows_of(connection, query)}

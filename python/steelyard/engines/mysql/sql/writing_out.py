@@ -1,0 +1,73 @@
+"""Makes a server write what it owes: the dirty pages of a database's tables, and its log.
+
+InnoDB has no CHECKPOINT. `FLUSH TABLES ... FOR EXPORT` writes all dirty pages of the named tables
+and syncs their files at once, where switching innodb_max_dirty_pages_pct to 0 waits for a page
+cleaner that looks once a second. What stays in memory are undo pages and those of the system
+tablespace: they are written while the same arm works, since an idle arm is held still.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from steelyard.engines.mysql.sql.session import connect, rows_of, words_of
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError
+
+_TABLES = """
+    SELECT table_name FROM information_schema.tables
+     WHERE table_schema = database() AND table_type = 'BASE TABLE' AND engine = 'InnoDB'
+     ORDER BY table_name"""
+_OTHERS = """
+    SELECT table_name FROM information_schema.tables
+     WHERE table_schema = database() AND table_type = 'BASE TABLE' AND engine <> 'InnoDB'
+     ORDER BY table_name"""
+_LOCK_WAIT_S = 60
+
+
+class WritingOut:
+    """A connection that makes a server write; implements CheckpointSession."""
+
+    def __init__(self, address: Endpoint) -> None:
+        import pymysql
+
+        try:
+            self._connection = connect(address)
+            self._execute(f"SET SESSION lock_wait_timeout = {_LOCK_WAIT_S}")
+            self._tables = self._named(_TABLES)
+            self._others = self._named(_OTHERS)
+        except pymysql.MySQLError as error:
+            raise EngineError(
+                "could not connect to the server to make it write what it owes",
+                detail=words_of(error),
+            ) from error
+
+    def checkpoint(self) -> int:
+        """Nanoseconds it took; 0 when the server died, which the load reports too."""
+        import pymysql
+
+        started = time.monotonic_ns()
+        try:
+            if self._others:
+                self._execute(f"FLUSH TABLES {self._others}")
+            if self._tables:
+                self._execute(f"FLUSH TABLES {self._tables} FOR EXPORT")
+                self._execute("UNLOCK TABLES")
+            self._execute("FLUSH ENGINE LOGS")
+        except (pymysql.OperationalError, pymysql.InterfaceError):
+            return 0
+        return time.monotonic_ns() - started
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        if self._connection.open:
+            self._connection.close()
+
+    def _named(self, query: str) -> str:
+        names: list[tuple[Any, ...]] = rows_of(self._connection, query)
+        return ", ".join(f"`{name}`" for (name,) in names)
+
+    def _execute(self, statement: str) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement)
