@@ -17,8 +17,8 @@ from steelyard.engines.loading import WorkloadDatabase
 from steelyard.model.endpoint import MYSQL, Endpoint
 from steelyard.model.errors import UsageError
 
-NAMES = ("postgres", "mysql")
-"""MariaDB is a build of the second."""
+NAMES = ("postgres", "mysql", "mariadb")
+"""The last two share an adapter, and may be weighed against each other."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def adapter(name: str) -> Adapter:
         from steelyard.engines.postgres import adapter as postgres
 
         return postgres
-    if name == "mysql":
+    if name in ("mysql", "mariadb"):
         from steelyard.engines.mysql import adapter as mysql
 
         return mysql
@@ -87,5 +87,5 @@ def workload_database(address: Endpoint) -> WorkloadDatabase:
 
 def remove_servers(directory: Path, account: Account) -> None:
     """Kill the servers of every kind below a directory, and remove what they leave."""
-    for name in NAMES:
+    for name in ("postgres", "mysql"):
         adapter(name).remove_servers(directory, account)

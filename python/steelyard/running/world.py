@@ -56,6 +56,7 @@ from steelyard.workloads.loading.taken import taken_template
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
+from steelyard.workloads.reading.workload import Workload
 
 WAL_RESERVE_BYTES = 1 << 30
 """Room each arm is given for its write-ahead log beside its copy of the data."""
@@ -176,7 +177,7 @@ class LoadedWorkload:
     def __init__(self, study: Study) -> None:
         resolved = resolve(study.workload, study.engine)
         self._workload, self._scale = resolved.workload, resolved.scale
-        self._arms = len(study.every_arm)
+        self._arms, self._choice = len(study.every_arm), study.workload
         self._source, self._kind = study.source, study.engine
         if self._source is None and not self._workload.loaded and not study.reaches:
             raise UsageError(
@@ -213,10 +214,16 @@ class LoadedWorkload:
             return taken_template(
                 engine, self._kind, self._source, report, copies=copies, number=number
             )
-        workload, scale = self._workload, self._scale
+        workload, scale = self._read_for(engine.identity.kind), self._scale
         found = template(engine, workload, scale, report, copies=copies, number=number)
         self._require_room(copies)
         return found
+
+    def _read_for(self, kind: str) -> Workload:
+        """The workload by an engine's own files: two products may be weighed against each other."""
+        if kind == self._workload.kind:
+            return self._workload
+        return resolve(self._choice, kind).workload
 
     def altered(
         self,
@@ -248,17 +255,19 @@ class LoadedWorkload:
 
     def before_clients(self, instance: Instance) -> None:
         """`before.sql` of the workload."""
-        before_clients(self._workload, database_of(instance), self._scale)
+        workload = self._read_for(instance.identity.kind)
+        before_clients(workload, database_of(instance), self._scale)
 
     def violations(self, instance: Instance) -> Sequence[str]:
         """What the workload's checks find wrong; work that writes nothing leaves nothing wrong."""
         if not any(script.writes for script in self.scripts):
             return []
-        return check(self._workload, database_of(instance), self._scale, self.scripts)
+        workload = self._read_for(instance.identity.kind)
+        return check(workload, database_of(instance), self._scale, self.scripts)
 
     def work_counts(self, instance: Instance) -> Mapping[str, float]:
         """What the workload counts of the work that was done so far, by name."""
-        return count_work(self._workload, database_of(instance))
+        return count_work(self._read_for(instance.identity.kind), database_of(instance))
 
     def probes(self, instance: Instance) -> Mapping[str, Mapping[str, float]]:
         """What the workload's probes count, explained on the server."""

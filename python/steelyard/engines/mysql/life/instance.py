@@ -35,6 +35,7 @@ from steelyard.engines.mysql.settings import (
     refuse_slot_settings,
 )
 from steelyard.engines.mysql.sql.counters import KINDS, read_counters
+from steelyard.engines.mysql.sql.database import MysqlDatabase
 from steelyard.engines.mysql.sql.plans import read_plans
 from steelyard.engines.mysql.sql.pool import fill_pool
 from steelyard.engines.mysql.sql.variables import read_settings, read_threads
@@ -53,7 +54,7 @@ _POLL_S = 0.001
 
 class MysqlInstance:
     """One server; implements LocalInstance, Clonable, Protection, Tunable, Placeable, Freezable,
-    Crashable, Observable, Countable, Plans, Checkpointer, Warmable and Capped."""
+    Crashable, Observable, Countable, Plans, Checkpointer, Warmable, Capped and HoldsWorkload."""
 
     def __init__(
         self,
@@ -257,6 +258,10 @@ class MysqlInstance:
         """Every global setting by name, as the server reports it."""
         self._required()
         return read_settings(self.address)
+
+    def workload_database(self) -> MysqlDatabase:
+        """Database "steelyard", which workloads are loaded into."""
+        return MysqlDatabase(self.address)
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Pin the threads that serve these connections: by connection id, as the driver knows it.
