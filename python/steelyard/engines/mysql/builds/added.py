@@ -84,7 +84,9 @@ def read_engine(home: Path) -> Added | None:
         if recorded.kind not in KINDS:
             return None
         build = Build(
-            *(home / said[name] for name in ("server", "base", "share")),
+            server=home / said["server"],
+            base=home / said["base"],
+            share=home / said["share"],
             product=recorded.kind,
             origin=recorded.origin,
             libraries=tuple(home / each for each in said["libraries"]),

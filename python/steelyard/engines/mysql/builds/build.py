@@ -81,7 +81,8 @@ def build_of(server: Path, origin: str, package: str = "") -> Build:
     """
     base = server.parent.parent if server.parent.name in _PROGRAMS else server.parent
     base = Path("/usr") if base == Path("/") else base  # /sbin is a link to /usr/sbin
-    shares = [base / name for name in _SHARES]
-    share = next((place for place in shares if (place / _TELLING).is_file()), shares[-1])
+    # Oracle's RPMs have share/mysql-8.4.
+    shares = [*(base / name for name in _SHARES), *sorted(base.glob("share/mysql-*"))]
+    share = next((place for place in shares if os.path.isfile(place / _TELLING)), base / "share")
     product = MARIADB if "mariadb" in os.path.realpath(server).rpartition("/")[2] else MYSQL
     return Build(server, base, share, product, origin, package=package)

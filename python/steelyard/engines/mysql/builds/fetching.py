@@ -42,7 +42,9 @@ class Unpacked:
 class Source(Protocol):
     """One build that can be fetched."""
 
-    version: str  # "5.7.29"
+    @property
+    def version(self) -> str:
+        """The server's: "5.7.29"."""
 
     @property
     def name(self) -> str:

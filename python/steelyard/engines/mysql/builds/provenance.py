@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -64,7 +65,7 @@ def dated(changelog: Path) -> str:
     """The day of the newest entry in a Debian changelog (gzipped): "2026-09-16"; "" without one."""
     try:
         text = gzip.decompress(changelog.read_bytes()).decode(errors="replace")
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return ""
     found = re.search(r"^ -- .*>  (.+)$", text, re.MULTILINE)
     try:
