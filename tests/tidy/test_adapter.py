@@ -1,4 +1,4 @@
-"""PostgreSQL is known to its adapter only: client library, classes, views, builds, addresses."""
+"""An engine is known to its adapter only: client library, classes, views, builds, addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 PACKAGE = "python/steelyard/"
-ADAPTER = PACKAGE + "engines/postgres/"
+ADAPTERS = {
+    PACKAGE + "engines/postgres/": "psycopg",
+    PACKAGE + "engines/mysql/": "pymysql",
+}
+"""Where an engine is known, and its client library, which no other place imports."""
+_ROOMS = ("steelyard.engines.postgres", "steelyard.engines.mysql")
 COMPOSITION_POINTS = {
     PACKAGE + "engines/adapters.py": "selects the adapter by an engine's name",
     PACKAGE + "cli/commands/drill.py": "names the places of a drill",
@@ -31,7 +36,7 @@ OF_ONE_ENGINE = re.compile(PACKAGE + r"(?:workloads/[^/]+/.*\.(?:sql|toml)|studi
 """A workload's own statements, in the dialects that it has; a study, which sets its engine's
 settings and loads its modules."""
 
-_CLASSES = re.compile(r"^(?:Postgres|Cluster)$")
+_CLASSES = re.compile(r"^(?:Postgres|Cluster|Mysql|MysqlInstance)$")
 _VIEWS = re.compile(
     r"\b(?:pg_stat_\w+|pg_statio_\w+|pg_catalog|pg_class|pg_attribute|pg_database|pg_settings"
     r"|pg_current_wal\w*|pg_is_in_recovery|pg_backend_pid)\b"
@@ -43,15 +48,17 @@ _CLIENT_FLAGS = {"-h", "-U"}
 
 def client_library_imports(path: str, text: str) -> Iterator[str]:
     for line, module in _imports(text):
-        if module.partition(".")[0] == "psycopg":
-            yield f"{path}:{line}: psycopg is not used here; use a protocol of engines/engine.py"
+        name = module.partition(".")[0]
+        room = next((room for room, library in ADAPTERS.items() if library == name), None)
+        if room is not None and not path.startswith(room):
+            yield f"{path}:{line}: {name} is not used here; use a protocol of engines/engine.py"
 
 
 def adapter_imports(path: str, text: str) -> Iterator[str]:
     if path.startswith(tuple(COMPOSITION_POINTS)):
         return
     for line, module in _imports(text):
-        if module.startswith("steelyard.engines.postgres"):
+        if module.startswith(_ROOMS):
             yield f'{path}:{line}: "{module}" is not used here; use engines/adapters.py'
 
 
@@ -98,17 +105,18 @@ def _imports(text: str) -> Iterator[tuple[int, str]]:
 
 def _outside(tree: Any, *suffixes: str) -> Iterator[tuple[str, str]]:
     for path, text in tree.ending(*suffixes):
-        if path.startswith(PACKAGE) and not path.startswith(ADAPTER):
+        if path.startswith(PACKAGE) and not path.startswith(tuple(ADAPTERS)):
             yield path, text
 
 
-def test_no_stage_imports_the_client_library_or_the_adapter(tree: Any) -> None:
-    found = [m for p, t in _outside(tree, ".py") for m in client_library_imports(p, t)]
+def test_no_stage_imports_a_client_library_or_an_adapter(tree: Any) -> None:
+    own = [(path, text) for path, text in tree.ending(".py") if path.startswith(PACKAGE)]
+    found = [m for p, t in own for m in client_library_imports(p, t)]
     found += [m for p, t in _outside(tree, ".py") for m in adapter_imports(p, t)]
     assert not found, "\n" + "\n".join(found)
 
 
-def test_no_stage_asks_whether_a_server_is_postgresql(tree: Any) -> None:
+def test_no_stage_asks_which_engine_a_server_is(tree: Any) -> None:
     found = [m for path, text in _outside(tree, ".py") for m in class_checks(path, text)]
     assert not found, "\n" + "\n".join(found)
 
@@ -130,7 +138,7 @@ def test_every_composition_point_is_needed(tree: Any) -> None:
     for place in COMPOSITION_POINTS:
         inside = [text for path, text in python if path.startswith(place)]
         modules = [module for text in inside for _, module in _imports(text)]
-        assert any(module.startswith("steelyard.engines.postgres") for module in modules), place
+        assert any(module.startswith(_ROOMS) for module in modules), place
 
 
 @pytest.mark.parametrize(
@@ -138,6 +146,7 @@ def test_every_composition_point_is_needed(tree: Any) -> None:
     [
         ("import psycopg", 1),
         ("def f():\n    from psycopg.rows import dict_row", 1),
+        ("import pymysql", 1),
         ("import psycopgbouncer", 0),
     ],
 )
@@ -150,6 +159,7 @@ def test_the_rule_sees_the_client_library(text: str, expected: int) -> None:
     [
         ("running/a.py", "from steelyard.engines.postgres.postgres import Postgres", 1),
         ("running/a.py", "def f():\n    from steelyard.engines import postgres", 1),
+        ("running/a.py", "from steelyard.engines.mysql.mysql import Mysql", 1),
         ("running/a.py", "from steelyard.engines.adapters import adapter", 0),
         ("engines/adapters.py", "from steelyard.engines.postgres import adapter", 0),
     ],

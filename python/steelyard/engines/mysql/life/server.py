@@ -171,7 +171,7 @@ _NO_REASON = re.compile(r"Could not open mysql\.plugin|Can't change dir to")
 
 def reason(words: str) -> str:
     """The first error of a log that says why; "" when there is none."""
-    found = [message.strip() for message in _ERROR.findall(words)]
+    found: list[str] = [message.strip() for message in _ERROR.findall(words)]
     telling = [one for one in found if one not in _LAST and not _NO_REASON.search(one)]
     return (telling or [one for one in found if one in _LAST] or [""])[0]
 

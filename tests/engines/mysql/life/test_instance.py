@@ -1,0 +1,269 @@
+"""Servers of MySQL and MariaDB from their making to their end, on real builds."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from engines.mysql.real_packages import fetch
+from own_cache import own_cache
+from steelyard.engines.adapters import Wanted
+from steelyard.engines.differences import compare
+from steelyard.engines.engine import UNPROTECTED, Slot
+from steelyard.engines.local.samples import every_pid
+from steelyard.engines.mysql.adapter import find_arms, remove_servers
+from steelyard.engines.mysql.life.data_directory import CRC32
+from steelyard.engines.mysql.life.instance import MysqlInstance
+from steelyard.engines.mysql.mysql import Mysql
+from steelyard.engines.mysql.sql.session import connected, rows_of
+from steelyard.model.errors import EngineError, ServerError, UsageError
+
+pytestmark = pytest.mark.long
+
+PRODUCTS = ("mysql-5.7", "mariadb-10.11")
+
+
+@dataclass(frozen=True)
+class Made:
+    """An engine with a stopped server that is never changed, and a place for clones."""
+
+    engine: Mysql
+    template: MysqlInstance
+    place: Path
+
+    def slot(self, number: int) -> Slot:
+        """A slot below the place."""
+        path = self.place / f"slot{number}"
+        path.mkdir(exist_ok=True)
+        path.chmod(0o711)
+        return Slot(number, path, self.place / "s", 54320 + number)
+
+    def clone(self, number: int) -> MysqlInstance:
+        """A new clone in a slot."""
+        there = len(list(self.slot(number).path.glob("data*")))
+        return self.template.clone(self.slot(number).path / f"data{there}")
+
+
+@pytest.fixture(scope="module", params=PRODUCTS)
+def made(request: pytest.FixtureRequest) -> Iterator[Made]:
+    with own_cache() as place:
+        fetch(request.param)
+        [engine] = find_arms([Wanted(request.param)], None, contrib=False)
+        template = engine.create(place / "template", protection=CRC32)
+        yield Made(engine, template, place)
+        assert remove_servers(place, engine.account) == []  # nothing was left running
+
+
+@pytest.fixture
+def server(made: Made) -> Iterator[MysqlInstance]:
+    clone = made.clone(0)
+    clone.start(made.slot(0), {"innodb_buffer_pool_size": "64M"})
+    try:
+        yield clone
+    finally:
+        clone.discard()
+
+
+def threads(instance: MysqlInstance) -> dict[int, frozenset[int]]:
+    """Thread → the processors it may run on."""
+    return {
+        int(name): frozenset(os.sched_getaffinity(int(name)))
+        for name in os.listdir(f"/proc/{instance.pid}/task")
+    }
+
+
+def test_a_server_reports_what_it_was_started_with(server: MysqlInstance) -> None:
+    told = server.settings()
+    assert told["innodb_buffer_pool_size"] == str(64 << 20)
+    assert told["innodb_buffer_pool_load_at_startup"] == "OFF"
+
+
+def test_two_servers_differ_in_what_was_set_and_what_follows_alone(made: Made) -> None:
+    one, two = made.clone(0), made.clone(1)
+    one.start(made.slot(0), {})
+    two.start(made.slot(1), {"innodb_buffer_pool_size": "2G", "max_connections": "500"})
+    try:
+        declared = {"innodb_buffer_pool_size", "max_connections"}
+        rules = made.engine.setting_rules
+        found = compare(one.settings(), two.settings(), declared, rules)
+        assert not found.undeclared
+        assert {name for name, _, _ in found.declared} == declared
+    finally:
+        one.stop()
+        two.stop()
+
+
+def test_a_stopped_server_has_an_identifier_that_a_start_changes(made: Made) -> None:
+    clone = made.clone(0)
+    before = made.engine.stopped_identifier(clone.directory)
+    assert before is not None
+    assert before == made.engine.stopped_identifier(made.template.directory)
+    clone.start(made.slot(0), {})
+    clone.stop()
+    assert made.engine.stopped_identifier(clone.directory) != before
+    clone.restore(made.template.directory)
+    assert made.engine.stopped_identifier(clone.directory) == before
+
+
+def test_a_crash_leaves_nothing_and_the_next_start_recovers(made: Made) -> None:
+    clone = made.clone(0)
+    clone.start(made.slot(0), {})
+    with connected(clone.address) as connection:
+        rows_of(connection, "CREATE DATABASE d")
+        rows_of(connection, "CREATE TABLE d.t (a int PRIMARY KEY)")
+        rows_of(connection, "INSERT INTO d.t VALUES (7)")
+    pid = clone.pid
+    clone.crash()
+    assert pid not in every_pid()
+    assert not clone.running
+    clone.start(made.slot(0), {})
+    with connected(clone.address) as connection:
+        assert rows_of(connection, "SELECT a FROM d.t") == [(7,)]
+    clone.stop()
+
+
+def test_sessions_are_placed_by_their_connections(server: MysqlInstance) -> None:
+    every = sorted(os.sched_getaffinity(0))
+    with connected(server.address) as connection:
+        number = int(rows_of(connection, "SELECT connection_id()")[0][0])
+        before = threads(server)
+        server.place({number: [every[-1]]})
+        after = threads(server)
+    moved = [one for one in after if after[one] != before.get(one, after[one])]
+    assert len(moved) == (1 if len(every) > 1 else 0)
+    assert all(after[one] == {every[-1]} for one in moved)
+    assert sum(one.session for one in server.use().processes) >= 1
+
+
+def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None:
+    server.freeze()
+    first = server.use().cpu_ns
+    time.sleep(0.05)
+    assert server.use().cpu_ns == first
+    server.thaw()
+    server.thaw()
+    with connected(server.address) as connection:
+        assert rows_of(connection, "SELECT 1") == [(1,)]
+
+
+def test_a_frozen_server_can_be_stopped(made: Made) -> None:
+    clone = made.clone(0)
+    clone.start(made.slot(0), {})
+    clone.freeze()
+    clone.begin_stop()
+    clone.stop()
+    assert not clone.running
+
+
+def test_work_is_counted_written_out_and_planned(server: MysqlInstance) -> None:
+    with connected(server.address) as connection:
+        rows_of(connection, "CREATE DATABASE steelyard")
+        rows_of(connection, "CREATE TABLE steelyard.t (a int PRIMARY KEY, b char(200))")
+        before = server.counters("steelyard").values
+        rows_of(connection, "BEGIN")
+        for number in range(500):
+            rows_of(connection, f"INSERT INTO steelyard.t VALUES ({number}, 'x')")
+        rows_of(connection, "COMMIT")
+        after = server.counters("steelyard").values
+    assert after["rows_changed"] - before["rows_changed"] >= 500
+    assert after["commits"] - before["commits"] == 1
+    assert after["wal_bytes"] - before["wal_bytes"] > 500 * 200
+    with closing(server.checkpointer("steelyard")) as writing:
+        assert writing.checkpoint() > 0
+        written = server.counters("steelyard").values
+        assert written["blocks_written"] > after["blocks_written"]
+        server.crash()
+        assert writing.checkpoint() == 0
+
+
+def test_plans_are_those_of_the_servers(server: MysqlInstance) -> None:
+    with connected(server.address) as connection:
+        rows_of(connection, "CREATE DATABASE steelyard")
+        rows_of(connection, "CREATE TABLE steelyard.t (a int PRIMARY KEY, b char(200))")
+        rows_of(connection, "INSERT INTO steelyard.t VALUES (1, 'x'), (2, 'y')")
+    found = server.plans("steelyard", {"s": "SELECT b FROM t WHERE a = :a;\nSELECT c FROM t;"})
+    assert "PRIMARY" in found["s: SELECT b FROM t WHERE a = :a"]
+    assert found["s: SELECT c FROM t"].startswith("cannot be planned: 1054")
+
+
+def test_the_pool_is_filled_by_reading(made: Made) -> None:
+    clone = made.clone(0)
+    clone.start(made.slot(0), {})
+    with connected(clone.address) as connection:
+        rows_of(connection, "CREATE DATABASE steelyard")
+        rows_of(connection, "CREATE TABLE steelyard.t (a int PRIMARY KEY, b char(250))")
+        numbers = ", ".join(f"({number}, 'x')" for number in range(5000))
+        rows_of(connection, f"INSERT INTO steelyard.t VALUES {numbers}")
+    clone.stop()
+    clone.start(made.slot(0), {})
+    filled = clone.fill_pool("steelyard")
+    assert filled.read_bytes > 1 << 20
+    assert filled.pool_bytes == int(clone.settings()["innodb_buffer_pool_size"])
+    clone.stop()
+
+
+def test_pages_can_be_left_unverified_where_the_product_allows(made: Made) -> None:
+    clone = made.clone(0)
+    if made.engine.identity.kind == "mariadb":
+        with pytest.raises(EngineError, match="cannot leave pages unverified"):
+            clone.protect(UNPROTECTED)
+        return
+    clone.protect(UNPROTECTED)
+    clone.start(made.slot(0), {})
+    assert clone.settings()["innodb_checksum_algorithm"] == "none"
+    clone.stop()
+    clone.restore(made.template.directory)
+    clone.start(made.slot(0), {})
+    assert clone.settings()["innodb_checksum_algorithm"] == "crc32"
+    clone.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "words"),
+    [
+        ({"innodb_buffer_pool_sise": "1"}, UsageError, 'unrecognized setting: "innodb_buffer_pool'),
+        ({"max_connections": "many"}, ServerError, "max_connections"),
+        ({"innodb_doublewrite": "maybe"}, ServerError, "innodb.doublewrite"),
+        ({"innodb_io_capacity": "1"}, ServerError, "would be taken as 100"),
+        ({"datadir": "/elsewhere"}, EngineError, "belongs to the slot"),
+    ],
+)
+def test_settings_that_a_build_does_not_take_are_refused(
+    made: Made, settings: dict[str, str], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        made.engine.validate(settings)
+
+
+def test_a_server_that_cannot_start_says_why_and_is_gone(made: Made) -> None:
+    clone = made.clone(0)
+    with pytest.raises(ServerError, match="page size") as caught:
+        clone.start(made.slot(0), {"innodb_page_size": "4k"})
+    assert "could not start" in caught.value.primary
+    assert not clone.running
+
+
+def test_defaults_are_told_with_what_cannot_be_set(made: Made) -> None:
+    found = made.engine.build_defaults(made.slot(2))
+    assert found.layout["innodb_page_size"] == 16384
+    assert found.settings["innodb_buffer_pool_size"].context == "startup"
+    assert found.settings["version"].context == "internal"
+
+
+def test_memory_is_what_the_pool_takes(made: Made) -> None:
+    need = made.engine.memory_need({"innodb_buffer_pool_size": "96M"})
+    assert need.pool_bytes == 96 << 20
+    assert need.huge_pages == "off"
+
+
+def test_what_another_series_made_is_not_opened(made: Made) -> None:
+    clone = made.clone(0)
+    (clone.directory / "steelyard.version").write_text("mysql 8.0\n")
+    with pytest.raises(EngineError, match=r"it was made by mysql 8\.0"):
+        made.engine.open(clone.directory)
