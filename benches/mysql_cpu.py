@@ -3,8 +3,9 @@
 Side by side on one MySQL 5.7 (npm's), in alternating rounds: one row by its key, prepared, by Unix
 socket, 2 threads or one a client as sysbench has them, 8 and 64 clients. Client CPU is user and
 system time of the whole command with its children, start-up included. Required: CPU at most 0.6×,
-throughput at least 1.0×. Exit status 1 when missed. sysbench is Debian's, unpacked and never
-installed; without `apt-get` and `npm` there is nothing to measure against.
+throughput at least 1.0×. The threads of the server stand beside the driver's, as they do in a
+weighing. Exit status 1 when missed. sysbench is Debian's, unpacked and never installed; without
+`apt-get` and `npm` there is nothing to measure against.
 
     python benches/mysql_cpu.py [--rounds 3] [--seconds 10] [--rows 100000]
 """
@@ -97,7 +98,10 @@ def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Na
             server, asked.rows, clients, seconds
         ),
         "steelyard": lambda clients, seconds: drive(
-            server.uri(database="d"), clients, seconds, ("-f", str(script))
+            server.uri(database="d"),
+            clients,
+            seconds,
+            ("-f", str(script), "--placement", "symmetric"),
         ),
     }
     met = [

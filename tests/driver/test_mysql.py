@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,3 +135,34 @@ def test_who_is_not_let_in_is_told_in_the_servers_words(server: Mysqld) -> None:
     assert "Access denied for user 'app'@'localhost' (using password: YES)" in refused.stderr
     assert "wrong" not in refused.stderr
     assert called(server, "SELECT 1;", "-t", "1", user="app:right").returncode == 0
+
+
+def narrow_threads(server: Mysqld) -> int:
+    """Threads of the server that may not run on every processor that we may."""
+    every = os.sched_getaffinity(0)
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(str(server.socket))
+        size = struct.calcsize("3i")
+        told = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    pid = struct.unpack("3i", told)[0]
+    return sum(os.sched_getaffinity(int(t)) != every for t in os.listdir(f"/proc/{pid}/task"))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
+def test_sessions_are_placed_while_they_are_driven_and_given_back(server: Mysqld) -> None:
+    command = [sys.executable, "-c", START, "drive", server.uri(), "-f", "-", "--json"]
+    command += ["-c", "4", "-j", "2", "-T", "3", "--placement", "symmetric"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as driven:
+        assert driven.stdin is not None
+        driven.stdin.write(b"SELECT 1;\n")
+        driven.stdin.close()
+        seen = 0
+        deadline = time.monotonic() + 30
+        while driven.poll() is None and seen < 4 and time.monotonic() < deadline:
+            seen = max(seen, narrow_threads(server))
+            time.sleep(0.05)
+        assert driven.stdout is not None
+        summary = json.loads(driven.stdout.read())
+    assert seen == 4
+    assert summary["placement"] == "symmetric"
+    assert narrow_threads(server) == 0

@@ -12,11 +12,12 @@ import os
 import pwd
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from steelyard.engines.account import Account
+from steelyard.engines.adapters import session_tasks
 from steelyard.engines.programs import pin
-from steelyard.model.endpoint import Endpoint
+from steelyard.model.endpoint import MYSQL, Endpoint
 from steelyard.model.errors import DriverError
 
 
@@ -31,15 +32,17 @@ def backend_processors(
 
 def place_backends(
     target: Endpoint, backends: Sequence[int], threads: int, processors: Sequence[int]
-) -> None:
-    """Pin every backend with its thread. EngineError: not permitted; DriverError: not ours.
+) -> Callable[[], None]:
+    """Pin every backend with its thread; what gives them back the processors that they had: a
+    thread of MySQL's stays for another client. EngineError: not permitted; DriverError: not ours.
 
-    A process id means a backend only where the server is seen to be its parent: in a container
-    of its own, the same number may be any other.
+    A process id means a backend only where the server is seen to be its parent, or its process: in
+    a container of its own, the same number may be any other.
     """
     server = _listener(target)
-    owners = {_owner(pid, server) for pid in backends}
-    if server is None or len(owners) != 1 or None in owners:
+    tasks = session_tasks(target, backends)
+    owners = {_owner(task, server) for task in tasks.values()}
+    if server is None or len(tasks) < len(backends) or len(owners) != 1 or None in owners:
         raise DriverError(
             "cannot place the backends: the server's processes are not seen from here",
             hint="Placement needs a server on this machine, reached through its Unix socket.",
@@ -47,16 +50,26 @@ def place_backends(
     uid = next(uid for uid in owners if uid is not None)
     known = pwd.getpwuid(uid) if uid != os.geteuid() else None
     account = Account(known.pw_name if known else "", uid, known.pw_gid if known else os.getegid())
-    pin(account, backend_processors(backends, threads, processors))
+    served = [tasks[one] for one in backends]
+    before = {task: sorted(os.sched_getaffinity(task)) for task in served}
+    pin(account, backend_processors(served, threads, processors))
+
+    def give_back() -> None:
+        if target.protocol == MYSQL:
+            pin(account, before)
+
+    return give_back
 
 
 def _listener(target: Endpoint) -> int | None:
     """The process that listens at a Unix socket, when it is seen from here (SO_PEERCRED)."""
     if not target.host.startswith("/"):
         return None
+    mysql = target.protocol == MYSQL
+    path = target.host if mysql else f"{target.host}/.s.PGSQL.{target.port}"
     with socket.socket(socket.AF_UNIX) as probe:
         try:
-            probe.connect(f"{target.host}/.s.PGSQL.{target.port}")
+            probe.connect(path)
         except OSError:
             return None
         size = struct.calcsize("3i")
@@ -66,8 +79,10 @@ def _listener(target: Endpoint) -> int | None:
 
 
 def _owner(pid: int, parent: int | None) -> int | None:
-    """The user id of a child of `parent`; None for any other process."""
+    """The user id of a child, or a thread, of `parent`; None for any other process."""
     try:
+        if os.path.exists(f"/proc/{parent}/task/{pid}"):
+            return os.stat(f"/proc/{parent}").st_uid
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             fields = stat.read().rpartition(")")[2].split()
         uid = os.stat(f"/proc/{pid}").st_uid

@@ -85,6 +85,17 @@ def workload_database(address: Endpoint) -> WorkloadDatabase:
     return PostgresDatabase(address)
 
 
+def session_tasks(address: Endpoint, sessions: Sequence[int]) -> dict[int, int]:
+    """Session as the driver knows it → the process, or the thread, that serves it now; a session
+    that has gone is left out. ServerError: the server cannot be asked."""
+    if address.protocol == MYSQL:
+        from steelyard.engines.mysql.sql.variables import read_threads
+
+        known = read_threads(address)
+        return {one: known[one] for one in sessions if one in known}
+    return {one: one for one in sessions}
+
+
 def remove_servers(directory: Path, account: Account) -> None:
     """Kill the servers of every kind below a directory, and remove what they leave."""
     for name in ("postgres", "mysql"):

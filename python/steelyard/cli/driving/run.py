@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,10 +75,12 @@ def _drive_scripts(options: DriveOptions, target: Endpoint) -> None:
 
 def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
     """Drive a plan to its end."""
-    driver, placed = _start(plan, target, options.placement)
+    driver, placed, give_back = _start(plan, target, options.placement)
     lines = options.progress_lines()
     before = sample_host(Path())
-    with driver:
+    with ExitStack() as stack:
+        stack.callback(give_back)
+        stack.enter_context(driver)
         slices = list(driver.run(options.slices(), lambda counts: say(lines.line(counts))))
     machine = host_readings(before, sample_host(Path()))
     return Driven(
@@ -112,8 +116,10 @@ def _show(driven: Driven, *, as_json: bool) -> None:
         sys.stdout.write("\n".join(readable(driven)) + "\n")
 
 
-def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, str]:
-    """A connected driver, and the placement that it really has."""
+def _start(
+    plan: DrivePlan, target: Endpoint, placement: str
+) -> tuple[Driver, str, Callable[[], None]]:
+    """A connected driver, the placement that it really has, and what undoes that at the end."""
     processors = tuple(allowed_processors())
     symmetric = placement == "symmetric" or (
         placement == "auto"
@@ -126,13 +132,13 @@ def _start(plan: DrivePlan, target: Endpoint, placement: str) -> tuple[Driver, s
     if symmetric:
         driver = Driver.start(replace(plan, processors=processors))
         try:
-            place_backends(target, driver.connected["target"], plan.threads, processors)
-            return driver, "symmetric"
+            connected = driver.connected["target"]
+            return driver, "symmetric", place_backends(target, connected, plan.threads, processors)
         except (DriverError, EngineError):
             driver.close()
             if placement == "symmetric":
                 raise
-    return Driver.start(plan), "free"
+    return Driver.start(plan), "free", lambda: None
 
 
 def _scale_of(arm: DriveArm) -> int:

@@ -274,7 +274,7 @@ class MysqlInstance:
 
     def _threads(self) -> dict[int, int]:
         self._required()
-        threads = read_threads(self.address, self._identity.kind)
+        threads = read_threads(self.address)
         assert self._accounting is not None  # set wherever _server is
         self._accounting.serving(threads)
         if not threads:
@@ -311,7 +311,7 @@ class MysqlInstance:
         assert self._accounting is not None  # set wherever _server is
         known = self._accounting
         if not self._frozen and len(threads_of(server.pid)) != known.looked_at:
-            known.serving(read_threads(self.address, self._identity.kind))
+            known.serving(read_threads(self.address))
             known.looked_at = len(threads_of(server.pid))
         return known.use()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard.engines.mysql.builds.build import MARIADB, MYSQL
+from steelyard.engines.mysql.sql.product import product_of
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.model.endpoint import Endpoint
 
@@ -13,6 +15,12 @@ _MOMENTARY = frozenset(
     | {"server_uid", "server_uuid", "timestamp", "warning_count"}
 )
 
+_THREADS = {
+    MARIADB: "SELECT id, tid FROM information_schema.processlist WHERE tid > 0",
+    MYSQL: "SELECT processlist_id, thread_os_id FROM performance_schema.threads"
+    " WHERE type = 'FOREGROUND' AND processlist_id IS NOT NULL AND thread_os_id IS NOT NULL",
+}
+
 
 def read_settings(address: Endpoint) -> dict[str, str]:
     """Every global setting by name; ServerError when the server cannot be reached."""
@@ -21,14 +29,10 @@ def read_settings(address: Endpoint) -> dict[str, str]:
     return {name.lower(): value for name, value in found if name.lower() not in _MOMENTARY}
 
 
-def read_threads(address: Endpoint, product: str) -> dict[int, int]:
+def read_threads(address: Endpoint) -> dict[int, int]:
     """Connection id → the thread of the operating system that serves it now. Empty where the
     server does not tell: MySQL without its performance schema."""
-    query = (
-        "SELECT id, tid FROM information_schema.processlist WHERE tid > 0"
-        if product == "mariadb"
-        else "SELECT processlist_id, thread_os_id FROM performance_schema.threads"
-        " WHERE type = 'FOREGROUND' AND processlist_id IS NOT NULL AND thread_os_id IS NOT NULL"
-    )
     with connected(address) as connection:
+        [(version,)] = rows_of(connection, "SELECT version()")
+        query = _THREADS[product_of(str(version)).kind]
         return {int(number): int(tid) for number, tid in rows_of(connection, query)}
