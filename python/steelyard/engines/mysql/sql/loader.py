@@ -146,7 +146,10 @@ class MysqlLoader(MysqlChecker):
         self.execute([f"CREATE TABLE {MARKER} ({columns})"], "could not mark the database")
 
     def mark(self, loaded: LoadedData) -> None:
-        """Write into the marker what was loaded."""
+        """Write into the marker what was loaded. Before that, statistics of all tables: of one
+        that a constraint has rebuilt the server makes them at any time later, by itself."""
+        for (table,) in rows_of(self._connection, "SHOW TABLES"):
+            self.analyze(table)
         with self._connection.cursor() as cursor:
             cursor.execute(
                 f"INSERT INTO {MARKER} (id, workload, scale, `rows`, digest) "
