@@ -97,7 +97,14 @@ def drive(server: Mysqld, choice: WorkloadChoice, each: int) -> tuple[Workload, 
     resolved = resolve(choice, database.kind)
     load(resolved.workload, database, resolved.scale, replacing=True)
     plan = DrivePlan(
-        arms=(DriveArm("arm", replace(read_uri(server.uri()), database=DATABASE), choice.clients),),
+        arms=(
+            DriveArm(
+                "arm",
+                replace(read_uri(server.uri()), database=DATABASE),
+                choice.clients,
+                session=database.session,
+            ),
+        ),
         scripts=tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in resolved.scripts),
         threads=2,
         mode=choice.mode or "prepared",

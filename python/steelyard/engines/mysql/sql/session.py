@@ -18,7 +18,8 @@ CONNECT_S = 10
 _NO_DATABASE = 1049
 """ER_BAD_DB_ERROR."""
 SQL_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ANSI_QUOTES,PIPES_AS_CONCAT,NO_ZERO_DATE"
-"""Of every control connection: a value that does not fit is an error, and || joins strings."""
+"""Of every control connection, and of those that drive a workload: a value that does not fit is an
+error, and || joins strings."""
 
 
 def connect(address: Endpoint, *, sends_rows: bool = False) -> Connection[Any]:
