@@ -6,14 +6,14 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from conftest import Serve
 from driver.mysql_servers import PRODUCTS, database_at, started
 from driver.mysqld import Mysqld
 from steelyard.driver.client import Driver
@@ -21,7 +21,9 @@ from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.engines.mysql.uri import read_uri
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.checks import check, count_work
@@ -34,6 +36,7 @@ from steelyard.workloads.reading.workload import Workload
 pytestmark = pytest.mark.long
 
 LOADED = ("pgbench", "select-insert", "reserva")
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Rows = dict[str, tuple[tuple[int, int], str]]
 """Table → rows and sum of its integers as the loader counts them, and a digest of all fields."""
 

@@ -187,6 +187,11 @@ def _attributed(source: str, statement: str) -> Iterator[None]:
         yield
     except pymysql.MySQLError as error:
         raise ServerError(f"{source}: {words_of(error)}", detail=f"In: {shown}") from error
+    except RuntimeError as error:
+        if "LOAD_LOCAL" not in str(error):  # PyMySQL's answer to a server that wants a file
+            raise
+        why = "a file of this machine is asked for, and no server gets one"
+        raise ServerError(f"{source}: {why}", detail=f"In: {shown}") from error
     except ServerError as error:
         more = f"{error.detail} In: {shown}" if error.detail else f"In: {shown}"
         raise ServerError(f"{source}: {error}", detail=more) from error
