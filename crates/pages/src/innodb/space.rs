@@ -55,7 +55,7 @@ pub fn read_space(path: &Path, layout: Option<Layout>) -> io::Result<Option<Spac
     let mut bytes = vec![0; 16384 * PROBED_PAGES];
     let length = open.read(0, &mut bytes)?;
     bytes.truncate(length);
-    let flagged = layout.or_else(|| (length >= 4096).then(|| Layout::of_first_page(&bytes))?);
+    let flagged = layout.or_else(|| (length >= 64).then(|| Layout::of_first_page(&bytes))?);
     if let Some(layout) = flagged {
         let probe = probed(&bytes, layout);
         if probe.sound > probe.wrong {
