@@ -157,6 +157,59 @@ def scan_segments(
     wrong blocks so far, blocks that are being looked at again, and the indices of the segments
     that were done since; an exception it raises ends the scan and is raised here."""
 
+# innodb
+
+class InnodbFile:
+    """A file of a tablespace of InnoDB."""
+
+    path: Path
+    label: str  # relative to the data directory
+    bytes: int
+    page_bytes: int  # in the file
+    logical_bytes: int  # in memory: more under ROW_FORMAT=COMPRESSED
+    zip: bool  # ROW_FORMAT=COMPRESSED
+    full_crc32: bool  # MariaDB's checksum of whole pages
+    space: int | None  # the tablespace's number; None: no page says it
+    first_page: int  # not 0 in later files of the system tablespace
+
+class InnodbAsked(TypedDict):
+    threads: int
+    max_rate: float | None  # bytes a second
+    idle: bool
+    gaps_s: list[float]  # between looks at what was wrong at first; none: one look is enough
+
+class InnodbScanned(TypedDict):
+    files: int
+    blocks: int
+    bytes: int
+    wrong: list[tuple[int, int, str, int, int, int]]  # file, page, reason, expected, found, LSN
+    dismissed: int  # sound at a later look, or gone
+    uncounted: int  # wrong pages beyond the 10,000 that are listed
+    unchecked: int  # those of them that were too many to be looked at again
+    carried: list[list[tuple[str, int]]]  # of each file: sound pages by what they carry
+    vanished: list[str]
+    denied: list[tuple[str, str]]
+
+def walk_innodb(
+    directory: str | PathLike[str],
+) -> tuple[list[InnodbFile], list[tuple[str, str]], list[tuple[str, str]]]:
+    """Every tablespace of a data directory, and (label, why) of what was skipped, and of what could
+    not be read. OSError: the directory cannot be entered."""
+
+def lock_holder(path: str | PathLike[str]) -> int | None:
+    """The process that holds a lock on a file that keeps readers out; -1: one that cannot be seen
+    from here. OSError: the file cannot be opened."""
+
+def scan_innodb(
+    files: list[InnodbFile],
+    asked: InnodbAsked,
+    progress: Callable[[int, int, int], object],
+) -> InnodbScanned:
+    """Read every page once. `progress` is called ten times a second with bytes, wrong pages so far
+    and pages that are being looked at again; an exception it raises ends the scan and is raised
+    here. Reasons: "checksum", "lsn", "misplaced", "other tablespace", "header", "page type",
+    "short", "unreadable"."""
+
 # drill
 
 PagePair = tuple[bytes, bytes, int]

@@ -3,6 +3,7 @@
 mod datagen;
 mod drill;
 mod driver;
+mod innodb;
 mod os_error;
 mod pages;
 mod scan;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     datagen::register(module)?;
     drill::register(module)?;
     driver::register(module)?;
+    innodb::register(module)?;
     pages::register(module)?;
     script::register(module)?;
     scan::register(module)?;

@@ -1,5 +1,5 @@
-//! Verifies PostgreSQL data files: page layout, checksums, the control file, scans of whole
-//! clusters.
+//! Verifies data files: of PostgreSQL page layout, checksums, the control file, scans of whole
+//! clusters; of InnoDB pages and data directories (`innodb`).
 
 mod algorithm;
 mod catalogue;
@@ -9,6 +9,7 @@ mod crc32c;
 mod fault;
 mod guess;
 mod header;
+pub mod innodb;
 mod judge;
 mod lanes;
 mod pace;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::catalogue::{read_entry, ENTRY_BYTES};
 use crate::header::Header;
 use crate::judge::{Fault, Judge, Wrong};
-use crate::reading::OpenSegment;
+use crate::reading::OpenStretch;
 use crate::walk::Segment;
 
 const NAP: Duration = Duration::from_millis(50);
@@ -52,10 +52,33 @@ pub fn recheck(
     look: &Look<'_>,
     gaps: &[Duration],
     stop: &AtomicBool,
-    mut tick: impl FnMut(usize),
+    tick: impl FnMut(usize),
 ) -> Rechecked {
-    let mut found = Rechecked::default();
-    let mut left: Vec<(Suspect, Option<u64>)> = suspects.into_iter().map(|s| (s, None)).collect();
+    let again = |suspect: &Suspect| {
+        let (wrong, hash) = look.again(suspect)?;
+        Some((
+            Suspect {
+                wrong,
+                ..suspect.clone()
+            },
+            hash,
+        ))
+    };
+    let (wrong, dismissed) = look_again(suspects, again, gaps, stop, tick);
+    Rechecked { wrong, dismissed }
+}
+
+/// Those that stay wrong, as they were at the last look, and those that do not. `again` gives what a
+/// suspect is now, with a hash of its bytes; None: it is sound, or gone.
+pub(crate) fn look_again<S>(
+    suspects: Vec<S>,
+    again: impl Fn(&S) -> Option<(S, u64)>,
+    gaps: &[Duration],
+    stop: &AtomicBool,
+    mut tick: impl FnMut(usize),
+) -> (Vec<S>, Vec<S>) {
+    let (mut wrong, mut dismissed) = (Vec::new(), Vec::new());
+    let mut left: Vec<(S, Option<u64>)> = suspects.into_iter().map(|s| (s, None)).collect();
     let longest = gaps.iter().max().copied().unwrap_or_default();
     for number in 0..MOST_LOOKS {
         if left.is_empty() {
@@ -66,12 +89,11 @@ pub fn recheck(
         });
         let mut still = Vec::with_capacity(left.len());
         for (suspect, before) in left {
-            match look.again(&suspect) {
-                None => found.dismissed.push(suspect),
-                Some((wrong, hash)) => {
-                    let suspect = Suspect { wrong, ..suspect };
+            match again(&suspect) {
+                None => dismissed.push(suspect),
+                Some((suspect, hash)) => {
                     if number + 1 >= gaps.len() && before == Some(hash) {
-                        found.wrong.push(suspect);
+                        wrong.push(suspect);
                     } else {
                         still.push((suspect, Some(hash)));
                     }
@@ -83,10 +105,8 @@ pub fn recheck(
             break;
         }
     }
-    found
-        .wrong
-        .extend(left.into_iter().map(|(suspect, _)| suspect));
-    found
+    wrong.extend(left.into_iter().map(|(suspect, _)| suspect));
+    (wrong, dismissed)
 }
 
 fn wait(gap: Duration, stop: &AtomicBool, mut tick: impl FnMut()) {
@@ -108,8 +128,8 @@ impl Look<'_> {
         let index = u64::from(suspect.block % self.segment_blocks);
         let page_bytes = self.judge.page_bytes;
         let mut page = vec![0; page_bytes];
-        let open = OpenSegment::open(segment, false).ok()?;
-        let bytes = match open.read(segment, index * page_bytes as u64, &mut page) {
+        let open = OpenStretch::open(&segment.path, segment.offset, segment.bytes, false).ok()?;
+        let bytes = match open.read(index * page_bytes as u64, &mut page) {
             Ok(bytes) => bytes,
             Err(_) => {
                 return Some((
@@ -152,7 +172,7 @@ impl Look<'_> {
     }
 }
 
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()

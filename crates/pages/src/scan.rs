@@ -9,12 +9,12 @@ use std::time::Duration;
 use crate::catalogue::{entries_of, gone_backwards, Entry};
 use crate::judge::{Fault, Judge, Wrong};
 use crate::pace::Pace;
-use crate::reading::{OpenSegment, CHUNK_BYTES};
+use crate::reading::{OpenStretch, CHUNK_BYTES};
 use crate::walk::Segment;
 
 /// Bytes of a segment that a thread takes at a time.
-const PIECE_BYTES: u64 = 16 << 20;
-const TICK: Duration = Duration::from_millis(100);
+pub(crate) const PIECE_BYTES: u64 = 16 << 20;
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// How a cluster is scanned.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ struct Piece {
 
 #[derive(Default)]
 struct State {
-    open: Mutex<Option<Arc<OpenSegment>>>,
+    open: Mutex<Option<Arc<OpenStretch>>>,
     left: AtomicUsize,
     blocks: AtomicU64,
     failed: AtomicBool,
@@ -181,12 +181,18 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn opened(&self, segment: usize) -> io::Result<Arc<OpenSegment>> {
+    fn opened(&self, segment: usize) -> io::Result<Arc<OpenStretch>> {
         let mut open = lock(&self.states[segment].open);
         if let Some(open) = &*open {
             return Ok(Arc::clone(open));
         }
-        let made = OpenSegment::open(&self.segments[segment], self.options.drop_behind)?;
+        let Segment {
+            path,
+            offset,
+            bytes,
+            ..
+        } = &self.segments[segment];
+        let made = OpenStretch::open(path, *offset, *bytes, self.options.drop_behind)?;
         Ok(Arc::clone(open.insert(Arc::new(made))))
     }
 
@@ -210,14 +216,14 @@ impl<'a> Work<'a> {
     fn read_piece(
         &self,
         piece: &Piece,
-        open: &OpenSegment,
+        open: &OpenStretch,
         buffer: &mut [u8],
         computed: &mut Vec<u16>,
         events: &Sender<Event>,
     ) {
         let segment = &self.segments[piece.segment];
         let page_bytes = self.options.judge.page_bytes;
-        open.read_ahead(segment, piece.from);
+        open.read_ahead(piece.from);
         let mut at = piece.from;
         while at < piece.to && !self.progress.stop.load(Ordering::Relaxed) {
             let left = match segment.offset {
@@ -229,7 +235,7 @@ impl<'a> Work<'a> {
             let wanted = left.min(buffer.len() as u64) as usize;
             self.pace.take(wanted, &self.progress.stop);
             let chunk = &mut buffer[..wanted];
-            let bytes = match open.read(segment, at, chunk) {
+            let bytes = match open.read(at, chunk) {
                 Ok(bytes) => bytes,
                 Err(_) => self.read_pages(piece.segment, open, at, chunk, events),
             };
@@ -242,7 +248,7 @@ impl<'a> Work<'a> {
                 break; // truncated since the walk, or its end
             }
         }
-        open.drop_behind(segment, piece.from, at.min(segment.bytes));
+        open.drop_behind(piece.from, at.min(segment.bytes));
     }
 
     /// Reads page by page where a large read failed: what cannot be read is reported, and is zero
@@ -250,7 +256,7 @@ impl<'a> Work<'a> {
     fn read_pages(
         &self,
         number: usize,
-        open: &OpenSegment,
+        open: &OpenStretch,
         at: u64,
         chunk: &mut [u8],
         events: &Sender<Event>,
@@ -258,7 +264,7 @@ impl<'a> Work<'a> {
         let page_bytes = self.options.judge.page_bytes;
         let mut done = 0;
         for page in chunk.chunks_mut(page_bytes) {
-            match open.read(&self.segments[number], at + done as u64, page) {
+            match open.read(at + done as u64, page) {
                 Ok(bytes) if bytes < page.len() => return done + bytes,
                 Ok(_) => {}
                 Err(_) => {
@@ -352,7 +358,7 @@ fn failure(segment: usize, error: io::Error) -> Event {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.lock() {
         Ok(guard) => guard,
         Err(poisoned) => poisoned.into_inner(),
@@ -360,7 +366,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Puts this thread into the idle class of the I/O scheduler (ioprio_set(2)): others come first.
-fn read_when_idle() {
+pub(crate) fn read_when_idle() {
     const WHO_PROCESS: libc::c_int = 1;
     const CLASS_IDLE: libc::c_int = 3 << 13;
     // SAFETY: a system call with numbers alone; refused, nothing changes.

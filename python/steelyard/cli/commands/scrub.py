@@ -1,4 +1,4 @@
-"""`steelyard scrub`: reads every page of a cluster and reports the damaged ones."""
+"""`steelyard scrub`: reads every page of a cluster, or of InnoDB, and reports the damaged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import typer
 from steelyard.model.errors import UsageError
 
 Cluster = Annotated[
-    Path, typer.Argument(metavar="PGDATA", help="A data directory, or a base backup.")
+    Path,
+    typer.Argument(
+        metavar="DIRECTORY", help="A data directory of PostgreSQL or InnoDB, or a base backup."
+    ),
 ]
 Threads = Annotated[
     int | None, typer.Option(min=1, max=256, help="1 beside a running server, else up to 8.")
@@ -68,11 +71,27 @@ def scrub(
     kernel: Kernel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read every page of a PostgreSQL 12 to 18 cluster, stopped or running, and find the damaged.
+    """Read every page of a PostgreSQL 12 to 18 cluster, or of InnoDB, and find the damaged.
 
-    Nothing of the cluster is written. Exit status 1: damage was found; 3: files could not be read.
+    InnoDB is that of MySQL and MariaDB, known by the file ibdata1. Stopped or running, nothing is
+    written there. Exit status 1: damage was found; 3: files could not be read.
     """
     from steelyard._core import kernels
+    from steelyard.integrity.innodb.scrub import is_innodb_directory, refuse_postgres_options
+
+    if is_innodb_directory(pgdata):
+        refuse_postgres_options(
+            {
+                "--base-backup": base_backup,
+                "--crashed": crashed,
+                "--catalogue": catalogue,
+                "--state": state,
+                "--server": server,
+                "--kernel": kernel,
+            }
+        )
+        _scrub_innodb(pgdata, threads, _rate(max_rate), as_json)
+        return
     from steelyard.cli.views.scrubbed import ProgressLine, render
     from steelyard.integrity.scrub.request import ScrubRequest
     from steelyard.integrity.scrub.scrub import scrub as do_scrub
@@ -96,6 +115,21 @@ def scrub(
         typer.echo(json.dumps(outcome.to_json()))
     else:
         typer.echo(render(outcome))
+    if outcome.exit_status:
+        raise SystemExit(outcome.exit_status)
+
+
+def _scrub_innodb(
+    directory: Path, threads: int | None, max_rate: float | None, as_json: bool
+) -> None:
+    from steelyard.cli.views.scrubbed import ProgressLine
+    from steelyard.cli.views.scrubs.innodb_scrub import render_innodb
+    from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
+
+    request = InnodbRequest(directory, threads=threads, max_rate=max_rate)
+    with ProgressLine(sys.stderr) as progress:
+        outcome = scrub_innodb(request, progress)
+    typer.echo(json.dumps(outcome.to_json()) if as_json else render_innodb(outcome))
     if outcome.exit_status:
         raise SystemExit(outcome.exit_status)
 

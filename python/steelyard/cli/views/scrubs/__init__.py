@@ -1,0 +1,1 @@
+"""Formats scrubs of databases other than PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Verifies the pages of InnoDB data directories: MySQL's and MariaDB's."""

@@ -1,0 +1,195 @@
+"""Scrubs an InnoDB data directory: finds its tablespaces, reads every page, rereads suspects."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard._core import lock_holder, scan_innodb, walk_innodb
+from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding, Tablespace, carried
+from steelyard.integrity.scrub.layout import read_error
+from steelyard.integrity.scrub.request import GAPS_S, MAX_THREADS, RUNNING_RATE
+from steelyard.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard._core import InnodbAsked, InnodbFile, InnodbScanned
+
+SYSTEM_TABLESPACE = "ibdata1"
+
+Progress = Callable[[int, int, int, int], None]
+"""Called with bytes read, bytes in all, wrong pages, and pages that are being reread."""
+
+
+@dataclass(frozen=True)
+class InnodbRequest:
+    """What to scrub, and how."""
+
+    path: Path
+    threads: int | None = None
+    max_rate: float | None = None  # bytes a second; 0: no limit
+    gaps_s: Sequence[float] = GAPS_S
+
+
+def is_innodb_directory(path: Path) -> bool:
+    """Whether a directory is a data directory of MySQL or MariaDB, by its system tablespace."""
+    return (path / SYSTEM_TABLESPACE).is_file()
+
+
+def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
+    """Read every page of a data directory. UsageError: it cannot be read, and why."""
+    began = time.monotonic()
+    running = _is_running(request.path)
+    try:
+        files, skipped, denied = walk_innodb(request.path)
+    except OSError as error:
+        raise read_error(request.path, error) from error
+    scanned = _scan(request, files, running, progress)
+    notes = []
+    if not running and _is_running(request.path):
+        running = True
+        scanned = _rescan(request, files, scanned)
+        notes.append("a server was started here meanwhile: what was wrong was looked at again")
+    tablespaces = [
+        Tablespace(
+            path=file.label,
+            page_bytes=file.page_bytes,
+            logical_bytes=file.logical_bytes,
+            space=file.space,
+            pages=dict(pages),
+        )
+        for file, pages in zip(files, scanned["carried"], strict=True)
+    ]
+    return InnodbOutcome(
+        path=str(request.path),
+        running=running,
+        files=scanned["files"],
+        blocks=scanned["blocks"],
+        bytes=scanned["bytes"],
+        seconds=time.monotonic() - began,
+        bad=tuple(_finding(files[index], *fault) for index, *fault in scanned["wrong"]),
+        unlisted=scanned["uncounted"],
+        transient=scanned["dismissed"],
+        tablespaces=tuple(tablespaces),
+        vanished=tuple(scanned["vanished"]),
+        skipped=tuple(skipped),
+        denied=(*denied, *scanned["denied"]),
+        notes=(*notes, *_notes(request, running, tablespaces, scanned)),
+    )
+
+
+def _is_running(path: Path) -> bool:
+    """Whether a server holds its lock on the system tablespace (os_file_lock of os0file.cc)."""
+    file = path / SYSTEM_TABLESPACE
+    try:
+        return lock_holder(file) is not None
+    except OSError as error:
+        raise read_error(file, error) from error
+
+
+def _scan(
+    request: InnodbRequest, files: list[InnodbFile], running: bool, progress: Progress
+) -> InnodbScanned:
+    total = sum(file.bytes for file in files)
+    return scan_innodb(
+        files,
+        _options(request, running),
+        lambda read, wrong, again: progress(read, total, wrong, again),
+    )
+
+
+def _options(request: InnodbRequest, running: bool) -> InnodbAsked:
+    processors = len(os.sched_getaffinity(0))
+    rate = RUNNING_RATE if running and request.max_rate is None else request.max_rate
+    return {
+        "threads": request.threads or (1 if running else min(MAX_THREADS, processors)),
+        "max_rate": rate or None,
+        "idle": running,
+        "gaps_s": list(request.gaps_s) if running else [],
+    }
+
+
+def _rescan(
+    request: InnodbRequest, files: list[InnodbFile], scanned: InnodbScanned
+) -> InnodbScanned:
+    """Scan the files with wrong pages once more, now as files that a server may be writing."""
+    suspects = sorted({index for index, *_ in scanned["wrong"]})
+    again = scan_innodb(
+        [files[index] for index in suspects], _options(request, True), lambda *_: None
+    )
+    return {
+        **scanned,
+        "wrong": [(suspects[index], *fault) for index, *fault in again["wrong"]],
+        "dismissed": again["dismissed"],
+        "uncounted": again["uncounted"],
+        "unchecked": again["unchecked"],
+        "vanished": [*scanned["vanished"], *again["vanished"]],
+    }
+
+
+def _finding(
+    file: InnodbFile, page: int, reason: str, expected: int, found: int, lsn: int
+) -> PageFinding:
+    return PageFinding(
+        path=file.label,
+        block=page,
+        reason=reason,
+        expected=expected,
+        found=found,
+        lsn=lsn,
+        offset=(page - file.first_page) * file.page_bytes,
+    )
+
+
+def _notes(
+    request: InnodbRequest,
+    running: bool,
+    tablespaces: Sequence[Tablespace],
+    scanned: InnodbScanned,
+) -> list[str]:
+    notes = []
+    pages = carried(tablespaces)
+    if without := pages.get("none"):
+        notes.append(
+            f"{without} pages have no checksum: only their LSN, number, tablespace and type were "
+            "checked; damage in rows is not seen"
+        )
+    for unverified in ("compressed", "encrypted"):
+        if count := pages.get(f"not verified: {unverified}"):
+            notes.append(
+                f"{count} pages are {unverified}: their checksum is that of what they were "
+                "before, and was not verified"
+            )
+    if running:
+        notes.append(
+            "the server runs: pages that it holds in memory are checked as they lie on disk"
+        )
+        if scanned["wrong"] or scanned["dismissed"]:
+            notes.append(
+                f"what was wrong at first was looked at again, up to {sum(request.gaps_s):g} s "
+                "later"
+            )
+    elif scanned["wrong"]:
+        notes.append(
+            "whether it was shut down cleanly is not checked: after a crash, recovery may restore "
+            "a torn page from the doublewrite area; start it, stop it, and scrub it again"
+        )
+    if scanned["unchecked"]:
+        notes.append(
+            f"{scanned['unchecked']} wrong pages were too many to be looked at again: they count "
+            "as damaged"
+        )
+    return notes
+
+
+def refuse_postgres_options(given: dict[str, object]) -> None:
+    """UsageError when an option is given that says something about PostgreSQL's clusters only."""
+    for option, value in given.items():
+        if value:
+            raise UsageError(
+                f"{option} is for PostgreSQL",
+                detail=f'The directory holds "{SYSTEM_TABLESPACE}": InnoDB of MySQL or MariaDB.',
+            )

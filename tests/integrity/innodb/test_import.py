@@ -1,0 +1,82 @@
+"""A scrub and MySQL's own import of a tablespace agree on pages with `innodb`, `none` and crc32.
+
+`ALTER TABLE ... IMPORT TABLESPACE` reads every page of a file and refuses it at the first wrong one
+(PageConverter of row0import.cc): the oracle where innochecksum does not know the algorithm.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from integrity.innodb.damage import KINDS, split
+from integrity.innodb.instances import Connection, instance, make_table, unpack
+from own_cache import open_directory
+from steelyard._core import scan_innodb, walk_innodb
+from steelyard.engines.account import choose_account
+
+pytestmark = pytest.mark.long
+
+SEEDS = 2
+
+
+@pytest.mark.parametrize("algorithm", ["innodb", "none", "crc32"])
+def test_the_server_refuses_what_the_scrub_calls_damaged(algorithm: str, tmp_path: Path) -> None:
+    with open_directory() as home:
+        trees = unpack(home)
+        one = instance(trees, home / "i", f"--innodb-checksum-algorithm={algorithm}")
+        with one.running() as connection:
+            connection.cursor().execute("create database d")
+            connection.select_db("d")
+            make_table(connection, "t", "", 120)
+        sound = (one.data / "d/t.ibd").read_bytes()
+        pages = split(sound, 16384)
+        with one.running() as connection:
+            connection.select_db("d")
+            assert _imports(connection, one.data / "d/t.ibd", sound)
+            for name in KINDS:
+                for seed in range(SEEDS):
+                    draw = random.Random(f"{name} {seed}")
+                    number = draw.choice([n for n, page in enumerate(pages) if n and any(page)])
+                    changed = list(pages)
+                    changed[number] = KINDS[name](pages, number, draw)
+                    content = b"".join(changed)
+                    ours = _reasons(tmp_path, content)
+                    accepted = _imports(connection, one.data / "d/t.ibd", content)
+                    case = (algorithm, name, seed, number, ours, accepted)
+                    if name == "misplaced":
+                        assert ours == {number: "misplaced"}, case
+                    else:
+                        assert (ours == {}) == accepted, case
+                        assert set(ours) <= {number}, case
+                    if algorithm != "none" and name != "zeroed":
+                        assert ours, case
+
+
+def _imports(connection: Connection, file: Path, content: bytes) -> bool:
+    """Whether the server takes a file in the place of the table's."""
+    with connection.cursor() as cursor:
+        cursor.execute("alter table t discard tablespace")
+        file.write_bytes(content)
+        choose_account().own(file)
+        try:
+            cursor.execute("alter table t import tablespace")
+        except pymysql.err.MySQLError:
+            file.unlink()
+            return False
+    return True
+
+
+def _reasons(work: Path, content: bytes) -> dict[int, str]:
+    shutil.rmtree(work / "d", ignore_errors=True)
+    (work / "d").mkdir()
+    (work / "d/t.ibd").write_bytes(content)
+    files, _, _ = walk_innodb(work)
+    found = scan_innodb(
+        files, {"threads": 1, "max_rate": None, "idle": False, "gaps_s": []}, lambda *_: None
+    )
+    return {page: reason for _, page, reason, *_ in found["wrong"]}

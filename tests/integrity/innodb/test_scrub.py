@@ -1,0 +1,98 @@
+"""A scrub of made-up data directories of InnoDB: findings, what is left out, running servers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integrity.innodb.made import PAGE, directory, page, table
+from steelyard.integrity.innodb.outcome import InnodbOutcome
+from steelyard.integrity.innodb.scrub import InnodbRequest, is_innodb_directory, scrub_innodb
+from steelyard.model.errors import UsageError
+
+
+def scrubbed(path: Path) -> InnodbOutcome:
+    return scrub_innodb(InnodbRequest(path, gaps_s=(0.01, 0.01)), lambda *_: None)
+
+
+def test_a_sound_directory_is_sound_and_its_algorithms_are_summed(tmp_path: Path) -> None:
+    tables = {"t": [*table(5, 9), bytes(PAGE)], "u": table(6, 4)}
+    data = directory(tmp_path, tables)
+    (data / "ibtmp1").write_bytes(b"x")
+    assert is_innodb_directory(data)
+    assert not is_innodb_directory(tmp_path)
+    outcome = scrubbed(data)
+    assert (outcome.bad, outcome.exit_status, outcome.life) == ((), 0, "stopped")
+    assert (outcome.files, outcome.blocks, outcome.bytes) == (3, 34, 34 * PAGE)
+    assert outcome.carried == {"none": 33, "zero": 1}
+    assert [each.path for each in outcome.tablespaces] == ["d/t.ibd", "d/u.ibd", "ibdata1"]
+    assert outcome.tablespaces[0].pages == {"none": 9, "zero": 1}
+    assert [path for path, _ in outcome.skipped] == ["ibtmp1"]
+    assert any("33 pages have no checksum" in note for note in outcome.notes)
+
+
+def test_findings_say_where_and_why(tmp_path: Path) -> None:
+    pages = table(5, 9)
+    pages[3] = pages[4]
+    pages[6] = page(7, 6, 9)
+    pages[7] = page(5, 7, 9)[:-1] + b"\0"
+    data = directory(tmp_path, {"t": pages[:8]})
+    outcome = scrubbed(data)
+    found = [(each.block, each.reason, each.expected, each.found) for each in outcome.bad]
+    assert found == [
+        (3, "misplaced", 3, 4),
+        (6, "other tablespace", 5, 7),
+        (7, "lsn", 77, 0),
+        (8, "short", 9, 8),
+    ]
+    assert [each.offset for each in outcome.bad] == [3 * PAGE, 6 * PAGE, 7 * PAGE, 8 * PAGE]
+    assert (outcome.exit_status, outcome.bad_blocks) == (1, 4)
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    data = directory(tmp_path, {})
+    (data / "d" / "t.ibd").mkdir()
+    outcome = scrubbed(data)
+    assert (outcome.denied, outcome.exit_status) == ((("d/t.ibd", "not a regular file"),), 3)
+
+
+def test_a_running_server_is_known_by_its_lock(tmp_path: Path) -> None:
+    """Its pages are read again, and what stays wrong is damage."""
+    pages = table(5, 9)
+    pages[3] = pages[4]
+    data = directory(tmp_path, {"t": pages})
+    holder = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_EX); "
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(data / "ibdata1")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"held\n"
+        outcome = scrubbed(data)
+        server.communicate()
+    assert outcome.life == "running"
+    assert [(each.block, each.reason) for each in outcome.bad] == [(3, "misplaced")]
+    assert any("looked at again" in note for note in outcome.notes)
+
+
+def test_progress_may_stop_a_scrub(tmp_path: Path) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(*_: int) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        scrub_innodb(InnodbRequest(directory(tmp_path, {})), stop)
+
+
+def test_a_directory_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="could not read"):
+        scrubbed(tmp_path / "nowhere")
