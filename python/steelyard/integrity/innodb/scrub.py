@@ -70,7 +70,7 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
         blocks=scanned["blocks"],
         bytes=scanned["bytes"],
         seconds=time.monotonic() - began,
-        bad=tuple(_finding(files[index], *fault) for index, *fault in scanned["wrong"]),
+        bad=tuple(_finding(files[one[0]], *one[1:]) for one in scanned["wrong"]),
         unlisted=scanned["uncounted"],
         transient=scanned["dismissed"],
         tablespaces=tuple(tablespaces),
@@ -122,7 +122,7 @@ def _rescan(
     )
     return {
         **scanned,
-        "wrong": [(suspects[index], *fault) for index, *fault in again["wrong"]],
+        "wrong": [(suspects[one[0]], *one[1:]) for one in again["wrong"]],
         "dismissed": again["dismissed"],
         "uncounted": again["uncounted"],
         "unchecked": again["unchecked"],

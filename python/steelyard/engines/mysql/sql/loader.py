@@ -164,7 +164,8 @@ class MysqlLoader(MysqlChecker):
     def cancel(self) -> None:
         """Stop the statement under way; called from another thread."""
         with suppress(ServerError), connected(self._address) as other, other.cursor() as cursor:
-            cursor.execute(f"KILL QUERY {self._connection.thread_id()}")
+            number = self._connection.thread_id()  # type: ignore[no-untyped-call]
+            cursor.execute(f"KILL QUERY {number}")
 
 
 def database_bytes(connection: Connection[Any], name: str) -> int:
