@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +20,8 @@ from steelyard.model.errors import UsageError
 
 NAMES = ("postgres", "mysql", "mariadb")
 """The last two share an adapter, and may be weighed against each other."""
+GROUP = "steelyard.engines"
+"""Of entry points: an installed package brings the adapter of an engine of its own by its name."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,17 @@ def adapter(name: str) -> Adapter:
         from steelyard.engines.mysql import adapter as mysql
 
         return mysql
-    raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {', '.join(NAMES)}.")
+    brought = _brought()
+    if name in brought:
+        found: Adapter = brought[name].load()
+        return found
+    known = ", ".join((*NAMES, *brought))
+    raise UsageError(f'unknown kind of engine: "{name}"', hint=f"Known: {known}.")
+
+
+def _brought() -> dict[str, EntryPoint]:
+    """The adapters of other packages, by the engine's name."""
+    return {one.name: one for one in entry_points(group=GROUP) if one.name not in NAMES}
 
 
 def workload_database(address: Endpoint) -> WorkloadDatabase:
@@ -98,5 +111,5 @@ def session_tasks(address: Endpoint, sessions: Sequence[int]) -> dict[int, int]:
 
 def remove_servers(directory: Path, account: Account) -> None:
     """Kill the servers of every kind below a directory, and remove what they leave."""
-    for name in ("postgres", "mysql"):
+    for name in ("postgres", "mysql", *_brought()):
         adapter(name).remove_servers(directory, account)
