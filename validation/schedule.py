@@ -25,6 +25,17 @@ BACKGROUND_SLICE_MS = 500
 """Long against the CHECKPOINT after it, which both arms pay alike and which scatters."""
 ALIKE_IN_TURNS = 12
 DOUBLE_WORK_IN_TURNS = 10
+ALIKE_ON_MYSQL = 20
+DOUBLE_WORK_ON_MYSQL = 10
+MYSQL_PERCENT = 5
+MYSQL = (
+    "engine=mysql",
+    "control.version=mysql-5.7",
+    "arm.version=mysql-5.7",
+    'settings={innodb_buffer_pool_size="256M", max_connections=300}',
+    "workload.scale=10",
+)
+"""Needs `steelyard engines add mysql-5.7`."""
 ALIKE_IN_SESSIONS = 20
 DOUBLE_WORK_IN_SESSIONS = 10
 SESSIONS = ("workload=pgbench", "workload.scale=20", "workload.scripts={select-only=1}")
@@ -99,6 +110,8 @@ KINDS: Mapping[str, int] = {
     f"twice {TURNED_PERCENT} % in turns": DOUBLE_WORK_IN_TURNS,
     "alike in sessions": ALIKE_IN_SESSIONS,
     f"twice {SESSIONS_PERCENT} % in sessions": DOUBLE_WORK_IN_SESSIONS,
+    "alike on MySQL": ALIKE_ON_MYSQL,
+    f"twice {MYSQL_PERCENT} % on MySQL": DOUBLE_WORK_ON_MYSQL,
 }
 
 
@@ -128,7 +141,8 @@ def _case(kind: str, number: int) -> Case:
     if kind.endswith("in sessions"):
         weighted = (*SESSIONS, *doubled)
         return Case(kind, number, weighted, double_work=percent / 100, study="sessions")
-    return Case(kind, number, doubled, double_work=percent / 100)
+    here = MYSQL if kind.endswith("on MySQL") else ()
+    return Case(kind, number, (*here, *doubled), double_work=percent / 100)
 
 
 def cases() -> Iterator[Case]:

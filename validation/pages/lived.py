@@ -7,6 +7,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.reproductions.machine import machine_words
@@ -15,13 +16,10 @@ from validation.proportion import Proportion
 from validation.results import Results
 from validation.schedule import (
     ALIKE,
-    ALIKE_IN_SESSIONS,
-    ALIKE_IN_TURNS,
     DOUBLE_WORK,
-    DOUBLE_WORK_IN_SESSIONS,
-    DOUBLE_WORK_IN_TURNS,
     DOUBLE_WORK_PERCENT,
     KINDS,
+    MYSQL_PERCENT,
     SESSIONS_PERCENT,
     TURNED_PERCENT,
 )
@@ -31,10 +29,6 @@ MOST_FALSE = 6
 LEAST_COVERED = 72
 MOST_NAMED = 6
 """Of the equal arms, weighings that may name a cause of their difference."""
-MOST_FALSE_IN_TURNS = 2
-LEAST_COVERED_IN_TURNS = 9
-MOST_FALSE_IN_SESSIONS = 2
-LEAST_COVERED_IN_SESSIONS = 9
 WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
@@ -47,7 +41,8 @@ _WORDS = """
     the control's own debt. *In turns*: each arm alone over whole checkpoint cycles (TPC-B, scale
     10, checkpoints brought nearer, no commit waits, 8 epochs). *In sessions*: the arms are
     sessions of one server that runs all the while (`--address`), the treatment drawn onto
-    connections that every epoch opens afresh. *Bias*: mean of estimate
+    connections that every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in
+    slices. *Bias*: mean of estimate
     less truth, in points of percent, ± its standard error from the scatter of all their epochs.
     *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Cause
     named*: the part of a transaction's time that covers at least half of the difference, in how
@@ -118,39 +113,72 @@ def _standard_error(weighings: Sequence[Json]) -> float | None:
     return math.sqrt(sum(sd**2 / n for sd, n in known)) / len(known)
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Where equal arms and doubled work are weighed beside the usual, and what they must keep."""
+
+    words: str
+    ending: str
+    """Of the names of both kinds."""
+    percent: int
+    """Of the work that is doubled."""
+    most_false: int
+    least_covered: int
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """That of equal arms, and that of doubled work."""
+        return f"alike {self.ending}", f"twice {self.percent} % {self.ending}"
+
+
+SETTINGS = (
+    Setting("In turns", "in turns", TURNED_PERCENT, 2, 9),
+    Setting("In sessions of one running server", "in sessions", SESSIONS_PERCENT, 2, 9),
+    Setting("On MySQL 5.7", "on MySQL", MYSQL_PERCENT, 2, 9),
+)
+
+
 def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     false, covered = _false(weighings, ["alike"]), _covered(weighings, WEIGHTS)
-    turned = f"twice {TURNED_PERCENT} % in turns"
-    in_turns = [_false(weighings, ["alike in turns"]), _covered(weighings, [turned])]
-    seated = f"twice {SESSIONS_PERCENT} % in sessions"
-    in_sessions = [_false(weighings, ["alike in sessions"]), _covered(weighings, [seated])]
+    weighted = DOUBLE_WORK * len(WEIGHTS)
     invalid = sum(one["verdict"] == "invalid" for one in weighings)
-    said = [
-        f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
-        f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
-        f"- Truth covered, pooled over the doubled work: **{covered.count} of {covered.trials}**, "
-        f"{_done(covered, DOUBLE_WORK * len(WEIGHTS))}; {_interval(covered)}at least "
-        f"{LEAST_COVERED} of {DOUBLE_WORK * len(WEIGHTS)} must be.",
-        _named(weighings),
-        f"- In turns, equal arms told apart: **{in_turns[0].count} of {in_turns[0].trials}**, "
-        f"{_done(in_turns[0], ALIKE_IN_TURNS)}; at most {MOST_FALSE_IN_TURNS} of "
-        f"{ALIKE_IN_TURNS} may be.",
-        f"- In turns, truth covered: **{in_turns[1].count} of {in_turns[1].trials}**, "
-        f"{_done(in_turns[1], DOUBLE_WORK_IN_TURNS)}; at least {LEAST_COVERED_IN_TURNS} of "
-        f"{DOUBLE_WORK_IN_TURNS} must be.",
-        f"- In sessions of one running server, equal arms told apart: "
-        f"**{in_sessions[0].count} of {in_sessions[0].trials}**, "
-        f"{_done(in_sessions[0], ALIKE_IN_SESSIONS)}; at most {MOST_FALSE_IN_SESSIONS} of "
-        f"{ALIKE_IN_SESSIONS} may be.",
-        f"- In sessions, truth covered: **{in_sessions[1].count} of {in_sessions[1].trials}**, "
-        f"{_done(in_sessions[1], DOUBLE_WORK_IN_SESSIONS)}; at least {LEAST_COVERED_IN_SESSIONS} "
-        f"of {DOUBLE_WORK_IN_SESSIONS} must be.",
-        f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.",
+    told: list[tuple[str, set[str]]] = [
+        (
+            f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
+            f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
+            {"alike"},
+        ),
+        (
+            f"- Truth covered, pooled over the doubled work: **{covered.count} of "
+            f"{covered.trials}**, {_done(covered, weighted)}; "
+            f"{_interval(covered)}at least {LEAST_COVERED} of {weighted} must be.",
+            set(WEIGHTS),
+        ),
+        (_named(weighings), {"alike"}),
     ]
-    about = [{"alike"}, set(WEIGHTS), {"alike"}, {"alike in turns"}, {turned}]
-    about += [{"alike in sessions"}, {seated}, set[str]()]
-    kept = zip(said, about, strict=True)
-    return "\n".join(words for words, kinds in kept if not kinds or kinds - set(elsewhere))
+    for setting in SETTINGS:
+        told += _of_setting(setting, weighings)
+    told.append((f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.", set()))
+    return "\n".join(words for words, kinds in told if not kinds or kinds - set(elsewhere))
+
+
+def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, set[str]]]:
+    """What is said of equal arms and of doubled work, each with its kind."""
+    alike, doubled = setting.kinds
+    false, covered = _false(weighings, [alike]), _covered(weighings, [doubled])
+    return [
+        (
+            f"- {setting.words}, equal arms told apart: **{false.count} of {false.trials}**, "
+            f"{_done(false, KINDS[alike])}; at most {setting.most_false} of {KINDS[alike]} may be.",
+            {alike},
+        ),
+        (
+            f"- {setting.words}, truth covered: **{covered.count} of {covered.trials}**, "
+            f"{_done(covered, KINDS[doubled])}; at least {setting.least_covered} of "
+            f"{KINDS[doubled]} must be.",
+            {doubled},
+        ),
+    ]
 
 
 def _named(weighings: Sequence[Json]) -> str:

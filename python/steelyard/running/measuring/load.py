@@ -24,7 +24,7 @@ from steelyard.driver.plan import (
 )
 from steelyard.engines.access.ways import SOCKET, WaysIn
 from steelyard.engines.engine import CheckpointSession, Freezable, Instance, Placeable
-from steelyard.engines.loading import work_database
+from steelyard.engines.loading import HoldsWorkload, work_database
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.readings import Reading
@@ -316,7 +316,8 @@ def _drive_arm(study: Study, name: str, instance: Instance, stall: Stall | None)
     arm = next(arm for arm in study.every_arm if arm.name == name)
     stall = stall or Stall(probability=0.0, length_ns=0)
     driven = DriveWeight(arm.weight.double_work, stall.probability, stall.length_ns)
-    return DriveArm(name, _endpoint(instance, arm.connect), study.workload.clients, driven)
+    begins = instance.workload_database().session if isinstance(instance, HoldsWorkload) else ()
+    return DriveArm(name, _endpoint(instance, arm.connect), study.workload.clients, driven, begins)
 
 
 def _endpoint(instance: Instance, way: str) -> Endpoint:
