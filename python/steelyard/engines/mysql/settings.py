@@ -45,17 +45,13 @@ LOAD_SETTINGS: Settings = {
 """Of a server that is filled, and then stopped cleanly."""
 
 SLOT_RULES = frozenset(
-    {"general_log_file", "hostname", "innodb_data_home_dir", "log_bin_basename", "log_bin_index"}
-    | {"relay_log", "relay_log_basename", "relay_log_index", "relay_log_info_file", "report_port"}
-    | {
-        "server_uuid",
-        "server_uid",
-        "slave_load_tmpdir",
-        "slow_query_log_file",
-        "replica_load_tmpdir",
-    }
-    | {"gtid_binlog_pos", "gtid_current_pos", "timestamp", "pseudo_thread_id"}
+    {"aria_log_dir_path", "general_log_file", "hostname", "innodb_data_home_dir"}
+    | {"log_bin_basename", "log_bin_index", "relay_log", "relay_log_basename", "relay_log_index"}
+    | {"relay_log_info_file", "replica_load_tmpdir", "report_port", "slave_load_tmpdir"}
+    | {"slow_query_log_file", "wsrep_data_home_dir"}
+    | {"gtid_binlog_pos", "gtid_current_pos"}
 )
+"""Files that a server names by its place, or by what it did there."""
 
 _CONNECTIONS = frozenset({"max_connections", "table_open_cache", "table_definition_cache"})
 

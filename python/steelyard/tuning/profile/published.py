@@ -19,12 +19,12 @@ MEMORY_BYTES, PROCESSORS = 378 * GB, 96
 _SIZES: tuple[tuple[Group, str, int, int], ...] = (
     ("memory", "shared_buffers", 94 * GB, 128 * 1024),
     ("planner", "effective_cache_size", 283 * GB, 8 * 1024),
-    ("memory", "work_mem", 256 * MB, 64 * 1024),
-    ("memory", "maintenance_work_mem", 2048 * MB, 1024 * 1024),
-    ("log", "wal_buffers", 64 * MB, 64 * 1024),
-    ("log", "max_wal_size", 8 * GB, 64 * MB),
+    ("memory", "work_mem", 256 * MB, 4 * MB),
+    ("memory", "maintenance_work_mem", 2048 * MB, 64 * MB),
+    ("log", "wal_buffers", 64 * MB, 4 * MB),
 )
-"""Group, name, bytes as printed, least bytes when scaled."""
+"""Group, name, bytes as printed, least bytes when scaled: where they raised a setting, no less than
+PostgreSQL has by itself (wal_buffers: from 128 MB of shared_buffers on)."""
 _COUNTS: tuple[tuple[Group, str, int], ...] = (
     ("workers", "max_worker_processes", 96),
     ("workers", "max_parallel_workers", 96),
@@ -33,6 +33,7 @@ _COUNTS: tuple[tuple[Group, str, int], ...] = (
 )
 _OTHERS: tuple[tuple[Group, str, str], ...] = (
     ("memory", "huge_pages", "try"),
+    ("log", "max_wal_size", "8GB"),
     ("log", "checkpoint_timeout", "15min"),
     ("log", "checkpoint_completion_target", "0.9"),
     ("storage", "effective_io_concurrency", "200"),
@@ -52,7 +53,9 @@ def as_printed() -> Iterator[Advice]:
 def scaled(basis: Basis) -> Iterator[Advice]:
     """The table with sizes by memory and numbers of processes by processors.
 
-    max_wal_size goes by memory too: what a checkpoint has to write is bounded by it.
+    max_wal_size is left as printed: how fast the log fills does not go by memory. Scaled to a cap
+    of 1 GB it became 64 MB, beside the defaults' 1 GB, and a checkpoint began every half second:
+    42 % fewer new orders than with the defaults [29.7, 55.0].
     """
     memory, processors = basis.memory_bytes / MEMORY_BYTES, basis.processors / PROCESSORS
     for group, name, size, least in _SIZES:

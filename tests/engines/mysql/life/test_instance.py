@@ -253,7 +253,7 @@ def test_defaults_are_told_with_what_cannot_be_set(made: Made) -> None:
     found = made.engine.build_defaults(made.slot(2))
     assert found.layout["innodb_page_size"] == 16384
     assert found.settings["innodb_buffer_pool_size"].context == "startup"
-    assert found.settings["version"].context == "internal"
+    assert found.settings["protocol_version"].context == "internal"
 
 
 def test_memory_is_what_the_pool_takes(made: Made) -> None:
