@@ -2,8 +2,8 @@
 //!
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
 //! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside. Beyond psql, a body may be
-//! written as MySQL has it: IF, LOOP, WHILE and REPEAT end in two words and open nothing here, and a
-//! CASE statement ends in END CASE.
+//! written as MySQL has it: IF, LOOP, WHILE and REPEAT end in two words and open nothing here, and
+//! a CASE statement ends in END CASE.
 
 /// Follows the words of one statement.
 #[derive(Debug, Default)]
