@@ -38,9 +38,8 @@ impl Routine {
             return;
         }
         let ending = std::mem::replace(&mut self.ending, self.depth > 0 && is("end"));
-        if ending && UNCOUNTED.into_iter().any(is) {
-            self.depth += 1;
-        } else if is("begin") || self.depth > 0 && !ending && is("case") {
+        let opens = is("begin") || self.depth > 0 && !ending && is("case");
+        if opens || ending && UNCOUNTED.into_iter().any(is) {
             self.depth += 1;
         } else if self.ending {
             self.depth -= 1;
