@@ -1,4 +1,4 @@
--- An index on every foreign key, and two unique ones on a name, as in the original. The primary keys
+-- An index on every foreign key, and two unique ones on a name, as in the original. Primary keys
 -- are in schema.mysql.sql.
 ALTER TABLE accounts ADD INDEX (bank_id);
 ALTER TABLE cards ADD INDEX (account_id);

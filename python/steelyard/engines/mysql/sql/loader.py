@@ -148,7 +148,8 @@ class MysqlLoader(MysqlChecker):
     def mark(self, loaded: LoadedData) -> None:
         """Write into the marker what was loaded. Before that, statistics of all tables: of one
         that a constraint has rebuilt the server makes them at any time later, by itself."""
-        for (table,) in rows_of(self._connection, "SHOW TABLES"):
+        tables = "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'"  # a view has none
+        for table, _ in rows_of(self._connection, tables):
             self.analyze(table)
         with self._connection.cursor() as cursor:
             cursor.execute(
@@ -163,9 +164,9 @@ class MysqlLoader(MysqlChecker):
 
     def cancel(self) -> None:
         """Stop the statement under way; called from another thread."""
+        wire: Any = self._connection  # what it knows of itself has no type
         with suppress(ServerError), connected(self._address) as other, other.cursor() as cursor:
-            number = self._connection.thread_id()  # type: ignore[no-untyped-call]
-            cursor.execute(f"KILL QUERY {number}")
+            cursor.execute(f"KILL QUERY {wire.thread_id()}")
 
 
 def database_bytes(connection: Connection[Any], name: str) -> int:
@@ -195,4 +196,4 @@ def _attributed(source: str, statement: str) -> Iterator[None]:
         raise ServerError(f"{source}: {why}", detail=f"In: {shown}") from error
     except ServerError as error:
         more = f"{error.detail} In: {shown}" if error.detail else f"In: {shown}"
-        raise ServerError(f"{source}: {error}", detail=more) from error
+        raise ServerError(f"{source}: {error.primary}", detail=more) from error
