@@ -1,7 +1,9 @@
 //! Tells whether a statement is inside the body of a SQL routine, where semicolons end nothing.
 //!
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
-//! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside.
+//! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside. Beyond psql, a body may be
+//! written as MySQL has it: IF, LOOP, WHILE and REPEAT end in two words and open nothing here, and a
+//! CASE statement ends in END CASE.
 
 /// Follows the words of one statement.
 #[derive(Debug, Default)]
@@ -10,9 +12,13 @@ pub(crate) struct Routine {
     /// Initials of the first four words, where they are those of a routine's head.
     initials: [u8; 4],
     depth: usize,
+    /// The last word was END, and no semicolon has followed it.
+    ending: bool,
 }
 
 const HEAD: [&str; 5] = ["create", "or", "replace", "function", "procedure"];
+/// Behind END they name the statement of MySQL that ends: its beginning was not counted.
+const UNCOUNTED: [&str; 4] = ["if", "loop", "while", "repeat"];
 
 impl Routine {
     /// The next identifier outside parentheses.
@@ -31,11 +37,19 @@ impl Routine {
         if !defines {
             return;
         }
-        if is("begin") || self.depth > 0 && is("case") {
+        let ending = std::mem::replace(&mut self.ending, self.depth > 0 && is("end"));
+        if ending && UNCOUNTED.into_iter().any(is) {
             self.depth += 1;
-        } else if is("end") {
-            self.depth = self.depth.saturating_sub(1);
+        } else if is("begin") || self.depth > 0 && !ending && is("case") {
+            self.depth += 1;
+        } else if self.ending {
+            self.depth -= 1;
         }
+    }
+
+    /// A semicolon inside the body.
+    pub(crate) fn hear_semicolon(&mut self) {
+        self.ending = false;
     }
 
     /// Whether a semicolon now belongs to the body.

@@ -122,6 +122,7 @@ fn cut(text: &str, start: usize) -> Result<Part, Fault> {
                     at += 1;
                 }
             }
+            b';' => routine.hear_semicolon(),
             b'(' => open_parens += 1,
             b')' => open_parens = open_parens.saturating_sub(1),
             b'[' => open_brackets.push(at),

@@ -114,6 +114,21 @@ fn the_body_of_a_sql_routine_is_one_statement() {
 }
 
 #[test]
+fn so_is_the_body_of_a_routine_of_mysql() {
+    let text = "CREATE PROCEDURE p(IN n int) BEGIN\n\
+                DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;\n\
+                each: WHILE n > 0 DO\n\
+                BEGIN SET n = n - 1; END; IF n = 5 THEN LEAVE each; END IF; -- END of nothing\n\
+                CASE n WHEN 1 THEN SELECT CASE n WHEN 1 THEN 2 END; ELSE SELECT 3; END CASE;\n\
+                END WHILE each;\n\
+                REPEAT SET n = n + 1; UNTIL n > 3 END REPEAT;\nEND;\nSELECT 1;\nEND; IF x;";
+    let found = statements(text);
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].ends_with("END REPEAT;\nEND;"));
+    assert_eq!(found[1..], ["SELECT 1;", "END;", "IF x;"]);
+}
+
+#[test]
 fn branches_become_jumps() {
     let text =
         "\\if :x = 1\nSELECT 1;\n\\elif :x = 2\nSELECT 2;\n\\else\nSELECT 3;\n\\endif\nSELECT 4;";
