@@ -202,9 +202,11 @@ COPY_HEADER: bytes
 COPY_TRAILER: bytes
 
 class RowStream:
-    """The rows of a table in chunks of binary COPY, made ahead by threads: the same bytes always.
+    """The rows of a table in chunks, made ahead by threads: the same bytes always. No row is in two
+    chunks.
 
-    ValueError: no such generator, table or scale.
+    `encoding`: "copy", COPY's binary tuples, or "lines", as LOAD DATA reads them. ValueError: no
+    such generator, table, scale or encoding.
     """
 
     rows: int
@@ -217,6 +219,7 @@ class RowStream:
         options: dict[str, str],
         seed: int,
         threads: int = 1,
+        encoding: str = "copy",
     ) -> None: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> bytes: ...
@@ -242,11 +245,13 @@ def script_statements(
     seed: int = 0,
     count: int = 1,
     tables: Mapping[str, Sequence[Sequence[str | None]]] | None = None,
+    dialect: str = "postgres",
 ) -> list[str]:
     """The statements of `count` executions, variables filled in as the simple mode sends them.
 
     ValueError: the script is wrong (file:line:column: reason, the line, a caret), or an
-    expression has no result. `tables`: the rows that it draws from, by name.
+    expression has no result. `tables`: the rows that it draws from, by name. `dialect`: whose
+    strings, comments and routines it has, "postgres" or "mysql".
     """
 
 def check_scripts(
@@ -254,6 +259,7 @@ def check_scripts(
     variables: dict[str, str],
     mode: str,
     tables: Mapping[str, Sequence[Sequence[str | None]]] | None = None,
+    dialect: str = "postgres",
 ) -> None:
     """Check the scripts (name, text) of one plan together. ValueError: the first wrong one."""
 

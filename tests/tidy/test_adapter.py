@@ -17,7 +17,6 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/commands/engines.py": "lists, adds and removes builds",
     PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",
     PACKAGE + "cli/commands/workloads_capture.py": "asks a server what it counted",
-    PACKAGE + "cli/driving/workload.py": "drives the database that was loaded into a server",
     PACKAGE + "cli/options/drive_options.py": "reads a libpq connection string",
     PACKAGE + "cli/options/address_options.py": "reads connection strings",
     PACKAGE + "cli/options/arm_options.py": "reads a postgresql.conf",

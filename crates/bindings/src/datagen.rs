@@ -1,4 +1,4 @@
-//! Exposes `crates/datagen`: the rows of a table, as tuples of COPY's binary format.
+//! Exposes `crates/datagen`: the rows of a table, as tuples of COPY's binary format or as lines.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steelyard_datagen::{find, Parameters, Stream, HEADER, TRAILER};
+use steelyard_datagen::{find, Encoder, Lines, Parameters, Stream, Tuples, HEADER, TRAILER};
 
-/// The rows of one table in chunks of bytes, made ahead by `threads`; no header and no trailer.
-/// ValueError: there is no such generator, table or scale.
+/// The rows of one table in chunks of bytes, made ahead by `threads`; no header and no trailer, and
+/// no row in two chunks. `encoding`: "copy" or "lines". ValueError: there is no such generator,
+/// table, scale or encoding.
 #[pyclass(module = "steelyard._core")]
 struct RowStream {
     stream: Mutex<Stream>,
@@ -20,7 +21,7 @@ struct RowStream {
 #[pymethods]
 impl RowStream {
     #[new]
-    #[pyo3(signature = (generator, table, scale, options, seed, threads = 1))]
+    #[pyo3(signature = (generator, table, scale, options, seed, threads = 1, encoding = "copy"))]
     fn new(
         generator: &str,
         table: &str,
@@ -28,16 +29,21 @@ impl RowStream {
         options: BTreeMap<String, String>,
         seed: u64,
         threads: usize,
+        encoding: &str,
     ) -> PyResult<Self> {
         let given = Parameters {
             scale,
             seed,
             options,
         };
-        let source = find(generator, table, &given).map_err(PyValueError::new_err)?;
-        let rows = source.rows();
+        let opened = match encoding {
+            "copy" => opened::<Tuples>(generator, table, &given, threads),
+            "lines" => opened::<Lines>(generator, table, &given, threads),
+            _ => Err(format!("there is no encoding \"{encoding}\"")),
+        };
+        let (stream, rows) = opened.map_err(PyValueError::new_err)?;
         Ok(Self {
-            stream: Mutex::new(Stream::new(source, threads)),
+            stream: Mutex::new(stream),
             rows,
         })
     }
@@ -68,6 +74,18 @@ impl RowStream {
     fn digest(&self) -> String {
         format!("{:016x}", self.held().digest)
     }
+}
+
+/// A stream of all rows of a table, and how many there are; Err: why there is none.
+fn opened<E: Encoder>(
+    generator: &str,
+    table: &str,
+    given: &Parameters,
+    threads: usize,
+) -> Result<(Stream, u64), String> {
+    let source = find::<E>(generator, table, given)?;
+    let rows = source.rows();
+    Ok((Stream::new(source, threads), rows))
 }
 
 impl RowStream {

@@ -5,17 +5,24 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_script::{
-    evaluate, parse, Command, EvalError, Piece, Random, Scope, Script, Sql, Symbols, Tables, Value,
+    evaluate, parse_as, Command, Dialect, EvalError, Piece, Random, Scope, Script, Sql, Symbols,
+    Tables, Value,
 };
+
+fn dialect_named(name: &str) -> PyResult<Dialect> {
+    Dialect::named(name)
+        .ok_or_else(|| PyValueError::new_err(format!("there is no dialect \"{name}\"")))
+}
 
 fn compile(
     name: &str,
     text: &str,
     variables: &BTreeMap<String, String>,
+    dialect: &str,
 ) -> PyResult<(Script, Symbols)> {
     let defined: Vec<&str> = variables.keys().map(String::as_str).collect();
     let mut symbols = Symbols::new();
-    let script = parse(name, text, &mut symbols, &defined)
+    let script = parse_as(dialect_named(dialect)?, name, text, &mut symbols, &defined)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((script, symbols))
 }
@@ -44,7 +51,7 @@ fn builtin_script(name: &str) -> Option<&'static str> {
 /// ValueError: the script is wrong (file, line, column, reason, and a caret), or an expression has
 /// no result.
 #[pyfunction]
-#[pyo3(signature = (name, text, variables, seed=0, count=1, tables=None))]
+#[pyo3(signature = (name, text, variables, seed=0, count=1, tables=None, dialect="postgres"))]
 fn script_statements(
     name: &str,
     text: &str,
@@ -52,9 +59,10 @@ fn script_statements(
     seed: u64,
     count: usize,
     tables: Option<Rows>,
+    dialect: &str,
 ) -> PyResult<Vec<String>> {
     let tables = to_tables(tables);
-    let (script, symbols) = compile(name, text, &variables)?;
+    let (script, symbols) = compile(name, text, &variables, dialect)?;
     let mut scope = Scope::new(symbols.len());
     for (variable, value) in &variables {
         if let Some(slot) = symbols.find(variable) {
@@ -147,18 +155,20 @@ fn filled(sql: &Sql, scope: &Scope) -> String {
 /// Checks the scripts of one plan together, since each may read what the others set. ValueError:
 /// the first one that is wrong, or that this protocol cannot send.
 #[pyfunction]
-#[pyo3(signature = (scripts, variables, mode, tables=None))]
+#[pyo3(signature = (scripts, variables, mode, tables=None, dialect="postgres"))]
 fn check_scripts(
     scripts: Vec<(String, String)>,
     variables: BTreeMap<String, String>,
     mode: &str,
     tables: Option<Rows>,
+    dialect: &str,
 ) -> PyResult<()> {
+    let dialect = dialect_named(dialect)?;
     let tables = to_tables(tables);
-    let mut symbols = Symbols::of_scripts(scripts.iter().map(|(_, text)| text.as_str()));
+    let mut symbols = Symbols::of_scripts(dialect, scripts.iter().map(|(_, text)| text.as_str()));
     let defined: Vec<&str> = variables.keys().map(String::as_str).collect();
     for (name, text) in &scripts {
-        let script = parse(name, text, &mut symbols, &defined)
+        let script = parse_as(dialect, name, text, &mut symbols, &defined)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         for (at, command) in script.commands.iter().enumerate() {
             let wrong = match command {

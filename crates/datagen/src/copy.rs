@@ -2,6 +2,8 @@
 //!
 //! Source: the manual's chapter on COPY, and the `*_send` functions of src/backend/utils/adt.
 
+use crate::encoder::{Encoded, Encoder};
+
 /// What stands before the first tuple: signature, flags, length of the header extension.
 pub const HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// What stands after the last tuple: a field count of −1.
@@ -12,61 +14,71 @@ pub const TRAILER: &[u8; 2] = b"\xff\xff";
 pub struct Tuples {
     pub bytes: Vec<u8>,
     pub rows: u64,
-    /// The sum of every integer field, NULL as 0, wrapping: the server computes the same.
     pub control_sum: i64,
 }
 
-impl Tuples {
-    pub fn with_capacity(bytes: usize) -> Self {
+impl Encoder for Tuples {
+    fn with_capacity(bytes: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(bytes),
             ..Self::default()
         }
     }
 
+    fn finish(self) -> Encoded {
+        Encoded {
+            bytes: self.bytes,
+            rows: self.rows,
+            control_sum: self.control_sum,
+        }
+    }
+
     #[inline]
-    pub fn start_row(&mut self, fields: i16) {
+    fn start_row(&mut self, fields: i16) {
         self.bytes.extend_from_slice(&fields.to_be_bytes());
         self.rows += 1;
     }
 
     #[inline]
-    pub fn int2(&mut self, value: i16) {
+    fn int2(&mut self, value: i16) {
         self.control_sum = self.control_sum.wrapping_add(i64::from(value));
         self.field(&value.to_be_bytes());
     }
 
     #[inline]
-    pub fn int4(&mut self, value: i32) {
+    fn int4(&mut self, value: i32) {
         self.control_sum = self.control_sum.wrapping_add(i64::from(value));
         self.field(&value.to_be_bytes());
     }
 
     #[inline]
-    pub fn int8(&mut self, value: i64) {
+    fn int8(&mut self, value: i64) {
         self.control_sum = self.control_sum.wrapping_add(value);
         self.field(&value.to_be_bytes());
     }
 
     #[inline]
-    pub fn bool(&mut self, value: bool) {
+    fn bool(&mut self, value: bool) {
         self.field(&[u8::from(value)]);
     }
 
     #[inline]
-    pub fn null(&mut self) {
+    fn null(&mut self) {
         self.bytes.extend_from_slice(&(-1i32).to_be_bytes());
     }
 
-    /// Text, or the raw bytes of a type that has no method of its own (uuid).
     #[inline]
-    pub fn text(&mut self, value: &[u8]) {
+    fn text(&mut self, value: &[u8]) {
         self.field(value);
     }
 
-    /// Text in several parts.
     #[inline]
-    pub fn joined(&mut self, parts: &[&[u8]]) {
+    fn uuid(&mut self, value: &[u8; 16]) {
+        self.field(value);
+    }
+
+    #[inline]
+    fn joined(&mut self, parts: &[&[u8]]) {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         self.bytes.extend_from_slice(&(length as i32).to_be_bytes());
         for part in parts {
@@ -74,23 +86,20 @@ impl Tuples {
         }
     }
 
-    /// `timestamp` and `timestamptz`: microseconds since 2000-01-01.
+    /// `timestamptz` too.
     #[inline]
-    pub fn timestamp(&mut self, microseconds: i64) {
+    fn timestamp(&mut self, microseconds: i64) {
         self.field(&microseconds.to_be_bytes());
     }
 
-    /// `date`: days since 2000-01-01.
     #[inline]
-    pub fn date(&mut self, days: i32) {
+    fn date(&mut self, days: i32) {
         self.field(&days.to_be_bytes());
     }
 
-    /// `numeric(…, digits)` of `value` × 10^−digits; `digits` is at most 4.
-    ///
     /// Digits are base 10000, the first of weight `weight`; zeros at either end are left out
     /// (numeric.c, strip_var), which is what the server would make of it.
-    pub fn numeric(&mut self, value: i64, digits: u32) {
+    fn numeric(&mut self, value: i64, digits: u32) {
         const BASE: u64 = 10_000;
         let unit = 10u64.pow(digits);
         let magnitude = value.unsigned_abs();
@@ -129,7 +138,9 @@ impl Tuples {
             self.bytes.extend_from_slice(&group.to_be_bytes());
         }
     }
+}
 
+impl Tuples {
     #[inline]
     fn field(&mut self, value: &[u8]) {
         self.bytes
@@ -140,7 +151,7 @@ impl Tuples {
 
 #[cfg(test)]
 mod tests {
-    use super::Tuples;
+    use super::{Encoder, Tuples};
 
     fn numeric(value: i64, digits: u32) -> Vec<i16> {
         let mut out = Tuples::default();

@@ -1,15 +1,20 @@
-//! Generates the rows of all workloads, as tuples of COPY's binary format.
+//! Generates the rows of all workloads, as a server's bulk load reads them: COPY's binary tuples, or
+//! the lines of LOAD DATA.
 
 mod copy;
+mod encoder;
 mod payments;
 pub mod pgbench;
 mod random;
 mod readings;
 mod source;
 mod stream;
+mod text;
 mod tproc_c;
 mod tproc_h;
 
 pub use copy::{Tuples, HEADER, TRAILER};
+pub use encoder::{Encoded, Encoder};
 pub use source::{find, Parameters, Source};
 pub use stream::Stream;
+pub use text::Lines;

@@ -1,6 +1,6 @@
 //! Generates keyed rows of one width, which the insert workloads load and read.
 
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::random::Random;
 use crate::source::{ByRow, Parameters, Source};
 
@@ -9,7 +9,7 @@ const ROWS_PER_SCALE: u64 = 1_000;
 const PAYLOAD: usize = 84;
 
 /// `source_rows` and `measurements`: key, group, value, payload. Other tables start empty.
-pub fn source(table: &str, given: &Parameters) -> Option<Box<dyn Source>> {
+pub fn source<E: Encoder>(table: &str, given: &Parameters) -> Option<Box<dyn Source<E>>> {
     let stream = match table {
         "source_rows" => 1,
         "measurements" => 2,
@@ -22,7 +22,7 @@ pub fn source(table: &str, given: &Parameters) -> Option<Box<dyn Source>> {
     Some(Box::new(ByRow {
         rows: base + if frozen { base * added / 100 } else { 0 },
         width: PAYLOAD as u64 + 40,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let mut random = Random::of(seed, stream, row);
             let mut space = [0u8; PAYLOAD];
             out.start_row(4);

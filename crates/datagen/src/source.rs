@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::{payments, pgbench, readings, tproc_c, tproc_h};
 
 /// What decides the rows: the same parameters give the same bytes.
@@ -27,8 +27,8 @@ impl Parameters {
     }
 }
 
-/// The rows of one table, made in any order, a unit at a time.
-pub trait Source: Send + Sync {
+/// The rows of one table, made in any order, a unit at a time, for an encoder.
+pub trait Source<E>: Send + Sync {
     /// How many units there are; each is a row, or rows that belong together.
     fn units(&self) -> u64;
     /// Rows of all units.
@@ -36,11 +36,15 @@ pub trait Source: Send + Sync {
     /// About a megabyte of rows: how many units are sent at once.
     fn units_a_chunk(&self) -> u64;
     /// Write the rows of these units.
-    fn write(&self, units: Range<u64>, out: &mut Tuples);
+    fn write(&self, units: Range<u64>, out: &mut E);
 }
 
 /// The source of a table; in words why there is none.
-pub fn find(generator: &str, table: &str, given: &Parameters) -> Result<Box<dyn Source>, String> {
+pub fn find<E: Encoder>(
+    generator: &str,
+    table: &str,
+    given: &Parameters,
+) -> Result<Box<dyn Source<E>>, String> {
     let found = match generator {
         "pgbench" => pgbench::source(table, given)?,
         "tproc-c" => tproc_c::source(table, given),
@@ -60,7 +64,7 @@ pub struct ByRow<F> {
     pub row: F,
 }
 
-impl<F: Fn(u64, &mut Tuples) + Send + Sync> Source for ByRow<F> {
+impl<E, F: Fn(u64, &mut E) + Send + Sync> Source<E> for ByRow<F> {
     fn units(&self) -> u64 {
         self.rows
     }
@@ -73,7 +77,7 @@ impl<F: Fn(u64, &mut Tuples) + Send + Sync> Source for ByRow<F> {
         (1_000_000 / self.width).max(1)
     }
 
-    fn write(&self, units: Range<u64>, out: &mut Tuples) {
+    fn write(&self, units: Range<u64>, out: &mut E) {
         for row in units {
             (self.row)(row, out);
         }

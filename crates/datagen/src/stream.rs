@@ -4,7 +4,7 @@ use std::sync::mpsc::{sync_channel, Receiver};
 use std::sync::Arc;
 use std::thread;
 
-use crate::copy::Tuples;
+use crate::encoder::{Encoded, Encoder};
 use crate::random::mix;
 use crate::source::Source;
 
@@ -12,7 +12,7 @@ use crate::source::Source;
 const AHEAD: usize = 2;
 
 struct Chunk {
-    tuples: Tuples,
+    encoded: Encoded,
     digest: u64,
 }
 
@@ -29,8 +29,8 @@ pub struct Stream {
 
 impl Stream {
     /// Begin to make all rows of a source, on so many threads.
-    pub fn new(source: Box<dyn Source>, threads: usize) -> Self {
-        let source: Arc<dyn Source> = source.into();
+    pub fn new<E: Encoder>(source: Box<dyn Source<E>>, threads: usize) -> Self {
+        let source: Arc<dyn Source<E>> = source.into();
         let chunks = source.units().div_ceil(source.units_a_chunk());
         let threads = threads.clamp(1, 64) as u64;
         let started = (0..threads).map(|first| {
@@ -41,11 +41,12 @@ impl Stream {
                 for number in (first..chunks).step_by(threads as usize) {
                     let begin = number * source.units_a_chunk();
                     let end = (begin + source.units_a_chunk()).min(source.units());
-                    let mut tuples = Tuples::with_capacity(size + size / 16);
-                    source.write(begin..end, &mut tuples);
-                    size = tuples.bytes.len();
-                    let digest = digest(&tuples.bytes);
-                    if sender.send(Chunk { tuples, digest }).is_err() {
+                    let mut rows = E::with_capacity(size + size / 16);
+                    source.write(begin..end, &mut rows);
+                    let encoded = rows.finish();
+                    size = encoded.bytes.len();
+                    let digest = digest(&encoded.bytes);
+                    if sender.send(Chunk { encoded, digest }).is_err() {
                         return; // the receiver is gone
                     }
                 }
@@ -73,10 +74,10 @@ impl Iterator for Stream {
         let thread = (self.next % self.threads.len() as u64) as usize;
         let chunk = self.threads[thread].recv().ok()?;
         self.next += 1;
-        self.rows += chunk.tuples.rows;
-        self.control_sum = self.control_sum.wrapping_add(chunk.tuples.control_sum);
+        self.rows += chunk.encoded.rows;
+        self.control_sum = self.control_sum.wrapping_add(chunk.encoded.control_sum);
         self.digest = mix(self.digest.rotate_left(1) ^ chunk.digest);
-        Some(chunk.tuples.bytes)
+        Some(chunk.encoded.bytes)
     }
 }
 

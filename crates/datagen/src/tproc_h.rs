@@ -15,7 +15,7 @@ use tpchgen::generators::{
     SupplierGenerator,
 };
 
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::source::{Parameters, Source};
 
 /// Days from 1970-01-01 to 2000-01-01.
@@ -43,7 +43,7 @@ struct Rows {
 }
 
 /// The rows of a table.
-pub fn source(table: &str, given: &Parameters) -> Option<Box<dyn Source>> {
+pub fn source<E: Encoder>(table: &str, given: &Parameters) -> Option<Box<dyn Source<E>>> {
     let table = match table {
         "region" => Table::Region,
         "nation" => Table::Nation,
@@ -105,7 +105,7 @@ fn lines(factor: f64) -> i64 {
         .sum()
 }
 
-impl Source for Rows {
+impl<E: Encoder> Source<E> for Rows {
     fn units(&self) -> u64 {
         self.parts as u64
     }
@@ -118,7 +118,7 @@ impl Source for Rows {
         1
     }
 
-    fn write(&self, units: Range<u64>, out: &mut Tuples) {
+    fn write(&self, units: Range<u64>, out: &mut E) {
         let mut writer = Writer {
             out,
             hammerdb: self.hammerdb,
@@ -131,7 +131,7 @@ impl Source for Rows {
 }
 
 impl Rows {
-    fn part(&self, part: i32, out: &mut Writer<'_>) {
+    fn part<E: Encoder>(&self, part: i32, out: &mut Writer<'_, E>) {
         let (factor, parts) = (self.factor, self.parts);
         match self.table {
             Table::Region => RegionGenerator::new(factor, part, parts)
@@ -174,13 +174,13 @@ impl Rows {
 }
 
 /// Writes fields as the chosen schema has them.
-struct Writer<'a> {
-    out: &'a mut Tuples,
+struct Writer<'a, E> {
+    out: &'a mut E,
     hammerdb: bool,
     text: String,
 }
 
-impl Writer<'_> {
+impl<E: Encoder> Writer<'_, E> {
     fn row(&mut self, fields: i16) {
         self.out.start_row(fields);
     }
@@ -225,7 +225,7 @@ impl Writer<'_> {
     }
 }
 
-fn supplier(row: &Supplier, out: &mut Writer<'_>) {
+fn supplier<E: Encoder>(row: &Supplier, out: &mut Writer<'_, E>) {
     out.row(7);
     out.key(row.s_suppkey);
     out.shown(row.s_name);
@@ -236,7 +236,7 @@ fn supplier(row: &Supplier, out: &mut Writer<'_>) {
     out.text(&row.s_comment);
 }
 
-fn customer(row: &Customer<'_>, out: &mut Writer<'_>) {
+fn customer<E: Encoder>(row: &Customer<'_>, out: &mut Writer<'_, E>) {
     out.row(8);
     out.key(row.c_custkey);
     out.shown(row.c_name);
@@ -248,7 +248,7 @@ fn customer(row: &Customer<'_>, out: &mut Writer<'_>) {
     out.text(row.c_comment);
 }
 
-fn item(row: &Part<'_>, out: &mut Writer<'_>) {
+fn item<E: Encoder>(row: &Part<'_>, out: &mut Writer<'_, E>) {
     out.row(9);
     out.key(row.p_partkey);
     out.shown(&row.p_name);
@@ -261,7 +261,7 @@ fn item(row: &Part<'_>, out: &mut Writer<'_>) {
     out.text(row.p_comment);
 }
 
-fn supply(row: &PartSupp<'_>, out: &mut Writer<'_>) {
+fn supply<E: Encoder>(row: &PartSupp<'_>, out: &mut Writer<'_, E>) {
     out.row(5);
     out.key(row.ps_partkey);
     out.key(row.ps_suppkey);
@@ -270,7 +270,7 @@ fn supply(row: &PartSupp<'_>, out: &mut Writer<'_>) {
     out.text(row.ps_comment);
 }
 
-fn order(row: &Order<'_>, out: &mut Writer<'_>) {
+fn order<E: Encoder>(row: &Order<'_>, out: &mut Writer<'_, E>) {
     out.row(9);
     out.key(row.o_orderkey);
     out.key(row.o_custkey);
@@ -283,7 +283,7 @@ fn order(row: &Order<'_>, out: &mut Writer<'_>) {
     out.text(row.o_comment);
 }
 
-fn line(row: &LineItem<'_>, out: &mut Writer<'_>) {
+fn line<E: Encoder>(row: &LineItem<'_>, out: &mut Writer<'_, E>) {
     out.row(16);
     out.key(row.l_orderkey);
     out.key(row.l_partkey);

@@ -9,7 +9,7 @@ fn rows(table: &str, scale: i64, from: u64, to: u64) -> Tuples {
         ..Parameters::default()
     };
     let mut out = Tuples::default();
-    find("pgbench", table, &given)
+    find::<Tuples>("pgbench", table, &given)
         .expect("a source")
         .write(from..to, &mut out);
     out
@@ -43,8 +43,8 @@ fn a_scale_or_a_table_that_does_not_exist_is_refused() {
         ..Parameters::default()
     };
     for scale in [0, -1, MAX_SCALE + 1] {
-        assert!(find("pgbench", "pgbench_tellers", &given(scale)).is_err());
+        assert!(find::<Tuples>("pgbench", "pgbench_tellers", &given(scale)).is_err());
     }
-    assert!(find("pgbench", "pgbench_history", &given(1)).is_err());
-    assert!(find("nobody", "pgbench_tellers", &given(1)).is_err());
+    assert!(find::<Tuples>("pgbench", "pgbench_history", &given(1)).is_err());
+    assert!(find::<Tuples>("nobody", "pgbench_tellers", &given(1)).is_err());
 }

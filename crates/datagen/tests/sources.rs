@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use steelyard_datagen::{find, Parameters, Stream, Tuples};
+use steelyard_datagen::{find, Encoder, Lines, Parameters, Stream, Tuples};
 
 const TABLES: [(&str, &str); 26] = [
     ("pgbench", "pgbench_accounts"),
@@ -42,7 +42,16 @@ fn parameters(seed: u64) -> Parameters {
 }
 
 fn stream(generator: &str, table: &str, seed: u64, threads: usize) -> (Vec<u8>, Stream) {
-    let source = find(generator, table, &parameters(seed)).expect("a source");
+    encoded::<Tuples>(generator, table, seed, threads)
+}
+
+fn encoded<E: Encoder>(
+    generator: &str,
+    table: &str,
+    seed: u64,
+    threads: usize,
+) -> (Vec<u8>, Stream) {
+    let source = find::<E>(generator, table, &parameters(seed)).expect("a source");
     let mut stream = Stream::new(source, threads);
     let bytes = stream.by_ref().flatten().collect();
     (bytes, stream)
@@ -62,12 +71,59 @@ fn one_thread_and_eight_make_the_same_bytes() {
 #[test]
 fn as_many_rows_come_as_were_announced() {
     for (generator, table) in TABLES {
-        let announced = find(generator, table, &parameters(7))
+        let announced = find::<Tuples>(generator, table, &parameters(7))
             .expect("a source")
             .rows();
         let (bytes, sent) = stream(generator, table, 7, 2);
         assert_eq!(sent.rows, announced, "{table}");
         assert_eq!(tuples(&bytes), announced, "{table}");
+    }
+}
+
+#[test]
+fn lines_hold_the_fields_of_the_tuples() {
+    for (generator, table) in TABLES {
+        let (bytes, copied) = stream(generator, table, 7, 2);
+        let (text, sent) = encoded::<Lines>(generator, table, 7, 2);
+        assert_eq!(sent.rows, copied.rows, "{table}");
+        assert_eq!(sent.control_sum, copied.control_sum, "{table}");
+        let lines = text.strip_suffix(b"\n").expect("an end of the last line");
+        let mut count = 0;
+        for (line, tuple) in lines.split(|byte| *byte == b'\n').zip(fields(&bytes)) {
+            count += 1;
+            let shown: Vec<&[u8]> = line.split(|byte| *byte == b'\t').collect();
+            assert_eq!(shown.len(), tuple.len(), "{table}");
+            for (shown, field) in shown.into_iter().zip(tuple) {
+                assert!(is_same(shown, &field), "{table}: {shown:?}, not {field:?}");
+            }
+        }
+        assert_eq!(count, copied.rows, "{table}");
+    }
+}
+
+/// Whether a field of a line says what a field of a tuple does: as text, an integer, or else (a
+/// date, a numeric) at least with digits. A NULL is empty among `fields`.
+fn is_same(shown: &[u8], field: &[u8]) -> bool {
+    let number = std::str::from_utf8(shown)
+        .ok()
+        .and_then(|text| text.parse::<i64>().ok());
+    let whole = match field.len() {
+        1 => Some(i64::from(field[0])),
+        2 => field
+            .try_into()
+            .ok()
+            .map(|two| i16::from_be_bytes(two).into()),
+        4 => field
+            .try_into()
+            .ok()
+            .map(|four| i32::from_be_bytes(four).into()),
+        8 => field.try_into().ok().map(i64::from_be_bytes),
+        _ => None,
+    };
+    match field {
+        b"" => matches!(shown, b"" | b"\\N"),
+        _ if shown == field || whole.is_some() && number == whole => true,
+        _ => !shown.is_empty() && shown.iter().all(|byte| b"0123456789-:. ".contains(byte)),
     }
 }
 
@@ -85,7 +141,7 @@ fn another_seed_makes_other_rows_and_another_digest() {
 
 #[test]
 fn a_stream_that_nobody_reads_to_its_end_leaves_no_thread_waiting() {
-    let source = find("tproc-c", "stock", &parameters(1)).expect("a source");
+    let source = find::<Tuples>("tproc-c", "stock", &parameters(1)).expect("a source");
     let mut stream = Stream::new(source, 4);
     assert!(stream.next().is_some());
     drop(stream); // the threads' channels are closed with it
@@ -93,7 +149,7 @@ fn a_stream_that_nobody_reads_to_its_end_leaves_no_thread_waiting() {
 
 #[test]
 fn every_customer_has_one_order_by_the_specification() {
-    let source = find("tproc-c", "orders", &parameters(7)).expect("a source");
+    let source = find::<Tuples>("tproc-c", "orders", &parameters(7)).expect("a source");
     let mut out = Tuples::default();
     source.write(0..3_000, &mut out);
     let mut customers: Vec<i32> = fields(&out.bytes)
@@ -110,7 +166,7 @@ fn orders_of_hammerdb_are_of_customers_from_their_own_number_on_and_half_have_no
         options: BTreeMap::from([("profile".to_owned(), "hammerdb".to_owned())]),
         ..parameters(7)
     };
-    let source = find("tproc-c", "orders", &hammerdb).expect("a source");
+    let source = find::<Tuples>("tproc-c", "orders", &hammerdb).expect("a source");
     let mut out = Tuples::default();
     source.write(0..30_000, &mut out);
     let mut customers = BTreeSet::new();

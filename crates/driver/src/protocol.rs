@@ -6,7 +6,7 @@
 use std::io;
 
 use serde::de::DeserializeOwned;
-use steelyard_script::{Scope, Sql};
+use steelyard_script::{Dialect, Scope, Sql};
 
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
@@ -27,6 +27,8 @@ pub trait Protocol: Sized + Send + Sync + 'static {
 
     /// The codes of errors that the driver itself finds.
     const CODES: ErrorCodes;
+    /// By whose lexical rules scripts are split into statements.
+    const DIALECT: Dialect;
 
     fn server(plan: &Self::ArmPlan) -> Result<Self::Server, DriveError>;
 

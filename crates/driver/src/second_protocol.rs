@@ -10,7 +10,7 @@ use std::thread;
 
 use serde::Deserialize;
 use serde_json::{json, Value as Json};
-use steelyard_script::{Piece, Scope, Sql};
+use steelyard_script::{Dialect, Piece, Scope, Sql};
 
 use crate::connection::socket::Socket;
 use crate::connection::stream::Stream;
@@ -56,6 +56,7 @@ impl Protocol for Lines {
         no_row: "none",
         many_rows: "many",
     };
+    const DIALECT: Dialect = Dialect::Postgres;
 
     fn server(plan: &LineArm) -> Result<PathBuf, DriveError> {
         Ok(plan.path.clone())

@@ -1,6 +1,7 @@
 //! Tracks which variables exist at a place of a script: for certain, perhaps, or not at all.
 
 use crate::cursor::{Found, Lookup};
+use crate::dialect::Dialect;
 use crate::scan::{next_part, Part};
 use crate::symbols::Symbols;
 use crate::token::{is_name, is_name_start, run};
@@ -15,10 +16,10 @@ pub(crate) struct Assigned {
 impl Assigned {
     /// What the backslash commands of `text` assign; a text that cannot be cut assigns nothing
     /// past that place.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str, dialect: Dialect) -> Self {
         let mut found = Self::default();
         let mut at = 0;
-        while let Ok(Some(part)) = next_part(text, at) {
+        while let Ok(Some(part)) = next_part(text, at, dialect) {
             match part {
                 Part::Statement(statement) => at = statement.end,
                 Part::Backslash { start, end } => {

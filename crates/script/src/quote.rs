@@ -26,7 +26,7 @@ pub(crate) fn end_of_quoted(bytes: &[u8], at: usize, escapes: bool) -> Result<us
     }
     Err((
         at,
-        if quote == b'"' {
+        if matches!(quote, b'"' | b'`') {
             "unterminated quoted identifier"
         } else {
             "unterminated quoted string"
@@ -53,6 +53,16 @@ pub(crate) fn end_of_comment(bytes: &[u8], at: usize) -> Result<usize, Fault> {
         }
     }
     Err((at, "unterminated /* comment"))
+}
+
+/// Past a block comment that does not nest.
+pub(crate) fn end_of_plain_comment(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let body = at + 2;
+    bytes[body..]
+        .windows(2)
+        .position(|window| window == b"*/")
+        .map(|found| body + found + 2)
+        .ok_or((at, "unterminated /* comment"))
 }
 
 /// Past a dollar-quoted string, or past the `$` of a parameter.

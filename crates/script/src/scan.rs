@@ -1,6 +1,10 @@
-//! Splits a script into SQL statements and backslash commands, by the lexical rules of psql.
+//! Splits a script into SQL statements and backslash commands, by the lexical rules of psql; strings,
+//! comments and routines are those of the dialect.
 
-use crate::quote::{end_of_comment, end_of_dollar, end_of_quoted, end_of_word};
+use crate::dialect::Dialect;
+use crate::quote::{
+    end_of_comment, end_of_dollar, end_of_plain_comment, end_of_quoted, end_of_word,
+};
 use crate::routine::Routine;
 use crate::token::{is_name_start, run};
 
@@ -50,15 +54,15 @@ pub(crate) enum RegionKind {
 pub(crate) type Fault = (usize, &'static str);
 
 /// The next part at or after `from`; `None` at the end of the script.
-pub(crate) fn next_part(text: &str, from: usize) -> Result<Option<Part>, Fault> {
-    let start = skip_blank(text, from);
+pub(crate) fn next_part(text: &str, from: usize, dialect: Dialect) -> Result<Option<Part>, Fault> {
+    let start = skip_blank(text, from, dialect);
     match text.as_bytes().get(start) {
         None => Ok(None),
         Some(b'\\') if !is_escaped(text.as_bytes(), start) => Ok(Some(Part::Backslash {
             start,
             end: end_of_command(text, start),
         })),
-        Some(_) => cut(text, start).map(Some),
+        Some(_) => cut(text, start, dialect).map(Some),
     }
 }
 
@@ -68,14 +72,15 @@ fn is_escaped(bytes: &[u8], backslash: usize) -> bool {
 }
 
 /// Past white space and line comments before a statement: they are not sent.
-fn skip_blank(text: &str, from: usize) -> usize {
+fn skip_blank(text: &str, from: usize, dialect: Dialect) -> usize {
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
         at += run(&bytes[at..], |byte| {
             byte.is_ascii_whitespace() || byte == 0x0b
         });
-        if !bytes[at..].starts_with(b"--") {
+        let hash = dialect == Dialect::Mysql && bytes.get(at) == Some(&b'#');
+        if !hash && !bytes[at..].starts_with(b"--") {
             return at;
         }
         at += run(&bytes[at..], |byte| byte != b'\n');
@@ -97,7 +102,7 @@ fn end_of_command(text: &str, start: usize) -> usize {
 }
 
 /// A statement, or nothing but a comment before a backslash command.
-fn cut(text: &str, start: usize) -> Result<Part, Fault> {
+fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
     let bytes = text.as_bytes();
     let mut found = Statement {
         start,
@@ -138,7 +143,7 @@ fn cut(text: &str, start: usize) -> Result<Part, Fault> {
                 if open_parens == 0 && is_name_start(byte) {
                     routine.hear(&text[at..end]);
                 }
-                let escapes = matches!(&text[at..end], "e" | "E");
+                let escapes = dialect == Dialect::Postgres && matches!(&text[at..end], "e" | "E");
                 at = end;
                 if escapes && bytes.get(end) == Some(&b'\'') {
                     at = found.quoted(end, end_of_quoted(bytes, end, true)?);
@@ -146,7 +151,7 @@ fn cut(text: &str, start: usize) -> Result<Part, Fault> {
                 continue;
             }
             _ => {
-                if let Some((end, kind)) = region_at(bytes, at)? {
+                if let Some((end, kind)) = region_at(bytes, at, dialect)? {
                     found.regions.push(Region {
                         start: at,
                         end,
@@ -175,8 +180,15 @@ impl Statement {
 }
 
 /// Where a string or a comment that begins at `at` ends.
-fn region_at(bytes: &[u8], at: usize) -> Result<Option<(usize, RegionKind)>, Fault> {
+fn region_at(
+    bytes: &[u8],
+    at: usize,
+    dialect: Dialect,
+) -> Result<Option<(usize, RegionKind)>, Fault> {
     let rest = &bytes[at..];
+    if dialect == Dialect::Mysql {
+        return mysql_region_at(bytes, at);
+    }
     Ok(match rest[0] {
         b'\'' | b'"' => Some((end_of_quoted(bytes, at, false)?, RegionKind::Quoted)),
         b'$' => Some((end_of_dollar(bytes, at)?, RegionKind::Quoted)),
@@ -184,6 +196,26 @@ fn region_at(bytes: &[u8], at: usize) -> Result<Option<(usize, RegionKind)>, Fau
             Some((at + run(rest, |byte| byte != b'\n'), RegionKind::Comment))
         }
         b'/' if rest.starts_with(b"/*") => Some((end_of_comment(bytes, at)?, RegionKind::Comment)),
+        _ => None,
+    })
+}
+
+/// As `region_at`. Source: MySQL 5.7's manual, "String Literals" and "Comments".
+fn mysql_region_at(bytes: &[u8], at: usize) -> Result<Option<(usize, RegionKind)>, Fault> {
+    let rest = &bytes[at..];
+    let line = || Some((at + run(rest, |byte| byte != b'\n'), RegionKind::Comment));
+    Ok(match rest[0] {
+        b'\'' | b'"' => Some((end_of_quoted(bytes, at, true)?, RegionKind::Quoted)),
+        b'`' => Some((end_of_quoted(bytes, at, false)?, RegionKind::Quoted)),
+        b'#' => line(),
+        // Without a space behind them these are two minus signs.
+        b'-' if rest.starts_with(b"--") => match rest.get(2) {
+            Some(byte) if !byte.is_ascii_whitespace() => None,
+            _ => line(),
+        },
+        b'/' if rest.starts_with(b"/*") => {
+            Some((end_of_plain_comment(bytes, at)?, RegionKind::Comment))
+        }
         _ => None,
     })
 }

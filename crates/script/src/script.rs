@@ -2,6 +2,7 @@
 
 use crate::branches::Branches;
 use crate::cursor::Lookup;
+use crate::dialect::Dialect;
 use crate::draw::Draw;
 use crate::error::{undefined, ScriptError};
 use crate::expr::Expr;
@@ -84,6 +85,17 @@ pub fn parse(
     symbols: &mut Symbols,
     defined: &[&str],
 ) -> Result<Script, ScriptError> {
+    parse_as(Dialect::Postgres, name, text, symbols, defined)
+}
+
+/// As [`parse`], with the strings, comments and routines of a dialect.
+pub fn parse_as(
+    dialect: Dialect,
+    name: &str,
+    text: &str,
+    symbols: &mut Symbols,
+    defined: &[&str],
+) -> Result<Script, ScriptError> {
     let certain = defined.iter().map(|name| (*name).to_owned()).collect();
     let mut compiler = Compiler {
         name,
@@ -92,7 +104,7 @@ pub fn parse(
             symbols,
             certain,
             before: Assigned::default(),
-            anywhere: Assigned::of(text),
+            anywhere: Assigned::of(text, dialect),
             depth: 0,
         },
         commands: vec![],
@@ -103,7 +115,8 @@ pub fn parse(
     };
     let mut at = 0;
     loop {
-        let part = next_part(text, at).map_err(|(offset, why)| compiler.error(offset, why))?;
+        let part =
+            next_part(text, at, dialect).map_err(|(offset, why)| compiler.error(offset, why))?;
         match part {
             None => break,
             Some(Part::Statement(statement)) => {

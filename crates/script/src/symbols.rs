@@ -1,5 +1,6 @@
 //! Assigns slots to variable names, shared by all scripts of a plan.
 
+use crate::dialect::Dialect;
 use crate::known::Assigned;
 
 /// Variables a driver defines by itself, as pgbench does; pass those it sets as `defined`.
@@ -19,10 +20,10 @@ impl Symbols {
     }
 
     /// Symbols for a plan of several scripts: each may read what the others assign.
-    pub fn of_scripts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn of_scripts<'a>(dialect: Dialect, texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut symbols = Self::default();
         for text in texts {
-            symbols.elsewhere.merge(Assigned::of(text));
+            symbols.elsewhere.merge(Assigned::of(text, dialect));
         }
         symbols
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use steelyard_script::{parse, Command, Random, Scope, Symbols, Tables, Value};
+use steelyard_script::{parse, Command, Dialect, Random, Scope, Symbols, Tables, Value};
 
 fn table(rows: &[&[&str]]) -> Tables {
     let text = |field: &&str| Value::Text((*field).to_owned());
@@ -71,7 +71,7 @@ fn rows_must_be_there_and_as_long_as_the_variables() {
 #[test]
 fn a_variable_that_is_drawn_is_known_to_every_script_of_the_plan() {
     let texts = ["\\draw orders a\nSELECT 1;", "SELECT :a;"];
-    let mut symbols = Symbols::of_scripts(texts);
+    let mut symbols = Symbols::of_scripts(Dialect::Postgres, texts);
     for text in texts {
         parse("s", text, &mut symbols, &[]).unwrap();
     }

@@ -1,7 +1,8 @@
 //! Tests that scripts are split, checked and compiled as pgbench does, and errors name their place.
 
 use steelyard_script::{
-    builtin, parse, Command, Piece, Scope, Script, Sql, Symbols, Value, BUILTIN_NAMES,
+    builtin, parse, parse_as, Command, Dialect, Piece, Scope, Script, Sql, Symbols, Value,
+    BUILTIN_NAMES,
 };
 
 fn compile(text: &str) -> Result<Script, String> {
@@ -204,7 +205,7 @@ fn what_a_branch_or_another_script_sets_may_be_missing() {
         panic!("no statement")
     };
     assert_eq!(sql.needs.len(), 1);
-    let mut symbols = Symbols::of_scripts(["\\set z 1\n", "SELECT :z;"]);
+    let mut symbols = Symbols::of_scripts(Dialect::Postgres, ["\\set z 1\n", "SELECT :z;"]);
     assert!(parse("b", "SELECT :z;", &mut symbols, &[]).is_ok());
 }
 
@@ -412,4 +413,37 @@ fn a_place_lies_in_its_line_however_the_line_ends() {
     assert!(compile("\\set y 1 +\r\n")
         .unwrap_err()
         .contains("\n\\set y 1 +\n"));
+}
+
+fn mysql_statements(text: &str) -> Vec<String> {
+    let script = parse_as(Dialect::Mysql, "s.sql", text, &mut Symbols::new(), &["x"]);
+    let script = script.expect("script");
+    let sql = script.commands.iter().filter_map(|command| match command {
+        Command::Sql(sql) => Some(sql.text(|_| "?".to_owned())),
+        _ => None,
+    });
+    sql.collect()
+}
+
+#[test]
+fn strings_and_comments_of_mysql_end_as_its_server_reads_them() {
+    let text =
+        "SELECT 'it\\'s; :x', \"a\\\";\", `b;\\`, 'it''s;' -- ;\n, # ; :x\n :x--1 /* /* ; */;\n\
+                # nothing\nSELECT $$, :x;";
+    let found = mysql_statements(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].ends_with("?--1 /* /* ; */;"), "{found:?}");
+    assert_eq!(found[1], "SELECT $$, ?;");
+}
+
+#[test]
+fn an_unfinished_string_of_mysql_is_found_where_it_begins() {
+    for (text, why) in [
+        ("SELECT 'a\\'", "unterminated quoted string"),
+        ("SELECT `a", "unterminated quoted identifier"),
+        ("SELECT /* /* */ /*", "unterminated /* comment"),
+    ] {
+        let error = parse_as(Dialect::Mysql, "s.sql", text, &mut Symbols::new(), &[]).unwrap_err();
+        assert_eq!(error.message, why);
+    }
 }

@@ -13,6 +13,8 @@ from typing import Protocol
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Instance, LoadableEngine, Settings
 from steelyard.engines.intake import DataPlace
+from steelyard.engines.loading import WorkloadDatabase
+from steelyard.model.endpoint import MYSQL, Endpoint
 from steelyard.model.errors import UsageError
 
 NAMES = ("postgres",)
@@ -64,6 +66,17 @@ def adapter(name: str) -> Adapter:
     from steelyard.engines.postgres import adapter as postgres  # commands that list need no server
 
     return postgres
+
+
+def workload_database(address: Endpoint) -> WorkloadDatabase:
+    """Database "steelyard" of a server that is running, by what it speaks."""
+    if address.protocol == MYSQL:
+        from steelyard.engines.mysql.sql.database import MysqlDatabase
+
+        return MysqlDatabase(address)
+    from steelyard.engines.postgres.sql.database import PostgresDatabase
+
+    return PostgresDatabase(address)
 
 
 def remove_servers(directory: Path, account: Account) -> None:

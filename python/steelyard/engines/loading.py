@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from steelyard.engines.access.reached import Reached
 from steelyard.engines.account import Account
@@ -23,6 +23,9 @@ from steelyard.engines.engine import (
     Slot,
 )
 from steelyard.model.errors import UsageError
+
+RowEncoding = Literal["copy", "lines"]
+"""How a bulk load takes rows: tuples of COPY's binary format, or lines of LOAD DATA."""
 
 DATABASE = "steelyard"
 """Every workload is loaded into a database of this name."""
@@ -117,6 +120,14 @@ class WorkloadDatabase(Protocol):
     @property
     def host(self) -> str:
         """The server, as messages name it."""
+
+    @property
+    def kind(self) -> str:
+        """The engine whose files of a workload it takes: "postgres", "mysql", "mariadb"."""
+
+    @property
+    def encoding(self) -> RowEncoding:
+        """How its loader's `copy` takes rows."""
 
     def create(self, *, replacing: bool = False) -> None:
         """Make it empty; EngineError: it cannot be made here, or the one that is there is kept.

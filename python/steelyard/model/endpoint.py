@@ -46,3 +46,8 @@ class Endpoint:
     """None: the driver's own limit."""
     protocol: str = POSTGRES
     """Of MySQL's, a host that begins with `/` is the path of the socket itself."""
+
+
+def on_this_machine(host: str) -> bool:
+    """Whether a host as a user gives it is this machine, or a socket on it."""
+    return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")

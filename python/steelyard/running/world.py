@@ -174,7 +174,7 @@ class LoadedWorkload:
     """The workload of a study, read once from its folder."""
 
     def __init__(self, study: Study) -> None:
-        resolved = resolve(study.workload)
+        resolved = resolve(study.workload, study.engine)
         self._workload, self._scale = resolved.workload, resolved.scale
         self._arms = len(study.every_arm)
         self._source, self._kind = study.source, study.engine

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from folders import write_folder
 
-from steelyard.engines.loading import LoadedData, ServerDisk
+from steelyard.engines.loading import LoadedData, RowEncoding, ServerDisk
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading import disk_space
@@ -109,6 +109,8 @@ class Database:
     file: Path
     opened: int = 0
     host: str = "here"
+    kind: str = "postgres"
+    encoding: RowEncoding = "copy"
     seen: ServerDisk = field(default=ServerDisk(None, 0, 0))
 
     def create(self, *, replacing: bool = False) -> None:

@@ -1,7 +1,7 @@
 //! Generates customers, 3,000 a district, and the one payment that each of them has made.
 
 use super::{places, Shape, Stream, CUSTOMERS, DISTRICTS, LOADED_AT};
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::random::Random;
 use crate::source::{ByRow, Source};
 
@@ -22,15 +22,15 @@ fn place(row: u64) -> (i32, i16, i32) {
     )
 }
 
-pub fn customers(shape: Shape) -> Box<dyn Source> {
+pub fn customers<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses * DISTRICTS * CUSTOMERS,
         width: 650,
-        row: move |row: u64, out: &mut Tuples| customer(shape, row, out),
+        row: move |row: u64, out: &mut E| customer(shape, row, out),
     })
 }
 
-fn customer(shape: Shape, row: u64, out: &mut Tuples) {
+fn customer<E: Encoder>(shape: Shape, row: u64, out: &mut E) {
     let mut random = Random::of(shape.seed, Stream::Customer as u64, row);
     let mut space = [0u8; 512];
     let (warehouse, district, number) = place(row);
@@ -64,11 +64,11 @@ fn customer(shape: Shape, row: u64, out: &mut Tuples) {
     out.text(random.letters(&mut space, 300, 500));
 }
 
-pub fn history(shape: Shape) -> Box<dyn Source> {
+pub fn history<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses * DISTRICTS * CUSTOMERS,
         width: 90,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let mut random = Random::of(shape.seed, Stream::History as u64, row);
             let mut space = [0u8; 32];
             let (warehouse, district, number) = place(row);

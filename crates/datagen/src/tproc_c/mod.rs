@@ -8,6 +8,7 @@ mod orders;
 mod places;
 mod stock;
 
+use crate::encoder::Encoder;
 use crate::source::{Parameters, Source};
 
 pub(crate) const DISTRICTS: u64 = 10;
@@ -42,7 +43,7 @@ pub(crate) struct Shape {
 }
 
 /// The rows of a table.
-pub fn source(table: &str, given: &Parameters) -> Option<Box<dyn Source>> {
+pub fn source<E: Encoder>(table: &str, given: &Parameters) -> Option<Box<dyn Source<E>>> {
     let shape = Shape {
         warehouses: given.scale.max(0) as u64,
         seed: given.seed,

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Shape, Stream, CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, LOADED_AT};
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::random::{permuted, Random};
 use crate::source::{ByRow, Source};
 
@@ -28,11 +28,11 @@ fn begin(shape: Shape, row: u64) -> (Random, i64) {
     (random, lines)
 }
 
-pub fn orders(shape: Shape) -> Box<dyn Source> {
+pub fn orders<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses * DISTRICTS * ORDERS,
         width: 62,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let (mut random, lines) = begin(shape, row);
             let (warehouse, district, number) = place(row, ORDERS);
             let carrier = random.between(1, 10) as i16;
@@ -61,11 +61,11 @@ pub fn orders(shape: Shape) -> Box<dyn Source> {
     })
 }
 
-pub fn new_orders(shape: Shape) -> Box<dyn Source> {
+pub fn new_orders<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses * DISTRICTS * NEW_ORDERS,
         width: 24,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let (warehouse, district, number) = place(row, NEW_ORDERS);
             out.start_row(3);
             out.int4(warehouse);
@@ -94,7 +94,7 @@ impl OrderLines {
     }
 }
 
-impl Source for OrderLines {
+impl<E: Encoder> Source<E> for OrderLines {
     fn units(&self) -> u64 {
         self.orders
     }
@@ -107,7 +107,7 @@ impl Source for OrderLines {
         1_000
     }
 
-    fn write(&self, units: Range<u64>, out: &mut Tuples) {
+    fn write(&self, units: Range<u64>, out: &mut E) {
         for row in units {
             let (_, lines) = begin(self.shape, row);
             let (warehouse, district, number) = place(row, ORDERS);
@@ -120,12 +120,12 @@ impl Source for OrderLines {
     }
 }
 
-fn order_line(
+fn order_line<E: Encoder>(
     (warehouse, district, order): (i32, i16, u64),
     line: i64,
     hammerdb: bool,
     random: &mut Random,
-    out: &mut Tuples,
+    out: &mut E,
 ) {
     let mut space = [0u8; 32];
     let delivered = order < FIRST_NEW_ORDER;

@@ -1,15 +1,15 @@
 //! Generates warehouses and districts, and the addresses that customers have too.
 
 use super::{Shape, Stream, CUSTOMERS, DISTRICTS};
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::random::Random;
 use crate::source::{ByRow, Source};
 
-pub fn warehouses(shape: Shape) -> Box<dyn Source> {
+pub fn warehouses<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses,
         width: 150,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let mut random = Random::of(shape.seed, Stream::Warehouse as u64, row);
             let mut space = [0u8; 32];
             out.start_row(9);
@@ -22,11 +22,11 @@ pub fn warehouses(shape: Shape) -> Box<dyn Source> {
     })
 }
 
-pub fn districts(shape: Shape) -> Box<dyn Source> {
+pub fn districts<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses * DISTRICTS,
         width: 150,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let mut random = Random::of(shape.seed, Stream::District as u64, row);
             let mut space = [0u8; 32];
             out.start_row(11);
@@ -42,7 +42,7 @@ pub fn districts(shape: Shape) -> Box<dyn Source> {
 }
 
 /// Two streets, city, state, zip.
-pub fn address(random: &mut Random, out: &mut Tuples) {
+pub fn address<E: Encoder>(random: &mut Random, out: &mut E) {
     let mut space = [0u8; 32];
     for _ in 0..3 {
         out.text(random.letters(&mut space, 10, 20));

@@ -1,15 +1,15 @@
 //! Generates items and their stock: 100,000 of them, and as many rows of stock in every warehouse.
 
 use super::{Shape, Stream, ITEMS};
-use crate::copy::Tuples;
+use crate::encoder::Encoder;
 use crate::random::Random;
 use crate::source::{ByRow, Source};
 
-pub fn items(shape: Shape) -> Box<dyn Source> {
+pub fn items<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: ITEMS,
         width: 100,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let mut random = Random::of(shape.seed, Stream::Item as u64, row);
             let mut space = [0u8; 64];
             out.start_row(5);
@@ -23,11 +23,11 @@ pub fn items(shape: Shape) -> Box<dyn Source> {
 }
 
 /// All items of a warehouse, then those of the next.
-pub fn stock(shape: Shape) -> Box<dyn Source> {
+pub fn stock<E: Encoder>(shape: Shape) -> Box<dyn Source<E>> {
     Box::new(ByRow {
         rows: shape.warehouses * ITEMS,
         width: 400,
-        row: move |row: u64, out: &mut Tuples| {
+        row: move |row: u64, out: &mut E| {
             let mut random = Random::of(shape.seed, Stream::Stock as u64, row);
             let mut space = [0u8; 64];
             out.start_row(17);

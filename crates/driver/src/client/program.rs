@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use steelyard_script::{
-    Command, Draw, Expr, Scope, Script, Sleep, Source, Sql, Store, Symbols, Value, AUTOMATIC,
+    parse_as, Command, Draw, Expr, Scope, Script, Sleep, Source, Sql, Store, Symbols, Value,
+    AUTOMATIC,
 };
 
 use crate::error::DriveError;
@@ -107,7 +108,8 @@ impl<P: Protocol> Programs<P> {
 
     /// Parses and encodes the scripts of a plan.
     pub fn compile(plan: &Plan<P::ArmPlan>) -> Result<Programs<P>, DriveError> {
-        let mut symbols = Symbols::of_scripts(plan.scripts.iter().map(|one| one.text.as_str()));
+        let mut symbols =
+            Symbols::of_scripts(P::DIALECT, plan.scripts.iter().map(|one| one.text.as_str()));
         let given = variables(plan)?;
         let defined: Vec<&str> = given.keys().map(String::as_str).collect();
         let tables = tables(plan);
@@ -116,9 +118,9 @@ impl<P: Protocol> Programs<P> {
         let mut cumulative = Vec::new();
         let mut sum = 0;
         for script in &plan.scripts {
-            let parsed =
-                steelyard_script::parse(&script.name, &script.text, &mut symbols, &defined)
-                    .map_err(|error| unreadable(script, error))?;
+            let (name, text) = (&script.name, &script.text);
+            let parsed = parse_as(P::DIALECT, name, text, &mut symbols, &defined)
+                .map_err(|error| unreadable(script, error))?;
             sum += u64::from(script.weight);
             cumulative.push(sum);
             scripts.push(program(

@@ -9,7 +9,7 @@ mod wire;
 use std::io;
 
 use steelyard_mysql_wire::WireError;
-use steelyard_script::Sql;
+use steelyard_script::{Dialect, Sql};
 
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
@@ -47,6 +47,7 @@ impl Protocol for Mysql {
         no_row: "1329",             // ER_SP_FETCH_NO_DATA
         many_rows: "1172",          // ER_TOO_MANY_ROWS
     };
+    const DIALECT: Dialect = Dialect::Mysql;
 
     fn server(plan: &ArmPlan) -> Result<Server, DriveError> {
         Server::new(plan)

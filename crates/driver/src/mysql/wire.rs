@@ -146,9 +146,16 @@ impl Wire<Mysql> for MysqlWire {
         !self.scanner.reply().captured.is_empty()
     }
 
+    /// A CALL whose body returned rows ends in an acknowledgement of its own, which is no result.
     fn take_captured(&mut self) -> Vec<CapturedResult> {
-        let results = self.scanner.take_captured().into_iter();
+        let mut results = self.scanner.take_captured();
+        if let [.., rows, last] = &results[..] {
+            if rows.columns.is_some() && last.columns.is_none() {
+                results.pop();
+            }
+        }
         results
+            .into_iter()
             .map(|result| CapturedResult {
                 columns: result.columns,
                 rows: result.rows,

@@ -9,7 +9,7 @@ mod wire;
 
 use std::io;
 
-use steelyard_script::Sql;
+use steelyard_script::{Dialect, Sql};
 use steelyard_wire::WireError;
 
 use crate::connection::stream::Stream;
@@ -48,6 +48,7 @@ impl Protocol for Postgres {
         no_row: "P0002",             // no_data_found
         many_rows: "P0003",          // too_many_rows
     };
+    const DIALECT: Dialect = Dialect::Postgres;
 
     fn server(plan: &ArmPlan) -> Result<Server, DriveError> {
         Server::new(plan)

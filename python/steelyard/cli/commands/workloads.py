@@ -14,7 +14,8 @@ from steelyard.cli.commands.workloads_capture import capture
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.engines.postgres.libpq.connection_string import GivenAddress
+    from steelyard.engines.loading import WorkloadDatabase
+    from steelyard.model.endpoint import Endpoint
     from steelyard.workloads.reading.workload import Workload
 
 sub = typer.Typer(
@@ -70,7 +71,9 @@ def load_workload(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A workload, or its folder.")],
     target: Annotated[
         str | None,
-        typer.Argument(help="libpq connection string; default: the cache of loaded clusters."),
+        typer.Argument(
+            help="libpq connection string, or mysql://…; default: the cache of loaded clusters."
+        ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -95,17 +98,21 @@ def load_workload(
 ) -> None:
     """Load a workload: once into the cache, or into database "steelyard" of a server."""
     from steelyard.cli.views.workload_view import load_line
+    from steelyard.engines.adapters import workload_database
     from steelyard.workloads.reading.chosen import scale_and_options
+    from steelyard.workloads.reading.dialects import GENERIC
     from steelyard.workloads.reading.folder import find_workload
 
     scale, chosen = scale_and_options(name, overrides or ())
-    workload = find_workload(name, chosen)
+    database = None if target is None else workload_database(_address(target, yes))
+    kind = GENERIC if database is None else database.kind
+    workload = find_workload(name, chosen, kind)
     scale = scale or workload.default_scale
     workload.check_scale(scale)
-    if target is None:
+    if database is None:
         facts = _into_cache(workload, scale, version, bindir, account)
     else:
-        facts = _into_target(workload, scale, _address(target, yes), replacing)
+        facts = _into_target(workload, scale, database, replacing)
     facts = {"workload": workload.name, "scale": scale, "options": workload.chosen, **facts}
     typer.echo(json.dumps(facts) if as_json else load_line(facts))
 
@@ -138,13 +145,11 @@ def _into_cache(
 
 
 def _into_target(
-    workload: Workload, scale: int, address: GivenAddress, replacing: bool
+    workload: Workload, scale: int, database: WorkloadDatabase, replacing: bool
 ) -> dict[str, Any]:
-    from steelyard.engines.postgres.sql.database import PostgresDatabase
     from steelyard.workloads.loading.disk_space import require_space_at
     from steelyard.workloads.loading.load import load
 
-    database = PostgresDatabase(address)
     require_space_at(database, workload, scale, say)
     report = load(workload, database, scale, say, replacing=replacing)
     return {
@@ -153,26 +158,33 @@ def _into_target(
         "bytes": report.bytes,
         "tables": report.tables,
         "digests": report.digests,
-        "target": address.host or "local socket",
+        "target": database.host or "local socket",
     }
 
 
-def _address(target: str, yes: bool) -> GivenAddress:
+def _address(target: str, yes: bool) -> Endpoint:
     """Where the target is; UsageError: no connection string, or far away without `--yes`."""
-    from steelyard.engines.postgres.libpq.connection_string import (
-        GivenAddress,
-        connection_words,
-        on_this_machine,
-    )
+    from steelyard.engines.mysql.uri import is_mysql, read_uri
+    from steelyard.engines.postgres.libpq.connection_string import GivenAddress, connection_words
 
+    if is_mysql(target):
+        address = read_uri(target)
+        _refuse_far(address.host, str(address.port), yes)
+        return address
     words = connection_words(target)
     host = words.get("hostaddr") or words.get("host") or os.environ.get("PGHOST", "")
     port = words.get("port") or os.environ.get("PGPORT", "5432")
-    if not yes and not all(on_this_machine(each) for each in host.split(",")):
-        raise UsageError(
-            f'not loading into "{host}", port {port}: it is not on this machine',
-            hint='Say --yes to make and fill the database "steelyard" there.',
-        )
+    _refuse_far(host, port, yes)
     database = words.get("dbname") or os.environ.get("PGDATABASE", "postgres")
     first = int(port.partition(",")[0])
     return GivenAddress(host, first, str(words.get("user", "")), database, words=target)
+
+
+def _refuse_far(hosts: str, port: str, yes: bool) -> None:
+    from steelyard.model.endpoint import on_this_machine
+
+    if not yes and not all(on_this_machine(each) for each in hosts.split(",")):
+        raise UsageError(
+            f'not loading into "{hosts}", port {port}: it is not on this machine',
+            hint='Say --yes to make and fill the database "steelyard" there.',
+        )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.driver.plan import DriveScript, QueryMode, Variable
+from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
-from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.running.measuring.load import driven, numbered
@@ -65,7 +65,7 @@ def open_workload(
     """
     assert options.workload is not None  # the caller asks where there is one
     scale, chosen = scale_and_options(options.workload, options.overrides or ())
-    database = PostgresDatabase(target)
+    database = workload_database(target)
     own = not find_workload(options.workload).loaded
     if own:
         _refuse_check(options)
@@ -79,7 +79,7 @@ def open_workload(
         clients=options.clients,
         variables=dict(variables),
     )
-    resolved = resolve(choice)
+    resolved = resolve(choice, database.kind)
     if resolved.workload.tried_first and any(script.writes for script in resolved.scripts):
         _require_agreed(options, target)
     if not own:

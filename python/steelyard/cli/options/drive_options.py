@@ -134,15 +134,13 @@ class DriveOptions:
         """UsageError: what has no meaning on MySQL and MariaDB, or is not to be had there."""
         if self.host or self.port or self.username:
             raise UsageError("options -h, -p and -U are libpq's: the URI says them all")
-        if self.workload is not None:
-            raise UsageError(f'workload "{self.workload}" is loaded into PostgreSQL alone')
         if self.mode == "extended":
             raise UsageError(
                 "MySQL's protocol has no unnamed statements", hint="Use -M simple or prepared."
             )
         if self.placement == "symmetric":
             raise UsageError("threads of a MySQL server are not placed: use --placement free")
-        if self.scale is None and (self.builtins or not self.file):
+        if self.workload is None and self.scale is None and (self.builtins or not self.file):
             raise UsageError("say how large pgbench's tables are: -s SCALE")
 
     def plan(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from steelyard.engines.loading import LoadedData, Loader, WorkloadDatabase
-from steelyard.model.errors import ServerError
+from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.checks import counted, violations_after_load
 from steelyard.workloads.loading.disk_space import LoadProgress, Report
 from steelyard.workloads.loading.tables import (
@@ -55,6 +55,10 @@ def load(
     """
     workload.check_scale(scale)
     require_generators(workload)
+    if workload.kind != database.kind:
+        raise UsageError(
+            f'workload "{workload.name}" was read for {workload.kind}, not for {database.kind}'
+        )
     reported = report or (lambda _: None)
     started = time.monotonic()
     database.create(replacing=replacing)
@@ -95,7 +99,8 @@ def _fill_tables(
     progress, halt = LoadProgress(report), Halt()
     filled: dict[str, FilledTable] = {}
 
-    streams = {table.name: rows_of(workload, table, scale) for table in workload.tables}
+    encoding = database.encoding
+    streams = {t.name: rows_of(workload, t, scale, encoding) for t in workload.tables}
     progress.expect(sum(stream.rows for stream in streams.values() if stream))
 
     def piece(table: Table, loader: Loader) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from steelyard._core import RowStream
-from steelyard.engines.loading import Loader, WorkloadDatabase
+from steelyard.engines.loading import Loader, RowEncoding, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.loading.disk_space import LoadProgress
 from steelyard.workloads.reading.workload import Table, Workload
@@ -24,13 +24,17 @@ class FilledTable:
     """Of the bytes that were sent; "" where none were."""
 
 
-def rows_of(workload: Workload, table: Table, scale: int) -> RowStream | None:
+def rows_of(
+    workload: Workload, table: Table, scale: int, encoding: RowEncoding = "copy"
+) -> RowStream | None:
     """The rows that are generated for a table; None where it starts empty or SQL fills it."""
     if table.generator is None or table.rows_per_scale == 0:
         return None
     options = {name: str(value) for name, value in workload.loading.items()}
     try:
-        return RowStream(table.generator, table.name, scale, options, workload.seed)
+        return RowStream(
+            table.generator, table.name, scale, options, workload.seed, encoding=encoding
+        )
     except ValueError as error:
         raise UsageError(f'workload "{workload.name}" is wrong', detail=str(error)) from error
 

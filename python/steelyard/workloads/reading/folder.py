@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.dialects import GENERIC, dialect_names, laid_over, says_nothing
 from steelyard.workloads.reading.option import choose
 from steelyard.workloads.reading.workload import (
     DESCRIPTION,
@@ -21,27 +22,35 @@ from steelyard.workloads.reading.workload import (
 )
 
 _BUILT_IN = Path(__file__).parents[1]
-_NO_KEYS = ("folder", "files", "chosen")
+_NO_KEYS = ("folder", "files", "kind", "chosen")
 """Fields of a workload that its description does not set."""
 
 
-def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> Workload:
-    """The workload in a folder with these options; UsageError names file and key that are wrong."""
+def read_workload(
+    folder: Path, chosen: Mapping[str, object] | None = None, kind: str = GENERIC
+) -> Workload:
+    """The workload in a folder with these options, for a kind of engine.
+
+    UsageError names file and key that are wrong, or the file that the engine lacks.
+    """
     path = folder / DESCRIPTION
-    own = _described(path)
+    own = _described(path, kind)
     base = own.get("loads_as")
     if base is not None and base not in known_workloads():
         raise UsageError(f'key "loads_as": unknown workload: "{base}"')
-    found = own if base is None else _inherited(own, _described(_BUILT_IN / base / DESCRIPTION))
+    found = (
+        own if base is None else _inherited(own, _described(_BUILT_IN / base / DESCRIPTION, kind))
+    )
     if stray := [key for key in _NO_KEYS if key in found]:
         raise UsageError(f'{path}: key "{stray[0]}": extra inputs are not permitted')
     try:
-        workload = Workload.model_validate({**found, "folder": folder.absolute()})
+        workload = Workload.model_validate({**found, "folder": folder.absolute(), "kind": kind})
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise UsageError(f'{path}: key "{key}": {first["msg"].lower()}') from error
     workload = workload.model_copy(update={"files": _files(workload)})
+    _require_dialect(workload)
     _require_scripts(workload, path)
     scale_names = sorted({"scale", workload.scale_name})
     values = choose(workload.name, workload.options, chosen or {}, scale_names)
@@ -50,8 +59,16 @@ def read_workload(folder: Path, chosen: Mapping[str, object] | None = None) -> W
     return workload
 
 
-def _described(path: Path) -> dict[str, Any]:
-    """What a description says."""
+def _described(path: Path, kind: str) -> dict[str, Any]:
+    """What a description says, and what an engine's own say otherwise."""
+    described = _read_toml(path)
+    for name in reversed(dialect_names(DESCRIPTION, kind)):
+        if path.with_name(name).exists():
+            described = laid_over(described, _read_toml(path.with_name(name)))
+    return described
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
     except OSError as error:
@@ -69,22 +86,51 @@ def _files(workload: Workload) -> dict[str, WorkloadFile]:
     scripts = [f"scripts/{name}.sql" for name in workload.scripts]
     rows = [f"{ROWS}{path.name}" for path in sorted(workload.folder.glob(f"{ROWS}*.tsv"))]
     shared = [*LOADING_FILES, "before.sql", "checks.sql", "consistency.sql", *checks]
+    described = [DESCRIPTION, *dialect_names(DESCRIPTION, workload.kind)]
     if workload.loads_as is None:
-        return _read_files(workload.folder, [DESCRIPTION, *shared, *scripts, *rows])
-    loaded = _read_files(_BUILT_IN / workload.loads_as, [DESCRIPTION, *shared])
-    return {**loaded, **_read_files(workload.folder, [*shared, *scripts, *rows])}
+        texts = _read_files(workload.folder, [*described, *rows])
+        return texts | _read_sql(workload.folder, [*shared, *scripts], workload.kind)
+    base = _BUILT_IN / workload.loads_as
+    loaded = _read_files(base, described) | _read_sql(base, shared, workload.kind)
+    own = _read_sql(workload.folder, [*shared, *scripts], workload.kind)
+    return {**loaded, **own, **_read_files(workload.folder, rows)}
 
 
 def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
     paths = {name: folder / name for name in names}
+    return {name: _read(path) for name, path in paths.items() if path.exists()}
+
+
+def _read_sql(folder: Path, names: Iterable[str], kind: str) -> dict[str, WorkloadFile]:
+    """By generic name the file of the nearest dialect that there is."""
+    found = {}
+    for name in names:
+        own = [folder / dialect for dialect in dialect_names(name, kind)]
+        there = next((path for path in own if path.exists()), None)
+        if there is None:
+            found |= _read_files(folder, [name])
+        elif not says_nothing((read := _read(there)).content):
+            found[name] = read
+    return found
+
+
+def _read(path: Path) -> WorkloadFile:
     try:
-        return {
-            name: WorkloadFile(path, path.read_bytes())
-            for name, path in paths.items()
-            if path.exists()
-        }
+        return WorkloadFile(path, path.read_bytes())
     except OSError as error:
-        raise UsageError(f'could not read "{error.filename}": {error.strerror}') from error
+        raise UsageError(f'could not read "{path}": {error.strerror}') from error
+
+
+def _require_dialect(workload: Workload) -> None:
+    """UsageError where it makes tables for PostgreSQL and has none for the engine that is meant."""
+    own = dialect_names("schema.sql", workload.kind)
+    schema = workload.files.get("schema.sql")
+    if own and workload.loaded and schema is not None and schema.path.name == "schema.sql":
+        raise UsageError(
+            f'workload "{workload.name}" has no tables for {workload.kind}: '
+            f"there is no {' and no '.join(own)}",
+            detail=f'Looked for in "{schema.path.parent}".',
+        )
 
 
 def _require_scripts(workload: Workload, path: Path) -> None:
@@ -126,16 +172,19 @@ def known_workloads() -> list[str]:
     return sorted(path.parent.name for path in _BUILT_IN.glob(f"*/{DESCRIPTION}"))
 
 
-def find_workload(name: str, chosen: Mapping[str, object] | None = None) -> Workload:
-    """A workload by its name, or by the path of its folder, with these options.
+def find_workload(
+    name: str, chosen: Mapping[str, object] | None = None, kind: str = GENERIC
+) -> Workload:
+    """A workload by its name, or by the path of its folder, with these options, for a kind of
+    engine.
 
     UsageError suggests the near name.
     """
     if name in known_workloads():
-        return read_workload(_BUILT_IN / name, chosen)
+        return read_workload(_BUILT_IN / name, chosen, kind)
     folder = Path(name).expanduser()
     if "/" in name or folder.is_dir():
-        return read_workload(folder, chosen)
+        return read_workload(folder, chosen, kind)
     near = get_close_matches(name, known_workloads(), n=1)
     raise UsageError(
         f'unknown workload: "{name}"',

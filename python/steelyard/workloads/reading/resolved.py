@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.study import Study, WorkloadChoice
+from steelyard.workloads.reading.dialects import GENERIC
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import Script, resolve_scripts
 from steelyard.workloads.reading.workload import Workload
@@ -27,9 +28,10 @@ class ResolvedWorkload:
     """What every script sees, `scale` and the number of `clients` among them."""
 
 
-def resolve(choice: WorkloadChoice) -> ResolvedWorkload:
-    """The workload of a study; UsageError or StudyError: there is none such, or it is wrong."""
-    workload = find_workload(choice.name, choice.options)
+def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:
+    """The workload of a study for a kind of engine; UsageError or StudyError: there is none such,
+    or it is wrong."""
+    workload = find_workload(choice.name, choice.options, kind)
     full = _complete(choice, workload)
     scale = full.scale or workload.default_scale
     own = workload.variables(scale)
@@ -47,7 +49,7 @@ def completed(study: Study) -> Study:
     UsageError: an option was chosen that changes nothing of what is driven.
     """
     choice = study.workload
-    workload = find_workload(choice.name, choice.options)
+    workload = find_workload(choice.name, choice.options, study.engine)
     return study.model_copy(update={"workload": _complete(choice, workload)})
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from steelyard._core import script_statements
 from steelyard.model.errors import StudyError, UsageError
+from steelyard.workloads.reading.dialects import language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
 # What a statement can begin its writing with. A function that writes is not seen: a study then
@@ -67,7 +68,9 @@ def resolve_scripts(
             else Script(name, own, weight, None, writes=True)
         )
         try:
-            statements = script_statements(name, script.text, defined, tables=tried)
+            statements = script_statements(
+                name, script.text, defined, tables=tried, dialect=language(workload.kind)
+            )
         except ValueError as error:
             raise StudyError(f'script "{name}" is wrong', detail=str(error)) from error
         if own is not None or name not in workload.scripts:

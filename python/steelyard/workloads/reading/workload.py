@@ -8,7 +8,8 @@ clients come), `checks.sql` (every row returned is a violation), `checks/SCRIPT.
 SCRIPT is the only one that writes), `consistency.sql` (what reads all data: on request only),
 `scripts/*.sql`, and `rows/*.tsv` that scripts draw from. SQL files are cut into statements by
 pgbench's rules and may use `:scale` and the workload's options; those that make rows only the
-options that load.
+options that load. Each of them, and `workload.toml`, may have another form for an engine
+(dialects.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard._core import script_statements
 from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.dialects import GENERIC, dialect_names, language
 from steelyard.workloads.reading.option import Mix, Option, OptionValue
 from steelyard.workloads.reading.rows import read_rows
 
@@ -100,9 +102,11 @@ class Workload(_Model):
     """
 
     folder: Path
+    kind: str = GENERIC
+    """Of the engine that it was read for."""
     files: dict[str, WorkloadFile] = {}
-    """By path within the folder. SQL files that it lacks are those of the workload it loads as, and
-    `workload.toml` is the one that decides the rows."""
+    """By path within the folder, without a dialect. SQL files that it lacks are those of the
+    workload it loads as, and `workload.toml` is the one that decides the rows."""
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
     scale_is: str = "nothing: its data are what they are"
@@ -277,7 +281,8 @@ class Workload(_Model):
         variables = {name: str(value) for name, value in seen.items()}
         text = self.files[file].text()
         try:
-            return script_statements(str(self.files[file].path), text, variables)
+            path, dialect = str(self.files[file].path), language(self.kind)
+            return script_statements(path, text, variables, dialect=dialect)
         except ValueError as error:
             hidden = self._hidden(str(error)) if loads else None
             hint = f'Option "{hidden}" decides what is loaded here: it needs loads = true.'
@@ -298,7 +303,8 @@ class Workload(_Model):
     def digest(self) -> str:
         """A hash of all that decides which bytes a load makes, and whether they are right."""
         known = hashlib.sha256()
-        for name in (DESCRIPTION, *LOADING_FILES, "checks.sql"):
+        described = [n for n in dialect_names(DESCRIPTION, self.kind) if n in self.files]
+        for name in (DESCRIPTION, *described, *LOADING_FILES, "checks.sql"):
             file = self.files.get(name)
             known.update(name.encode() + b"\0" + (file.content if file else b"\0"))
         known.update(repr(sorted(self.loading.items())).encode())

@@ -6,54 +6,100 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from steelyard.model.endpoint import Endpoint
+from steelyard.model.endpoint import Endpoint, Tls
 from steelyard.model.errors import ServerError
 
 if TYPE_CHECKING:
+    import ssl
+
     from pymysql.connections import Connection
 
 CONNECT_S = 10
+_NO_DATABASE = 1049
+"""ER_BAD_DB_ERROR."""
 SQL_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ANSI_QUOTES,PIPES_AS_CONCAT,NO_ZERO_DATE"
 """Of every control connection: a value that does not fit is an error, and || joins strings."""
 
 
-def connect(address: Endpoint) -> Connection[Any]:
+def connect(address: Endpoint, *, sends_rows: bool = False) -> Connection[Any]:
     """A control connection in autocommit, its time zone UTC. It waits for what it asked as long as
-    that takes. Raises pymysql's own errors."""
+    that takes. Raises pymysql's own errors.
+
+    `sends_rows`: the server may ask for the rows of a LOAD DATA LOCAL, which are sent to it by the
+    statement that announced them (sql/lines.py). No server ever gets a file of this machine.
+    """
     import pymysql
+    from pymysql.constants import CLIENT
 
     socket = address.host if address.host.startswith("/") else None
-    return pymysql.connect(
-        unix_socket=socket,
-        host=None if socket else address.host,
-        port=address.port,
-        user=address.user,
-        password=address.password or "",
-        database=address.database or None,
-        charset="utf8mb4",
-        autocommit=True,
-        connect_timeout=CONNECT_S,
-        local_infile=True,
-        sql_mode=SQL_MODE,
-        init_command="SET time_zone = '+00:00'",
-    )
+
+    def opened(**encryption: Any) -> Connection[Any]:
+        return pymysql.connect(
+            unix_socket=socket,
+            host=None if socket else address.host,
+            port=address.port,
+            user=address.user,
+            password=address.password or "",
+            database=address.database or None,
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=CONNECT_S,
+            client_flag=CLIENT.LOCAL_FILES if sends_rows else 0,
+            local_infile=False,
+            sql_mode=SQL_MODE,
+            init_command="SET time_zone = '+00:00'",
+            **encryption,
+        )
+
+    if address.tls is None:
+        return opened(ssl_disabled=True)
+    if address.tls.mode not in ("allow", "prefer"):
+        return opened(ssl=_context(address.tls))
+    try:
+        return opened()
+    except pymysql.OperationalError as error:
+        if not _is_of_tls(error):
+            raise
+        return opened(ssl_disabled=True)  # 5.7 as some build it knows TLS 1.1 alone
+
+
+def _context(tls: Tls) -> ssl.SSLContext:
+    """How a connection is encrypted that must be."""
+    import ssl
+
+    context = ssl.create_default_context(cafile=tls.roots or None)
+    context.check_hostname = tls.mode == "verify-full"
+    if not tls.mode.startswith("verify"):
+        context.verify_mode = ssl.CERT_NONE
+    if tls.certificate:
+        context.load_cert_chain(tls.certificate, tls.key or None)
+    return context
+
+
+def _is_of_tls(error: Exception) -> bool:
+    import ssl
+
+    return isinstance(getattr(error, "original_exception", None), ssl.SSLError)
 
 
 @contextmanager
-def connected(address: Endpoint) -> Iterator[Connection[Any]]:
+def connected(address: Endpoint, *, sends_rows: bool = False) -> Iterator[Connection[Any]]:
     """A control connection in autocommit; errors of the server become a ServerError."""
     import pymysql
 
     try:
-        connection = connect(address)
+        connection = connect(address, sends_rows=sends_rows)
         try:
             yield connection
         finally:
-            connection.close()
+            if connection.open:
+                connection.close()
     except pymysql.MySQLError as error:
+        what = f'database "{address.database}"' if address.database else "the server"
+        missing = error.args[:1] == (_NO_DATABASE,)
         raise ServerError(
-            f'could not work on database "{address.database}" at "{address.host}"',
-            detail=words_of(error),
+            f'could not work on {what} at "{address.host}"',
+            detail=f"{what} does not exist" if missing else words_of(error),
         ) from error
 
 
@@ -67,3 +113,11 @@ def rows_of(connection: Connection[Any], query: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query)
         return list(cursor.fetchall())
+
+
+def variables_of(connection: Connection[Any], *names: str) -> dict[str, str]:
+    """Global variables by their names in small letters; one that the server does not have is left
+    out. pymysql's errors."""
+    listed = ", ".join(f"'{name}'" for name in names)
+    query = f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({listed})"
+    return {str(name).lower(): str(value) for name, value in rows_of(connection, query)}

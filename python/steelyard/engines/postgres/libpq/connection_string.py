@@ -66,11 +66,6 @@ def without_password(target: str) -> str:
     return make_conninfo("", **{word: said for word, said in words.items() if word != "password"})
 
 
-def on_this_machine(host: str) -> bool:
-    """Whether a host of a connection string is this machine, or a socket on it."""
-    return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")
-
-
 _PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)*\s*")
 _URI = re.compile(r"postgres(?:ql)?://")
 

@@ -9,14 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engines.loading import DATABASE, ServerDisk
-from steelyard.engines.postgres.libpq.connection_string import (
-    GivenAddress,
-    conninfo_of,
-    on_this_machine,
-)
+from steelyard.engines.loading import DATABASE, RowEncoding, ServerDisk
+from steelyard.engines.postgres.libpq.connection_string import GivenAddress, conninfo_of
 from steelyard.engines.postgres.sql.loader import MARKER, PostgresChecker, PostgresLoader, value
-from steelyard.model.endpoint import Endpoint
+from steelyard.model.endpoint import POSTGRES, Endpoint, on_this_machine
 from steelyard.model.errors import EngineError, ServerError
 
 if TYPE_CHECKING:
@@ -42,6 +38,16 @@ class PostgresDatabase:
     def host(self) -> str:
         """The server, as messages name it."""
         return self._address.host
+
+    @property
+    def kind(self) -> str:
+        """PostgreSQL, whose files are the generic ones."""
+        return POSTGRES
+
+    @property
+    def encoding(self) -> RowEncoding:
+        """Binary COPY."""
+        return "copy"
 
     def create(self, *, replacing: bool = False) -> None:
         """Make it empty; EngineError: the server is a standby, or the one there is kept.

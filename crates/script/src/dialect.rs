@@ -1,0 +1,23 @@
+//! Names the SQL dialects by whose lexical rules scripts are split.
+
+/// Where strings and comments end, and whether a semicolon is inside the body of a routine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// PostgreSQL, as psql reads it.
+    #[default]
+    Postgres,
+    /// MySQL and MariaDB, as their servers read it. There is no DELIMITER, which is a word of the
+    /// client `mysql`: a routine whose body is BEGIN … END is one statement.
+    Mysql,
+}
+
+impl Dialect {
+    /// By the name of the protocol, "postgres" or "mysql".
+    pub fn named(name: &str) -> Option<Dialect> {
+        match name {
+            "postgres" => Some(Dialect::Postgres),
+            "mysql" => Some(Dialect::Mysql),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+"""The database that workloads are loaded into: created, marked as Steelyard's, and opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
+from steelyard.engines.mysql.builds.build import MYSQL
+from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
+from steelyard.engines.mysql.sql.product import Product, product_of
+from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of
+from steelyard.model.endpoint import Endpoint, on_this_machine
+from steelyard.model.errors import EngineError, UsageError
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+_PATIENT = ("SET SESSION wait_timeout = 86400", "SET SESSION net_read_timeout = 600")
+"""A connection of a load may wait long for the others, and a server for the next rows. In s."""
+
+
+class MysqlDatabase:
+    """Database "steelyard" of a server; a WorkloadDatabase."""
+
+    def __init__(self, address: Endpoint) -> None:
+        self._server = replace(address, database="")
+        self._ours = replace(address, database=DATABASE)
+
+    @property
+    def host(self) -> str:
+        """The server, as messages name it."""
+        return self._server.host
+
+    @cached_property
+    def kind(self) -> str:
+        """The product, which the server is asked for once; ServerError."""
+        with connected(self._server) as connection:
+            return _product(connection).kind
+
+    @property
+    def encoding(self) -> RowEncoding:
+        """How it takes rows."""
+        return "lines"
+
+    def create(self, *, replacing: bool = False) -> None:
+        """Make it empty; EngineError: the server is too old, takes no writes or is a replica, or
+        the database there is kept.
+
+        What an interrupted load left is replaced, and a loaded one where `replacing`; a database of
+        that name without our marker never.
+        """
+        with connected(self._server) as connection:
+            product = _product(connection)
+            product.require_usable(self.host)
+            self._require_writable(connection, product)
+            there = f"SHOW DATABASES LIKE '{DATABASE}'"
+            if rows_of(connection, there):
+                self._require_replaceable(replacing=replacing)
+                rows_of(connection, f"DROP DATABASE {DATABASE}")
+            # Bytes are compared, as PostgreSQL does for equality.
+            made = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+            rows_of(connection, made)
+
+    def _require_writable(self, connection: Connection[Any], product: Product) -> None:
+        said = variables_of(connection, "read_only", "super_read_only")
+        found = [
+            name for name in ("super_read_only", "read_only") if said.get(name, "OFF") != "OFF"
+        ]
+        why = f"{found[0]} is on" if found else ""
+        if not why and _replicates(connection, product):
+            why = "it is a replica"
+        if why:
+            raise EngineError(f'cannot load into the server at "{self.host}": {why}')
+
+    def _require_replaceable(self, *, replacing: bool) -> None:
+        with self.loader() as loader:
+            marked, loaded = loader.has_table(MARKER), loader.loaded()
+        taken = (
+            f'cannot load into the server at "{self.host}": it has a database "{DATABASE}" already'
+        )
+        if not marked:
+            raise EngineError(
+                taken,
+                detail="It was not made by Steelyard, or its marker is gone.",
+                hint="Steelyard writes only into a database that it has just made.",
+            )
+        if loaded is not None and not replacing:
+            raise EngineError(
+                taken,
+                hint="Steelyard writes only into a database that it has just made. "
+                "`workloads load --replace` drops this one first.",
+            )
+
+    def disk(self) -> ServerDisk:
+        """Where it would be, as the server says."""
+        with connected(self._server) as connection:
+            said = variables_of(
+                connection,
+                "datadir",
+                "pid_file",
+                "innodb_log_file_size",
+                "innodb_log_files_in_group",
+                "innodb_redo_log_capacity",
+            )
+            replaced = database_bytes(connection, f"'{DATABASE}'")
+            here = on_this_machine(self.host) and _seen(said)
+        files = int(said.get("innodb_log_files_in_group", 1))
+        log_limit = int(said.get("innodb_log_file_size", 0)) * files
+        log_limit = int(said.get("innodb_redo_log_capacity", log_limit))  # MySQL 8.0.30
+        return ServerDisk(Path(said["datadir"]) if here else None, log_limit, replaced)
+
+    @contextmanager
+    def loader(self) -> Iterator[MysqlLoader]:
+        """A connection that fills it."""
+        with self._open(sends_rows=True) as connection:
+            yield MysqlLoader(connection, self._server)
+
+    @contextmanager
+    def checker(self) -> Iterator[MysqlChecker]:
+        """A connection that reads it."""
+        with self._open(sends_rows=False) as connection:
+            yield MysqlChecker(connection, self._server)
+
+    @contextmanager
+    def prober(self) -> Iterator[Prober]:
+        """UsageError: what a statement costs is counted by PostgreSQL's EXPLAIN alone."""
+        raise UsageError(
+            f'cannot explain probes on the server at "{self.host}": PostgreSQL alone counts what '
+            "one execution of a statement costs"
+        )
+        yield  # a context manager is a generator
+
+    @contextmanager
+    def _open(self, *, sends_rows: bool) -> Iterator[Connection[Any]]:
+        with connected(self._ours, sends_rows=sends_rows) as connection:
+            for setting in _PATIENT:
+                rows_of(connection, setting)
+            yield connection
+
+
+def _product(connection: Connection[Any]) -> Product:
+    return product_of(str(rows_of(connection, "SELECT VERSION()")[0][0]))
+
+
+def _replicates(connection: Connection[Any], product: Product) -> bool:
+    """Whether the server takes changes from another one, where this user may see that."""
+    import pymysql
+
+    newer = product.version >= ((8, 4) if product.kind == MYSQL else (10, 6))
+    try:
+        return bool(rows_of(connection, f"SHOW {'REPLICA' if newer else 'SLAVE'} STATUS"))
+    except pymysql.OperationalError:  # it needs REPLICATION CLIENT
+        return False
+
+
+def _seen(said: dict[str, str]) -> bool:
+    """Whether the server's directory is one of this machine's, as its process id says.
+
+    A port of this machine may lead into a container or to another one.
+    """
+    directory = Path(said["datadir"])
+    try:
+        process = int((directory / said["pid_file"]).read_text())
+        name = Path(f"/proc/{process}/comm").read_text().strip()
+        return name in ("mysqld", "mariadbd") and directory.is_dir()
+    except (OSError, ValueError):
+        return False

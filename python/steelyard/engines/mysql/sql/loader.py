@@ -1,0 +1,189 @@
+"""Loads and checks a workload's tables on MySQL and MariaDB: SQL, rows, statistics, the marker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from steelyard.engines.loading import LoadedData
+from steelyard.engines.mysql.sql.lines import insert_lines, load_lines, load_statement
+from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of, words_of
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import ServerError
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+MARKER = "steelyard_marker"
+"""A database with this table was made by Steelyard; no other one is ever written to."""
+
+_QUOTED = 200
+"""Characters of a statement that are quoted."""
+
+# No tinyint: it is what a bool is kept as, and those are not summed.
+_INTEGERS = """
+    SELECT column_name FROM information_schema.columns
+     WHERE table_schema = DATABASE() AND table_name = '{}'
+       AND data_type IN ('smallint', 'mediumint', 'int', 'bigint')
+     ORDER BY ordinal_position"""
+
+
+class MysqlChecker:
+    """A connection to the loaded database; implements Checker."""
+
+    def __init__(self, connection: Connection[Any], address: Endpoint) -> None:
+        self._connection, self._address = connection, address
+
+    def execute(self, statements: Sequence[str], source: str) -> list[int]:
+        """Rows that each statement returned or changed; of a CALL, those of its first result.
+
+        ServerError begins with `source`, which names workload and file, and quotes the statement.
+        """
+        rows = []
+        for statement in statements:
+            with _attributed(source, statement), self._connection.cursor() as cursor:
+                cursor.execute(statement)
+                rows.append(cursor.rowcount)
+                while cursor.nextset():  # an error may be in a later one
+                    pass
+        return rows
+
+    def rows(self, query: str, source: str) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError as of `execute`."""
+        with _attributed(source, query):
+            return rows_of(self._connection, query)
+
+    def loaded(self) -> LoadedData | None:
+        """What the marker says; None: there is none, or it is still empty."""
+        if not self._holds(MARKER):
+            return None
+        rows = rows_of(self._connection, f"SELECT workload, scale, `rows`, digest FROM {MARKER}")
+        return LoadedData(*rows[0]) if rows else None
+
+    def _holds(self, table: str) -> bool:
+        query = (
+            "SELECT COUNT(*) FROM information_schema.tables "
+            f"WHERE table_schema = DATABASE() AND table_name = '{table}'"
+        )
+        return self._number(query) > 0
+
+    def _number(self, query: str) -> int:
+        """The one number that a query of aggregates answers with."""
+        return int(rows_of(self._connection, query)[0][0])
+
+
+class MysqlLoader(MysqlChecker):
+    """A connection that fills the database; implements Loader."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is done within is committed together, or not at all; a CREATE or ALTER commits what
+        was done before it."""
+        import pymysql
+
+        self._connection.autocommit(False)
+        try:
+            yield
+            self._connection.commit()
+        except BaseException:
+            with suppress(pymysql.Error):  # a lost connection has nothing to take back
+                self._connection.rollback()
+                self._connection.autocommit(True)
+            raise
+        self._connection.autocommit(True)
+
+    def has_table(self, table: str) -> bool:
+        """Whether there is a table of this name."""
+        return self._holds(table)
+
+    def copy(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """Append rows, written as LOAD DATA reads them: by LOAD DATA LOCAL, or by INSERT where the
+        server's `local_infile` is off.
+
+        A warning is an error: LOAD DATA LOCAL cuts what does not fit, and goes on.
+        """
+        source = f'could not fill table "{table}"'
+        said = variables_of(self._connection, "local_infile", "max_allowed_packet")
+        packet = int(said["max_allowed_packet"]) - 1  # the server counts its own byte
+        statement = load_statement(table, columns)
+        if said.get("local_infile") != "ON":
+            statement = f"INSERT INTO {table}"
+        with _attributed(source, statement):
+            if said.get("local_infile") == "ON":
+                return load_lines(self._connection, statement, chunks, packet)
+            return insert_lines(self._connection, table, columns, chunks, packet)
+
+    def count_and_sum(self, table: str) -> tuple[int, int]:
+        """Rows of a table, and the sum of its integer columns as a signed 64-bit number wraps."""
+        names = [name for (name,) in rows_of(self._connection, _INTEGERS.format(table))]
+        sums = " + ".join(f"COALESCE(SUM(`{name}`), 0)" for name in names) or "0"  # exact decimals
+        [(rows, total)] = rows_of(self._connection, f"SELECT COUNT(*), {sums} FROM `{table}`")
+        return int(rows), (int(total) + 2**63) % 2**64 - 2**63
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        return self._number(f"SELECT COUNT(*) FROM {table}")
+
+    def analyze(self, table: str) -> None:
+        """Statistics of a table whose rows were copied."""
+        statement = f"ANALYZE LOCAL TABLE {table}"
+        for _, _, kind, text in self.rows(statement, f'could not analyze table "{table}"'):
+            if kind.lower() == "error":
+                raise ServerError(f'could not analyze table "{table}": {text}')
+
+    def freeze(self, table: str) -> None:
+        """The same: rows that were inserted leave nothing behind, which a purge would remove."""
+        self.analyze(table)
+
+    def begin_mark(self) -> None:
+        """Make the marker: empty until everything is loaded."""
+        columns = (
+            "id INT PRIMARY KEY, workload VARCHAR(255) NOT NULL, scale BIGINT NOT NULL, "
+            "`rows` BIGINT NOT NULL, digest VARCHAR(255) NOT NULL, "
+            "loaded TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP"
+        )
+        self.execute([f"CREATE TABLE {MARKER} ({columns})"], "could not mark the database")
+
+    def mark(self, loaded: LoadedData) -> None:
+        """Write into the marker what was loaded."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(
+                f"INSERT INTO {MARKER} (id, workload, scale, `rows`, digest) "
+                "VALUES (1, %s, %s, %s, %s)",
+                (loaded.workload, loaded.scale, loaded.rows, loaded.digest),
+            )
+
+    def size_bytes(self) -> int:
+        """Size of the tables and their indexes, as the statistics have it."""
+        return database_bytes(self._connection, "DATABASE()")
+
+    def cancel(self) -> None:
+        """Stop the statement under way; called from another thread."""
+        with suppress(ServerError), connected(self._address) as other, other.cursor() as cursor:
+            cursor.execute(f"KILL QUERY {self._connection.thread_id()}")
+
+
+def database_bytes(connection: Connection[Any], name: str) -> int:
+    """Size of a database, which an expression names; 0: there is none."""
+    query = (
+        "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables "
+        f"WHERE table_schema = {name}"
+    )
+    return int(rows_of(connection, query)[0][0])
+
+
+@contextmanager
+def _attributed(source: str, statement: str) -> Iterator[None]:
+    """An error about a statement becomes a ServerError that says which it was."""
+    import pymysql
+
+    shown = " ".join(statement.split())
+    shown = shown if len(shown) <= _QUOTED else f"{shown[:_QUOTED]} ..."
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        raise ServerError(f"{source}: {words_of(error)}", detail=f"In: {shown}") from error
+    except ServerError as error:
+        more = f"{error.detail} In: {shown}" if error.detail else f"In: {shown}"
+        raise ServerError(f"{source}: {error}", detail=more) from error
