@@ -1,5 +1,5 @@
--- The consistency conditions 1 to 4 of TPC-C (clause 3.3.2), as in checks.sql. Every row returned is
--- a violation.
+-- The consistency conditions 1 to 4 of TPC-C (clause 3.3.2), as in checks.sql. Every row returned
+-- is a violation.
 
 -- 1: a warehouse has earned what its districts have.
 SELECT CONCAT('condition 1: warehouse ', w_id, ' has w_ytd ', w_ytd, ', its districts ',

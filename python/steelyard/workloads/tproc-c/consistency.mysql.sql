@@ -1,5 +1,5 @@
--- The consistency conditions 5 to 10 and 12 of TPC-C (clause 3.3.2), as in consistency.sql. Every row
--- returned is a violation. Condition 11 holds of freshly loaded data only.
+-- The consistency conditions 5 to 10 and 12 of TPC-C (clause 3.3.2), as in consistency.sql. Every
+-- row returned is a violation. Condition 11 holds of freshly loaded data only.
 
 -- 5: the orders without a carrier are those that await delivery.
 SELECT CONCAT('condition 5: order ', o_id, ', district ', o_d_id, ', warehouse ', o_w_id,

@@ -1,7 +1,7 @@
 -- The nine tables for MySQL and MariaDB: HammerDB's columns and their order, as in schema.sql. No
--- foreign keys, as there. Times are UTC, in DATETIME(6), which no session's time zone changes and no
--- UPDATE touches, as it would a TIMESTAMP of MySQL 5.7. Texts are the generator's: ASCII, compared
--- by their bytes, so that names sort here as they do in PostgreSQL.
+-- foreign keys, as there. Times are UTC, in DATETIME(6), which no session's time zone changes and
+-- no UPDATE touches, as it would a TIMESTAMP of MySQL 5.7. Texts are the generator's: ASCII,
+-- compared by their bytes, so that names sort here as they do in PostgreSQL.
 --
 -- InnoDB has no fill factor for single tables and needs none: it keeps old versions apart.
 

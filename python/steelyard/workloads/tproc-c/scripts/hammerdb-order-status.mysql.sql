@@ -16,7 +16,7 @@
 \set name -1
 \endif
 \set customer random(1, 3000)
-CALL hammerdb_order_status(:warehouse, :district, :name, :customer);
+CALL spec_order_status(:warehouse, :district, :name, :customer);
 \if :thinking
 \set pause int(least(50.0, -5.0 * ln(random(1, 1000000) / 1000000.0)) * 1000)
 \sleep :pause ms

@@ -10,7 +10,7 @@
 \endif
 \set district :client_id % 10 + 1
 \set threshold random(10, 20)
-CALL hammerdb_stock_level(:warehouse, :district, :threshold);
+CALL spec_stock_level(:warehouse, :district, :threshold);
 \if :thinking
 \set pause int(least(50.0, -5.0 * ln(random(1, 1000000) / 1000000.0)) * 1000)
 \sleep :pause ms
