@@ -1,10 +1,12 @@
--- Q8, market share of a nation in its region, for a kind of part, by year.
+-- Q8, market share of a nation in its region, for a kind of part, by year. What is drawn for the sum
+-- is a table of one row: outside of conditions MySQL evaluates a function for every row.
 \set nation random(0, 24)
 \set type random(0, 149)
 SELECT o_year,
-       sum(CASE WHEN nation = drawing_nation(:nation) THEN volume ELSE 0 END) / sum(volume)
+       sum(CASE WHEN nation = name THEN volume ELSE 0 END) / sum(volume)
        AS mkt_share
-  FROM (SELECT EXTRACT(YEAR FROM o_orderdate) AS o_year,
+  FROM (SELECT drawing_nation(:nation) AS name) AS drawn,
+       (SELECT EXTRACT(YEAR FROM o_orderdate) AS o_year,
                l_extendedprice * (1 - l_discount) AS volume, n2.n_name AS nation
           FROM part, supplier, lineitem, orders, customer, nation n1, nation n2, region
          WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey AND l_orderkey = o_orderkey
