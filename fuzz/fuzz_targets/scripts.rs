@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use steelyard_script::{evaluate, parse, Command, Random, Scope, Symbols, Value};
+use steelyard_script::{
+    evaluate, parse, parse_as, Command, Dialect, Random, Scope, Symbols, Value,
+};
 
 fuzz_target!(|text: &str| {
     // What the command line and queries give is a value too.
@@ -13,6 +15,14 @@ fuzz_target!(|text: &str| {
         "what was given goes into statements as it came"
     );
     let mut symbols = Symbols::new();
+    // Another dialect ends strings, comments and statements elsewhere.
+    let _ = parse_as(
+        Dialect::Mysql,
+        "fuzz",
+        text,
+        &mut Symbols::new(),
+        &["scale"],
+    );
     let script = match parse("fuzz", text, &mut symbols, &["scale", "default_seed"]) {
         Ok(script) => script,
         Err(error) => {

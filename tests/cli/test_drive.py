@@ -22,7 +22,6 @@ Refused = Callable[..., str]
         (["-c", "0", "-b", "select-only"], 'invalid value for "-c"'),
         (["mysql://u@/d?port=1", "-S", "-s", "1"], 'invalid word in the URI of a server: "port"'),
         (["mysql://u@h/d", "-h", "h", "-S"], "options -h, -p and -U are libpq's"),
-        (["mysql://u@h/d", "-w", "tproc-c"], 'workload "tproc-c" is loaded into PostgreSQL alone'),
         (["mysql://u@h/d", "-S", "-M", "extended"], "no unnamed statements"),
         (["mysql://u@h/d", "-S", "--placement", "symmetric"], "are not placed"),
         (["mysql://u@h/d", "-S"], "say how large pgbench's tables are: -s SCALE"),

@@ -64,6 +64,8 @@ def test_the_options_of_one_are_explained() -> None:
         (("tproc-c", "--set", "warehouse=3"), 'has no option "warehouse"'),
         (("pgbench", "--set", "scale=20000"), "1 to 19999 are possible"),
         (("pgbench", "host=db.example.org"), "Say --yes"),
+        (("pgbench", "mysql://u@db.example.org/"), "Say --yes"),
+        (("pgbench", "mysql://u@/?sock=/tmp/s"), 'invalid word in the URI of a server: "sock"'),
         (("pgbench", "hots=/tmp"), "invalid connection string"),
     ],
 )

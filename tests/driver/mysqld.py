@@ -63,8 +63,8 @@ def unpacked(home: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Mysqld]:
-    """A server with an empty database "d", under the account of servers, until the end."""
+def running(home: Path, *options: str) -> Iterator[Mysqld]:
+    """A server under the account of servers, started with these options, until the end."""
     account = choose_account()
     base, libraries = unpacked(home)
     work = home / "work"
@@ -84,7 +84,9 @@ def running(home: Path) -> Iterator[Mysqld]:
 
     assert start("--initialize-insecure").wait(READY_S) == 0, log.read_text()
     socket = work / "s"
-    server = start(f"--socket={socket}", "--skip-networking", f"--pid-file={work / 'pid'}")
+    server = start(
+        f"--socket={socket}", "--skip-networking", f"--pid-file={work / 'pid'}", *options
+    )
     try:
         await_ready(server, log, account)
         yield Mysqld(socket)

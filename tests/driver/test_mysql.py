@@ -106,6 +106,17 @@ def test_deadlocks_are_tried_again_until_all_is_done(server: Mysqld, mode: str) 
     require(server, "SELECT SUM(n) AS found FROM l", 160)
 
 
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_what_a_procedure_answers_is_stored(server: Mysqld, mode: str) -> None:
+    """A CALL ends in an acknowledgement, which is no result of its own."""
+    make(server, "DROP PROCEDURE IF EXISTS p;",
+         "CREATE PROCEDURE p(n INT) BEGIN IF n > 0 THEN DO 'a\\';b'; END IF; SELECT n + 1 m; END;",
+         "DROP TABLE IF EXISTS told;", "CREATE TABLE told (n INT);")  # fmt: skip
+    script = "\\set n 6\nCALL p(:n) \\gset\nINSERT INTO told VALUES (:m);\n"
+    assert drive(server, script, "-t", "3", "-M", mode, database="d")["transactions"] == 3
+    require(server, "SELECT SUM(n) AS found FROM told", 21)
+
+
 def test_errors_are_counted_by_their_numbers(server: Mysqld) -> None:
     done = called(server, "SELECT * FROM nowhere;", "-t", "2", database="d")
     assert json.loads(done.stdout)["errors"] == {"1146": 2}

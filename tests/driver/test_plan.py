@@ -30,8 +30,10 @@ def test_a_slice_names_only_what_is_asked() -> None:
 
 def test_an_arm_on_mysql_is_told_in_its_own_words() -> None:
     endpoint = Endpoint("/run/my.sock", 3306, "u", "d", protocol=MYSQL)
-    plan = DrivePlan((DriveArm("a", endpoint, 2),), (DriveScript("s", "SELECT 1;"),))
+    driven = DriveArm("a", endpoint, 2, session=("SET sql_mode = ''",))
+    plan = DrivePlan((driven,), (DriveScript("s", "SELECT 1;"),))
     [arm] = plan.to_json()["arms"]
     assert plan.protocol == MYSQL
     assert (arm["host"], arm["password"], arm["clients"]) == ("/run/my.sock", "", 2)
+    assert arm["session"] == ["SET sql_mode = ''"]
     assert not {"channel_binding", "protocol", "options"} & arm.keys()

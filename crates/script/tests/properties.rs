@@ -1,7 +1,9 @@
 //! Tests that no text makes the parser panic, and that what it accepts evaluates without a panic.
 
 use proptest::prelude::*;
-use steelyard_script::{evaluate, parse, Command, Random, Scope, Symbols, Value};
+use steelyard_script::{
+    evaluate, parse, parse_as, Command, Dialect, Random, Scope, Symbols, Value,
+};
 
 fn evaluate_all(text: &str) {
     let mut symbols = Symbols::new();
@@ -103,9 +105,11 @@ proptest! {
 
     #[test]
     fn errors_point_into_the_text(text in fragment()) {
-        if let Err(error) = parse("s", &text, &mut Symbols::new(), &[]) {
-            prop_assert!(error.line <= text.matches('\n').count() + 1);
-            prop_assert!(error.column <= error.source.chars().count() + 2);
+        for dialect in [Dialect::Postgres, Dialect::Mysql] {
+            if let Err(error) = parse_as(dialect, "s", &text, &mut Symbols::new(), &[]) {
+                prop_assert!(error.line <= text.matches('\n').count() + 1);
+                prop_assert!(error.column <= error.source.chars().count() + 2);
+            }
         }
     }
 

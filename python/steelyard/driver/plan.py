@@ -45,6 +45,8 @@ class DriveArm:
     endpoint: Endpoint
     clients: int
     weight: DriveWeight = NO_WEIGHT
+    session: tuple[str, ...] = ()
+    """Statements that each of its sessions begins with, on MySQL and MariaDB."""
 
     def to_json(self) -> dict[str, Any]:
         """The arm as the driver reads it: the endpoint's fields lie beside the arm's own."""
@@ -52,7 +54,8 @@ class DriveArm:
         said = asdict(self.endpoint)
         if self.endpoint.protocol == MYSQL:
             told = {key: said[key] for key in _OF_MYSQL}
-            return own | told | {"password": said["password"] or ""}
+            begins = {"password": said["password"] or "", "session": list(self.session)}
+            return own | told | begins
         known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
         known.remove("protocol")  # of the whole plan
         return own | {key: word for key, word in said.items() if key in known}

@@ -129,6 +129,10 @@ class WorkloadDatabase(Protocol):
     def encoding(self) -> RowEncoding:
         """How its loader's `copy` takes rows."""
 
+    @property
+    def session(self) -> tuple[str, ...]:
+        """Statements that a session which drives a workload in it begins with."""
+
     def create(self, *, replacing: bool = False) -> None:
         """Make it empty; EngineError: it cannot be made here, or the one that is there is kept.
 

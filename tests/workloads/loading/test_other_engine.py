@@ -111,6 +111,7 @@ class Database:
     host: str = "here"
     kind: str = "postgres"
     encoding: RowEncoding = "copy"
+    session: tuple[str, ...] = ()
     seen: ServerDisk = field(default=ServerDisk(None, 0, 0))
 
     def create(self, *, replacing: bool = False) -> None:

@@ -72,7 +72,7 @@ def load_workload(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="libpq connection string, or mysql://…; default: the cache of loaded clusters."
+            help="Connection string (mysql:// too); default: the cache of loaded clusters."
         ),
     ] = None,
     overrides: Annotated[

@@ -43,7 +43,8 @@ def run_drive(options: DriveOptions) -> None:
     from steelyard.cli.driving.workload import open_workload
 
     held = open_workload(options, target, read_definitions(options.define or []))
-    arm = DriveArm("target", held.target, options.clients)
+    session = held.database.session
+    arm = DriveArm("target", held.target, options.clients, session=session)
     mode = options.query_mode or held.mode
     orders = held.orders(options.clients)
     plan = options.plan(arm, held.drive_scripts, held.variables, mode, orders)

@@ -13,7 +13,7 @@ from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
 from steelyard.engines.mysql.builds.build import MYSQL
 from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
 from steelyard.engines.mysql.sql.product import Product, product_of
-from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of
+from steelyard.engines.mysql.sql.session import SQL_MODE, connected, rows_of, variables_of
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import EngineError, UsageError
 
@@ -46,6 +46,11 @@ class MysqlDatabase:
     def encoding(self) -> RowEncoding:
         """How it takes rows."""
         return "lines"
+
+    @property
+    def session(self) -> tuple[str, ...]:
+        """The `sql_mode` of the sessions that load and check: statements mean the same in all."""
+        return (f"SET SESSION sql_mode = '{SQL_MODE}'",)
 
     def create(self, *, replacing: bool = False) -> None:
         """Make it empty; EngineError: the server is too old, takes no writes or is a replica, or

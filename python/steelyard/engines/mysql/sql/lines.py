@@ -71,13 +71,13 @@ def insert_lines(
     head = f"INSERT INTO {table}{named} VALUES ".encode()
     arrived = 0
     with connection.cursor() as cursor:
-        for statement in _inserts(head, chunks, min(_INSERT, packet)):
+        for statement in inserts(head, chunks, min(_INSERT, packet)):
             arrived += cursor.execute(statement)  # type: ignore[arg-type]  # bytes go as they are
             _refuse_warnings(connection, int(getattr(cursor, "warning_count", 0) or 0))
     return arrived
 
 
-def _inserts(head: bytes, chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
+def inserts(head: bytes, chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
     """Statements with as many rows as fit."""
     for chunk in chunks:
         rows: list[bytes] = []

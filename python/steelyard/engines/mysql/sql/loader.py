@@ -146,7 +146,10 @@ class MysqlLoader(MysqlChecker):
         self.execute([f"CREATE TABLE {MARKER} ({columns})"], "could not mark the database")
 
     def mark(self, loaded: LoadedData) -> None:
-        """Write into the marker what was loaded."""
+        """Write into the marker what was loaded. Before that, statistics of all tables: of one
+        that a constraint has rebuilt the server makes them at any time later, by itself."""
+        for (table,) in rows_of(self._connection, "SHOW TABLES"):
+            self.analyze(table)
         with self._connection.cursor() as cursor:
             cursor.execute(
                 f"INSERT INTO {MARKER} (id, workload, scale, `rows`, digest) "
@@ -184,6 +187,11 @@ def _attributed(source: str, statement: str) -> Iterator[None]:
         yield
     except pymysql.MySQLError as error:
         raise ServerError(f"{source}: {words_of(error)}", detail=f"In: {shown}") from error
+    except RuntimeError as error:
+        if "LOAD_LOCAL" not in str(error):  # PyMySQL's answer to a server that wants a file
+            raise
+        why = "a file of this machine is asked for, and no server gets one"
+        raise ServerError(f"{source}: {why}", detail=f"In: {shown}") from error
     except ServerError as error:
         more = f"{error.detail} In: {shown}" if error.detail else f"In: {shown}"
         raise ServerError(f"{source}: {error}", detail=more) from error

@@ -18,7 +18,8 @@ CONNECT_S = 10
 _NO_DATABASE = 1049
 """ER_BAD_DB_ERROR."""
 SQL_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ANSI_QUOTES,PIPES_AS_CONCAT,NO_ZERO_DATE"
-"""Of every control connection: a value that does not fit is an error, and || joins strings."""
+"""Of every control connection, and of those that drive a workload: a value that does not fit is an
+error, and || joins strings."""
 
 
 def connect(address: Endpoint, *, sends_rows: bool = False) -> Connection[Any]:
@@ -87,19 +88,30 @@ def connected(address: Endpoint, *, sends_rows: bool = False) -> Iterator[Connec
     """A control connection in autocommit; errors of the server become a ServerError."""
     import pymysql
 
+    what = f'database "{address.database}"' if address.database else "the server"
     try:
-        connection = connect(address, sends_rows=sends_rows)
+        connection = _connect_or_say(address, sends_rows=sends_rows)
         try:
             yield connection
         finally:
             if connection.open:
                 connection.close()
     except pymysql.MySQLError as error:
-        what = f'database "{address.database}"' if address.database else "the server"
         missing = error.args[:1] == (_NO_DATABASE,)
         raise ServerError(
             f'could not work on {what} at "{address.host}"',
             detail=f"{what} does not exist" if missing else words_of(error),
+        ) from error
+
+
+def _connect_or_say(address: Endpoint, *, sends_rows: bool) -> Connection[Any]:
+    try:
+        return connect(address, sends_rows=sends_rows)
+    except RuntimeError as error:  # an authentication for which PyMySQL lacks a library
+        raise ServerError(
+            f'could not connect to the server at "{address.host}"',
+            detail=str(error),
+            hint="Use its socket or TLS (ssl-mode), or a user with mysql_native_password.",
         ) from error
 
 

@@ -49,6 +49,11 @@ class PostgresDatabase:
         """Binary COPY."""
         return "copy"
 
+    @property
+    def session(self) -> tuple[str, ...]:
+        """None: what a statement means does not depend on the server's settings."""
+        return ()
+
     def create(self, *, replacing: bool = False) -> None:
         """Make it empty; EngineError: the server is a standby, or the one there is kept.
 

@@ -17,10 +17,11 @@ SELECT u.id, u.bank_id, u.frozen, t.hash, t.permission_id, t.expires_at
   FROM users u JOIN tokens t ON t.user_id = u.id
  WHERE t.hash = CONCAT('00000000-0000-0000-0000-', LPAD(:issuing, 12, '0'));
 CALL transfer_funds(:payer, :payer, :payee, :asking, :amount, CURRENT_TIMESTAMP(6)) \gset
--- The original forgets the number of the transfer, and deletes number 0, which never was.
+-- The original knows the numbers of its transfers here, as it does not on PostgreSQL: of one of those
+-- made so far; if it is gone already, of none.
 \set transfers :transfers + 1
 \if (:transfers + :client_id) * :deletes % 100 < :deletes
-\set gone 0
+\set gone random(1, :transfer)
 DELETE FROM transfers WHERE id = :gone;
 \endif
 \endif

@@ -1,0 +1,196 @@
+"""Tests on MySQL and MariaDB: rows equal PostgreSQL's, and driving keeps data consistent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from driver.mysql_servers import PRODUCTS, database_at, started
+from driver.mysqld import Mysqld
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.engines.adapters import workload_database
+from steelyard.engines.loading import DATABASE, WorkloadDatabase
+from steelyard.engines.mysql.uri import read_uri
+from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import ServerError
+from steelyard.study.study import WorkloadChoice
+from steelyard.workloads.checks import check, count_work
+from steelyard.workloads.loading.load import load
+from steelyard.workloads.loading.template import template
+from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.resolved import resolve
+from steelyard.workloads.reading.workload import Workload
+
+pytestmark = pytest.mark.long
+
+LOADED = ("pgbench", "select-insert", "reserva")
+Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
+Rows = dict[str, tuple[tuple[int, int], str]]
+"""Table → rows and sum of its integers as the loader counts them, and a digest of all fields."""
+
+
+@pytest.fixture(scope="module", params=PRODUCTS)
+def server(request: pytest.FixtureRequest) -> Iterator[Mysqld]:
+    with started(request.param) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=PRODUCTS)
+def strict_server(request: pytest.FixtureRequest) -> Iterator[Mysqld]:
+    """One that takes no LOAD DATA LOCAL, and whose sessions read SQL in their own way."""
+    modes = "ANSI,NO_BACKSLASH_ESCAPES,NO_AUTO_VALUE_ON_ZERO"
+    with started(request.param, "--local-infile=OFF", f"--sql-mode={modes}") as running:
+        yield running
+
+
+def shown(field: Any) -> str:
+    """A field as both engines mean it: a bool is a number, char(n) has no spaces at its end."""
+    match field:
+        case bool():
+            return str(int(field))
+        case UUID() | None:
+            return str(field)
+        case str():
+            return field.rstrip(" ")
+    return str(field)
+
+
+def rows_of(database: WorkloadDatabase, workload: Workload) -> Rows:
+    found = {}
+    with database.loader() as loader:
+        for table in (table.name for table in workload.tables):
+            rows = loader.rows(f"SELECT * FROM {table}", table)
+            lines = sorted("\t".join(map(shown, row)) for row in rows)
+            digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+            found[table] = (loader.count_and_sum(table), digest)
+    return found
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_rows_are_those_of_postgresql(
+    server: Mysqld, name: str, engine18: Postgres, place: Any, serve: Serve
+) -> None:
+    database = database_at(server)
+    workload = find_workload(name, kind=database.kind)
+    report = load(workload, database, 1, replacing=True)
+    generic = find_workload(name)
+    cluster = engine18.open(template(engine18, generic, 1)).clone(place / "data")
+    with serve(cluster) as address:
+        original = rows_of(workload_database(replace(address, database=DATABASE)), generic)
+    assert rows_of(database, workload) == original
+    assert report.rows == sum(rows for (rows, _), _ in original.values())
+    assert report.rows > 1000
+
+
+def drive(server: Mysqld, choice: WorkloadChoice, each: int) -> tuple[Workload, list[str]]:
+    """What is wrong with the data after so many transactions of each client; none may fail."""
+    database = database_at(server)
+    resolved = resolve(choice, database.kind)
+    load(resolved.workload, database, resolved.scale, replacing=True)
+    plan = DrivePlan(
+        arms=(
+            DriveArm(
+                "arm",
+                replace(read_uri(server.uri()), database=DATABASE),
+                choice.clients,
+                session=database.session,
+            ),
+        ),
+        scripts=tuple(DriveScript(s.name, s.text, s.weight, s.rows) for s in resolved.scripts),
+        threads=2,
+        mode=choice.mode or "prepared",
+        seed=7,
+        variables=dict(resolved.variables),
+        max_tries=20,
+    )
+    before = count_work(resolved.workload, database)
+    with Driver.start(plan) as driver:
+        [line] = driver.run([SliceRequest(arm=0, each=each, length_ns=60_000_000_000)])
+    assert (line.errors, line.failed, line.wrong_rows) == ({}, 0, 0), line
+    assert line.transactions == each * choice.clients
+    after = count_work(resolved.workload, database)
+    assert all(after[name] > before[name] for name in after)
+    return resolved.workload, check(resolved.workload, database, resolved.scale, resolved.scripts)
+
+
+@pytest.mark.parametrize("mode", ["prepared", "simple"])
+@pytest.mark.parametrize("script", ["tpcb-like", "simple-update", "select-only"])
+def test_pgbench_holds_after_each_script(server: Mysqld, script: str, mode: Any) -> None:
+    choice = WorkloadChoice(name="pgbench", scale=1, scripts={script: 1}, clients=4, mode=mode)
+    assert drive(server, choice, 100)[1] == []
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_every_inserted_row_follows_from_the_one_that_was_read(server: Mysqld, side: str) -> None:
+    options = {"side": side, "turns": 20}
+    choice = WorkloadChoice(name="select-insert", scale=1, options=options, clients=4)
+    workload, wrong = drive(server, choice, 50)
+    assert wrong == []
+    turns = {"client": 200, "server": 4000}[side]
+    assert count_work(workload, database_at(server)) == {"turns": turns}
+    with database_at(server).checker() as checker:
+        checker.execute(["UPDATE results SET value = value + 1 WHERE id = 3"], "here")
+    assert check(workload, database_at(server), 1) == [wrong_row(server)]
+
+
+def wrong_row(server: Mysqld) -> str:
+    with database_at(server).checker() as checker:
+        [(source,)] = checker.rows("SELECT source_id FROM results WHERE id = 3", "here")
+    return f"result 3 does not follow from source row {source}"
+
+
+@pytest.mark.parametrize("deletes", [0, 50])
+@pytest.mark.parametrize("variant", ["corrected", "original"])
+def test_no_money_is_made_or_lost(server: Mysqld, variant: str, deletes: int) -> None:
+    options = {"variant": variant, "deletes": deletes}
+    choice = WorkloadChoice(name="reserva", scale=1, options=options, clients=8)
+    workload, wrong = drive(server, choice, 100)
+    assert wrong == []
+    with database_at(server).checker() as checker:
+        checker.execute(["UPDATE accounts SET balance = balance + 1 WHERE id = 7"], "here")
+    assert check(workload, database_at(server), 1)[0].startswith("sum(balance) is 50000000001")
+
+
+def test_money_that_is_not_there_is_not_transferred(server: Mysqld) -> None:
+    database = database_at(server)
+    load(find_workload("reserva", kind=database.kind), database, 1, replacing=True)
+    with database.checker() as checker:
+        with pytest.raises(ServerError, match=r"1690|4025|1264"):
+            checker.execute(["CALL transfer_funds(1, 1, 2, 1, 50000001, NOW(6))"], "here")
+        assert checker.rows("SELECT COUNT(*) FROM transfers", "here") == [(0,)]
+        assert checker.rows("SELECT DISTINCT balance FROM accounts", "here") == [(50_000_000,)]
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_a_server_with_ways_of_its_own_is_loaded_and_driven_by_the_command(
+    strict_server: Mysqld, name: str
+) -> None:
+    """No LOAD DATA LOCAL: by INSERT. Its sql_mode changes what quotes and backslashes mean."""
+    target = strict_server.uri()
+
+    def called(*words: str) -> dict[str, Any]:
+        command = [sys.executable, "-m", "steelyard", *words, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said: dict[str, Any] = json.loads(done.stdout)
+        return said
+
+    loaded = called("workloads", "load", name, target, "--set", "scale=1")
+    assert loaded["rows"] > 1000
+    assert loaded["bytes"] > 100_000
+    driven = called("drive", target, "-w", name, "-c", "4", "-t", "50", "--check")
+    assert driven["errors"] == {}
+    assert driven["transactions"] == 200
+    assert driven["violations"] == []
