@@ -84,4 +84,3 @@ def numbers(database: WorkloadDatabase, query: str) -> tuple[int, ...]:
     with database.checker() as checker:
         [row] = checker.rows(query, "the test")
     return tuple(int(number) for number in row)
-

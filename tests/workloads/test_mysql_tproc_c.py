@@ -86,7 +86,7 @@ LINES = """
 def test_the_lines_of_an_order_are_those_that_postgresql_draws(
     server: Mysqld, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
-    database, workload = loaded(server, "tproc-c", 1)
+    database, _ = loaded(server, "tproc-c", 1)
     generic = find_workload("tproc-c")
     seeds = [1, 2**32, 9 * 10**18, *(k * 48_271_000_000_019 for k in range(1, 40))]
     orders = [
@@ -125,8 +125,11 @@ DEEPER = [
     ("UPDATE order_line SET ol_delivery_d = NULL WHERE ol_o_id = 11", "condition 7: order 11"),
     ("DELETE FROM history WHERE h_c_id = 3", "condition 8: warehouse 1"),
     ("UPDATE history SET h_d_id = 2 WHERE h_c_id = 3 AND h_d_id = 1", "condition 9: district 1"),
-    ("UPDATE customer SET c_balance = 5 WHERE c_id = 4 AND c_d_id = 2", "12: customer 4, district 2"),
-    ("UPDATE history SET h_c_id = 9 WHERE h_c_id = 8 AND h_d_id = 3", "10: customer 8, district 3"),
+    (
+        "UPDATE customer SET c_balance = 5 WHERE c_id = 4 AND c_d_id = 2",
+        "12: customer 4, district 2",
+    ),
+    ("UPDATE history SET h_c_id = 9 WHERE h_c_id = 8 AND h_d_id = 3", "condition 10: customer 8"),
 ]
 
 

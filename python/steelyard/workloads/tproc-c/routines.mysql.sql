@@ -27,7 +27,7 @@ BEGIN
     DECLARE mask bigint unsigned DEFAULT 4294967295;
     DECLARE carry bigint unsigned DEFAULT 4294967296;
     DECLARE x, y, z bigint unsigned DEFAULT 2658358868;
-    DECLARE a, b, c, minus, drawn bigint unsigned;
+    DECLARE a, b, c, less, drawn bigint unsigned;
     DECLARE number int DEFAULT 1;
     DECLARE place, low, item_id, supplier, quantity int;
     DECLARE remote boolean;
@@ -43,11 +43,11 @@ BEGIN
         SET z = ((z + carry - y) & mask) ^ ((y << 4 | y >> 28) & mask), y = (y + x) & mask;
     END IF;
     SET z = ((z ^ y) + carry - ((y << 14 | y >> 18) & mask)) & mask;
-    SET minus = carry - ((z << 11 | z >> 21) & mask);
+    SET less = carry - ((z << 11 | z >> 21) & mask);
     WHILE number <= line_count DO
         SET place = 8 * number, remote = FALSE, supplier = home;
         WHILE place <= 8 * number + 4 DO
-            SET a = ((((x + place) & mask) ^ z) + minus) & mask;
+            SET a = ((((x + place) & mask) ^ z) + less) & mask;
             SET b = ((y ^ a) + carry - ((a << 25 | a >> 7) & mask)) & mask;
             SET c = ((z ^ b) + carry - ((b << 16 | b >> 16) & mask)) & mask;
             SET a = ((a ^ c) + carry - ((c << 4 | c >> 28) & mask)) & mask;
