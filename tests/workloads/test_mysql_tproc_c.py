@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
-QUICK = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=512M")
+QUICK = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=256M")
 VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("tproc-c", {"all_warehouses": True}),
     ("tproc-c", {"all_warehouses": True, "profile": "hammerdb", "partitions": 3}),
