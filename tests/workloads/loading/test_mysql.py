@@ -173,6 +173,19 @@ def test_money_that_is_not_there_is_not_transferred(server: Mysqld) -> None:
         assert checker.rows("SELECT DISTINCT balance FROM accounts", "here") == [(50_000_000,)]
 
 
+def test_a_token_is_looked_up_by_its_key(server: Mysqld) -> None:
+    """The script makes it of a number, in the connection's character set and not the column's."""
+    database = database_at(server)
+    workload = find_workload("reserva", kind=database.kind)
+    load(workload, database, 1, replacing=True)
+    script = workload.script("payment").text()
+    query = script[script.index("SELECT u.id") :].partition(";")[0].replace(":asking", "7")
+    with database.checker() as checker:
+        assert len(checker.rows(query, "here")) == 2
+        plan = checker.rows(f"EXPLAIN {query}", "here")
+    assert ["PRIMARY" in step for step in plan if "t" in step] == [True], plan
+
+
 @pytest.mark.parametrize("name", LOADED)
 def test_a_server_with_ways_of_its_own_is_loaded_and_driven_by_the_command(
     strict_server: Mysqld, name: str

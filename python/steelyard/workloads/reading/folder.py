@@ -103,7 +103,7 @@ def _read_files(folder: Path, names: Iterable[str]) -> dict[str, WorkloadFile]:
 
 def _read_sql(folder: Path, names: Iterable[str], kind: str) -> dict[str, WorkloadFile]:
     """By generic name the file of the nearest dialect that there is."""
-    found = {}
+    found: dict[str, WorkloadFile] = {}
     for name in names:
         own = [folder / dialect for dialect in dialect_names(name, kind)]
         there = next((path for path in own if path.exists()), None)

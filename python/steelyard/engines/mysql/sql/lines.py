@@ -72,7 +72,7 @@ def insert_lines(
     arrived = 0
     with connection.cursor() as cursor:
         for statement in inserts(head, chunks, min(_INSERT, packet)):
-            arrived += cursor.execute(statement)  # type: ignore[arg-type]  # bytes go as they are
+            arrived += cursor.execute(statement)
             _refuse_warnings(connection, int(getattr(cursor, "warning_count", 0) or 0))
     return arrived
 

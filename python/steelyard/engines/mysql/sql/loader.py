@@ -163,8 +163,9 @@ class MysqlLoader(MysqlChecker):
 
     def cancel(self) -> None:
         """Stop the statement under way; called from another thread."""
+        wire: Any = self._connection  # what it knows of itself has no type
         with suppress(ServerError), connected(self._address) as other, other.cursor() as cursor:
-            cursor.execute(f"KILL QUERY {self._connection.thread_id()}")
+            cursor.execute(f"KILL QUERY {wire.thread_id()}")
 
 
 def database_bytes(connection: Connection[Any], name: str) -> int:
