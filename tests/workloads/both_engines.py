@@ -70,13 +70,14 @@ def rows_in(database: WorkloadDatabase, workload: Workload, *, days: bool) -> Ro
 
 
 def _text(engine: str, column: str, kind: str, *, days: bool) -> str:
-    """A column as a text that is the same on all engines; char(n) has no spaces at its end."""
+    """A column as a text that is the same on all engines; spaces at its end, which
+    char(n) has on one of them, are left out."""
     value = column
     if kind.startswith(("timestamp", "datetime")):
         present = f"CASE WHEN {column} IS NULL THEN 'none' ELSE 'some' END"
         value = f"cast({column} AS date)" if days else present
-    shown = f"rtrim(({value})::text)" if engine == POSTGRES else f"cast({value} AS char)"
-    return f"coalesce({shown}, '-')"
+    shown = f"({value})::text" if engine == POSTGRES else f"cast({value} AS char)"
+    return f"coalesce(rtrim({shown}), '-')"
 
 
 def numbers(database: WorkloadDatabase, query: str) -> tuple[int, ...]:

@@ -148,7 +148,8 @@ class MysqlLoader(MysqlChecker):
     def mark(self, loaded: LoadedData) -> None:
         """Write into the marker what was loaded. Before that, statistics of all tables: of one
         that a constraint has rebuilt the server makes them at any time later, by itself."""
-        for (table,) in rows_of(self._connection, "SHOW TABLES"):
+        tables = "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'"  # a view has none
+        for table, _ in rows_of(self._connection, tables):
             self.analyze(table)
         with self._connection.cursor() as cursor:
             cursor.execute(
