@@ -154,7 +154,7 @@ def test_checks_find_what_is_wrong(server: Mysqld) -> None:
 
 CALLS = {
     "spec_payment(1, 1, 1, 1, -1, 4000, 500)": "no such customer",
-    "spec_payment(1, 1, 1, 1, 1000, 1, 500)": "no such name",
+    "spec_payment(1, 1, 1, 11, 5, 1, 500)": "no such name",
     "hammerdb_payment(1, 1, 1, 1, -1, 4000, 5)": "no such customer",
     "spec_order_status(1, 1, -1, 4000)": "no such customer",
     "spec_new_order(1, 1, 1, 5, 17, 1, FALSE)": "Lock wait timeout",
