@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +18,8 @@ PRODUCTS = ("mysql", "mariadb")
 @contextmanager
 def started(product: str, *options: str) -> Iterator[mysqld.Mysqld]:
     """A server of a product that runs until the end."""
-    home = Path(f"/tmp/syt-{product}-{os.getpid()}")
-    home.mkdir(mode=0o711)
+    home = Path(tempfile.mkdtemp(prefix=f"syt-{product}-", dir="/tmp"))  # a socket's path is short
+    home.chmod(0o711)
     try:
         with (mariadbd if product == "mariadb" else mysqld).running(home, *options) as server:
             yield server

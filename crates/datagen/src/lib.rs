@@ -1,5 +1,5 @@
-//! Generates the rows of all workloads, as a server's bulk load reads them: COPY's binary tuples, or
-//! the lines of LOAD DATA.
+//! Generates the rows of all workloads, as a server's bulk load reads them: COPY's binary tuples,
+//! or the lines of LOAD DATA.
 
 mod copy;
 mod encoder;

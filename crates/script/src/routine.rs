@@ -2,8 +2,8 @@
 //!
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
 //! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside. Beyond psql, a body may be
-//! written as MySQL has it: IF, LOOP, WHILE and REPEAT end in two words and open nothing here, and a
-//! CASE statement ends in END CASE.
+//! written as MySQL has it: IF, LOOP, WHILE and REPEAT end in two words and open nothing here, and
+//! a CASE statement ends in END CASE.
 
 /// Follows the words of one statement.
 #[derive(Debug, Default)]
@@ -38,9 +38,8 @@ impl Routine {
             return;
         }
         let ending = std::mem::replace(&mut self.ending, self.depth > 0 && is("end"));
-        if ending && UNCOUNTED.into_iter().any(is) {
-            self.depth += 1;
-        } else if is("begin") || self.depth > 0 && !ending && is("case") {
+        let opens = is("begin") || self.depth > 0 && !ending && is("case");
+        if opens || ending && UNCOUNTED.into_iter().any(is) {
             self.depth += 1;
         } else if self.ending {
             self.depth -= 1;

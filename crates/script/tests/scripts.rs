@@ -1,8 +1,7 @@
 //! Tests that scripts are split, checked and compiled as pgbench does, and errors name their place.
 
 use steelyard_script::{
-    builtin, parse, parse_as, Command, Dialect, Piece, Scope, Script, Sql, Symbols, Value,
-    BUILTIN_NAMES,
+    builtin, parse, Command, Dialect, Piece, Scope, Script, Sql, Symbols, Value, BUILTIN_NAMES,
 };
 
 fn compile(text: &str) -> Result<Script, String> {
@@ -112,21 +111,6 @@ fn the_body_of_a_sql_routine_is_one_statement() {
     let found = statements(text);
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found[0].ends_with("SELECT 1; END;"));
-}
-
-#[test]
-fn so_is_the_body_of_a_routine_of_mysql() {
-    let text = "CREATE PROCEDURE p(IN n int) BEGIN\n\
-                DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;\n\
-                each: WHILE n > 0 DO\n\
-                BEGIN SET n = n - 1; END; IF n = 5 THEN LEAVE each; END IF; -- END of nothing\n\
-                CASE n WHEN 1 THEN SELECT CASE n WHEN 1 THEN 2 END; ELSE SELECT 3; END CASE;\n\
-                END WHILE each;\n\
-                REPEAT SET n = n + 1; UNTIL n > 3 END REPEAT;\nEND;\nSELECT 1;\nEND; IF x;";
-    let found = statements(text);
-    assert_eq!(found.len(), 4, "{found:?}");
-    assert!(found[0].ends_with("END REPEAT;\nEND;"));
-    assert_eq!(found[1..], ["SELECT 1;", "END;", "IF x;"]);
 }
 
 #[test]
@@ -413,37 +397,4 @@ fn a_place_lies_in_its_line_however_the_line_ends() {
     assert!(compile("\\set y 1 +\r\n")
         .unwrap_err()
         .contains("\n\\set y 1 +\n"));
-}
-
-fn mysql_statements(text: &str) -> Vec<String> {
-    let script = parse_as(Dialect::Mysql, "s.sql", text, &mut Symbols::new(), &["x"]);
-    let script = script.expect("script");
-    let sql = script.commands.iter().filter_map(|command| match command {
-        Command::Sql(sql) => Some(sql.text(|_| "?".to_owned())),
-        _ => None,
-    });
-    sql.collect()
-}
-
-#[test]
-fn strings_and_comments_of_mysql_end_as_its_server_reads_them() {
-    let text =
-        "SELECT 'it\\'s; :x', \"a\\\";\", `b;\\`, 'it''s;' -- ;\n, # ; :x\n :x--1 /* /* ; */;\n\
-                # nothing\nSELECT $$, :x;";
-    let found = mysql_statements(text);
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].ends_with("?--1 /* /* ; */;"), "{found:?}");
-    assert_eq!(found[1], "SELECT $$, ?;");
-}
-
-#[test]
-fn an_unfinished_string_of_mysql_is_found_where_it_begins() {
-    for (text, why) in [
-        ("SELECT 'a\\'", "unterminated quoted string"),
-        ("SELECT `a", "unterminated quoted identifier"),
-        ("SELECT /* /* */ /*", "unterminated /* comment"),
-    ] {
-        let error = parse_as(Dialect::Mysql, "s.sql", text, &mut Symbols::new(), &[]).unwrap_err();
-        assert_eq!(error.message, why);
-    }
 }

@@ -64,7 +64,8 @@ def _drive_scripts(options: DriveOptions, target: Endpoint) -> None:
     arm = DriveArm("target", target, options.clients)
     variables = read_definitions(options.define or [])
     files, mode = options.file or [], options.query_mode or "simple"
-    scripts = read_scripts(files, options.builtins, {"scale": "1", **variables}, mode)
+    known = {"scale": "1", **variables}
+    scripts = read_scripts(files, options.builtins, known, mode, target.protocol)
     if "scale" not in variables:
         reads = bool(options.builtins) or not files
         variables["scale"] = str(options.scale or (_scale_of(arm) if reads else 1))
@@ -167,9 +168,14 @@ def read_definitions(defined: list[str]) -> dict[str, Any]:
 
 
 def read_scripts(
-    files: list[str], builtins: list[str], variables: dict[str, Any], mode: str
+    files: list[str],
+    builtins: list[str],
+    variables: dict[str, Any],
+    mode: str,
+    protocol: str = POSTGRES,
 ) -> tuple[DriveScript, ...]:
-    """The scripts named on the command line, checked together. UsageError: one is wrong."""
+    """The scripts named on the command line, checked together as statements of a protocol's
+    servers. UsageError: one is wrong."""
     if not files and not builtins:
         builtins = ["tpcb-like"]
     scripts = [_builtin(name) for name in builtins]
@@ -178,7 +184,7 @@ def read_scripts(
         scripts.append(DriveScript(path, _text(path), weight))
     try:
         texts = [(script.name, script.text) for script in scripts]
-        _core.check_scripts(texts, {**AUTOMATIC, **variables}, mode)
+        _core.check_scripts(texts, {**AUTOMATIC, **variables}, mode, dialect=protocol)
     except ValueError as error:
         path = str(error).split(":", 1)[0]
         raise UsageError(f'cannot drive script "{path}"', detail=str(error)) from error

@@ -1,5 +1,5 @@
--- The tables of pgbench 18 (pgbench.c, initCreateTables). InnoDB keeps a table's rows in its primary
--- key, so the keys are there before the rows, which come in their order.
+-- The tables of pgbench 18 (pgbench.c, initCreateTables). InnoDB keeps rows in the primary key, so
+-- the keys are there before the rows, which come in their order.
 CREATE TABLE pgbench_history (
     tid int, bid int, aid int, delta int, mtime datetime(6), filler char(22));
 CREATE TABLE pgbench_tellers (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard._core import script_statements
 from steelyard.model.errors import StudyError, UsageError
-from steelyard.workloads.reading.dialects import language
+from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
 # What a statement can begin its writing with. A function that writes is not seen: a study then
@@ -76,7 +76,7 @@ def resolve_scripts(
         if own is not None or name not in workload.scripts:
             writes = any(_WRITES.search(statement) for statement in statements)
             script = Script(name, script.text, weight, None, writes)
-        pause_ns = longest_pause_ns(name, script.text, defined, tried)
+        pause_ns = longest_pause_ns(name, script.text, defined, tried, workload.kind)
         resolved.append(replace(script, pause_ns=pause_ns))
     return resolved
 
@@ -119,20 +119,30 @@ def _file_of_user(workload: Workload, name: str) -> WorkloadFile:
 
 
 def longest_pause_ns(
-    name: str, text: str, variables: Mapping[str, str], tables: Tables | None = None
+    name: str,
+    text: str,
+    variables: Mapping[str, str],
+    tables: Tables | None = None,
+    kind: str = GENERIC,
 ) -> int:
     """The longest that one of the executions that are tried sleeps in all, in ns; 0: none does."""
     if not _SLEEP.search(text):
         return 0
     logged = _SLEEP.sub(r"SELECT 'steelyard sleeps', \1, '\2';", text)
-    return max(_pause_ns(name, logged, variables, tables, seed) for seed in range(EXECUTIONS))
+    return max(_pause_ns(name, logged, variables, tables, seed, kind) for seed in range(EXECUTIONS))
 
 
 def _pause_ns(
-    name: str, logged: str, variables: Mapping[str, str], tables: Tables | None, seed: int
+    name: str,
+    logged: str,
+    variables: Mapping[str, str],
+    tables: Tables | None,
+    seed: int,
+    kind: str,
 ) -> int:
     try:
-        statements = script_statements(name, logged, dict(variables), seed, tables=tables)
+        given, dialect = dict(variables), language(kind)
+        statements = script_statements(name, logged, given, seed, tables=tables, dialect=dialect)
     except ValueError:  # no result with these draws: the transaction ends there
         return 0
     slept = _SLEPT.findall("\n".join(statements))

@@ -1,9 +1,9 @@
--- What the payment's last statement calls. The scripts write the token of a user out: PostgreSQL puts
--- the body of its function token_of into the query, and MySQL would call it.
+-- What the payment's last statement calls. The scripts write the token of a user out: PostgreSQL
+-- puts the body of its function token_of into the query, and MySQL would call it.
 
 -- Both balances in one statement, which takes its locks in the order of the key; money that is not
--- there is out of the balance's range. One transaction, as a function of PostgreSQL is; its answer is
--- the number of the transfer.
+-- there is out of the balance's range. One transaction, as a function of PostgreSQL is; its answer
+-- is the number of the transfer.
 CREATE PROCEDURE transfer_funds(
     card bigint, payer int, payee int, requesting_user smallint, total bigint, made_at datetime(6))
 BEGIN

@@ -1,5 +1,5 @@
--- Seven tables with the columns of Reserva's. InnoDB keeps a table's rows in its primary key, so the
--- primary keys are there before the rows, which come in their order.
+-- Seven tables with the columns of Reserva's. InnoDB keeps rows in the primary key, so the primary
+-- keys are there before the rows, which come in their order.
 --
 -- A token is a uuid as text of 36 characters. A balance is unsigned, for no MySQL before 8.0.16
 -- holds a CHECK: money that is not there is an error of its range. The user who asks for a transfer

@@ -1,5 +1,5 @@
--- What is read, and what is inserted: an insert depends on the row that was read. InnoDB keeps a
--- table's rows in its primary key, so the keys are there before the rows, which come in their order.
+-- What is read, and what is inserted: an insert depends on the row that was read. InnoDB keeps rows
+-- in the primary key, so the keys are there before the rows, which come in their order.
 CREATE TABLE source_rows (
     id bigint NOT NULL PRIMARY KEY, part int NOT NULL, value int NOT NULL,
     payload varchar(255) NOT NULL);

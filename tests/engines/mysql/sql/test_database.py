@@ -168,7 +168,7 @@ def test_what_fails_between_two_chunks_leaves_no_row_and_a_connection_that_works
 
 def test_an_error_says_where_and_quotes_the_statement(database: MysqlDatabase) -> None:
     with database.checker() as checker:
-        with pytest.raises(ServerError, match=r"^here: 1146: .*nowhere") as caught:
+        with pytest.raises(ServerError, match=r"^error: here: 1146: .*nowhere") as caught:
             checker.execute(["DO 1", "SELECT  *\nFROM nowhere"], "here")
         assert caught.value.detail == "In: SELECT * FROM nowhere"
         statements = ["CREATE TABLE t (n INT)", "INSERT INTO t VALUES (1), (2)", "SELECT n FROM t"]

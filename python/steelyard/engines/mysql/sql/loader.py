@@ -196,4 +196,4 @@ def _attributed(source: str, statement: str) -> Iterator[None]:
         raise ServerError(f"{source}: {why}", detail=f"In: {shown}") from error
     except ServerError as error:
         more = f"{error.detail} In: {shown}" if error.detail else f"In: {shown}"
-        raise ServerError(f"{source}: {error}", detail=more) from error
+        raise ServerError(f"{source}: {error.primary}", detail=more) from error
