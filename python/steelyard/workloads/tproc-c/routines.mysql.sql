@@ -19,7 +19,7 @@
 -- The draws are those of drawing.lines: number `place` of a seed is PostgreSQL's hashint8extended
 -- (src/common/hashfn.c, hash_bytes_uint32_extended). What depends on the seed alone is computed
 -- once: three words x, y, z and two steps of the last mixing. With the data in memory, drawing ten
--- lines was a third of New-Order's time on MySQL 5.7 (0.7 of 2.2 ms), on MariaDB up to a half.
+-- lines was a third of New-Order's time on MySQL 5.7 (0.7 of 2.2 ms), on MariaDB 1/4 to 1/2.
 CREATE FUNCTION drawing_lines(
     seed bigint, line_count int, home int, warehouses int, failing boolean, even boolean)
 RETURNS varchar(240) CHARACTER SET ascii DETERMINISTIC NO SQL
