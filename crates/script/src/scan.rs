@@ -1,5 +1,5 @@
-//! Splits a script into SQL statements and backslash commands, by the lexical rules of psql; strings
-//! and comments are those of the dialect.
+//! Splits a script into SQL statements and backslash commands, by the lexical rules of psql;
+//! strings and comments are those of the dialect.
 
 use crate::dialect::Dialect;
 use crate::quote::{

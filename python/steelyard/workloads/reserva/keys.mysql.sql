@@ -1,5 +1,5 @@
--- An index on every foreign key, and two unique ones on a name, as in the original. Primary keys are
--- in schema.mysql.sql.
+-- An index on every foreign key, and two unique ones on a name, as in the original. Primary keys
+-- are in schema.mysql.sql.
 ALTER TABLE accounts ADD INDEX (bank_id);
 ALTER TABLE cards ADD INDEX (account_id);
 ALTER TABLE users ADD INDEX (bank_id);
