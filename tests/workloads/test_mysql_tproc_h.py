@@ -32,7 +32,7 @@ pytestmark = pytest.mark.long
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
-QUICK = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=512M")
+QUICK = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=2G")
 DRAWN = {"q16": "'49,14,23,45,19,3,36,9'", "q22": "'13,31,23,29,30,18,17'"}
 """Q16 and Q22 draw sets; those of the qualification stand in for them."""
 
