@@ -13,7 +13,7 @@ from steelyard.workloads.reading.scripts import script_variables
 
 TYPES = ("new-order", "payment", "delivery", "order-status", "stock-level")
 PROFILES = {"spec": "", "hammerdb": "hammerdb-"}
-CALL = re.compile(r"\b(?:spec|hammerdb)\.\w+\(([^)]*)\)")
+CALL = re.compile(r"\b(?:spec|hammerdb)[._]\w+\(([^)]*)\)")
 
 # Keying and mean thinking time in seconds: clause 5.2.5.7, and what HammerDB does.
 TIMES = {
@@ -35,11 +35,11 @@ TIMES = {
 
 
 def calls(
-    name: str, scale: int, client: int, times: int, **options: object
+    name: str, scale: int, client: int, times: int, kind: str = "postgres", **options: object
 ) -> Iterator[tuple[int, ...]]:
     """The numbers that so many executions of a script call their routine with."""
-    workload = find_workload("tproc-c", options)
-    text = (workload.folder / "scripts" / f"{name}.sql").read_text()
+    workload = find_workload("tproc-c", options, kind)
+    text = workload.script(name).text()
     variables = {**script_variables(workload, scale, {}), "client_id": str(client)}
     for statement in script_statements(name, text, variables, 7, times):
         found = CALL.search(statement)
@@ -78,15 +78,25 @@ def test_with_one_warehouse_they_are_of_another_district_in_hammerdb_and_at_home
 
 
 @pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_on_mysql_they_call_with_the_same_numbers(profile: str, kind: str) -> None:
+    name = PROFILES[profile] + kind
+    assert list(calls(name, 3, 1, 50, "mysql")) == list(calls(name, 3, 1, 50))
+
+
+@pytest.mark.parametrize("dialect", ["", ".mysql"])
+@pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize(
     ("workload", "profile"),
     [("tproc-c", "spec"), ("tproc-c", "hammerdb"), ("tproc-c-client", "spec")],
 )
 def test_keying_comes_before_all_statements_and_thinking_after_them(
-    workload: str, profile: str, kind: str
+    workload: str, profile: str, kind: str, dialect: str
 ) -> None:
     folder = find_workload(workload).folder / "scripts"
-    name = f"{PROFILES[profile]}{kind}.sql"
+    name = f"{PROFILES[profile]}{kind}{dialect}.sql"
+    if name == "stock-level.mysql.sql" and workload == "tproc-c-client":
+        name = "stock-level.sql"  # for all engines
     text = (folder / name).read_text()
     keying, mean = TIMES[profile][kind]
     before, middle, after = re.split(r"^\\sleep .*\n", text, flags=re.MULTILINE)
