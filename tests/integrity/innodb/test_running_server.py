@@ -14,7 +14,7 @@ from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
 
 pytestmark = pytest.mark.long
 
-SMALL_POOL = ("--innodb-buffer-pool-size=5M", "--innodb-page-size=16k")
+SMALL_POOL = ("--innodb-buffer-pool-size=6M", "--innodb-page-size=16k")
 ROUNDS = 4
 
 
