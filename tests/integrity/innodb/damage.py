@@ -109,8 +109,8 @@ def damaged(
 def free_pages(pages: Pages, logical_bytes: int) -> set[int]:
     """The pages that the extent descriptors call free (XDES_FREE_BIT of fsp0fsp.h).
 
-    Descriptors follow the tablespace's header in its first page, and again in every page whose number
-    is a multiple of a page's bytes; in each are two bits for a page.
+    Descriptors follow the tablespace's header in its first page, and again in every page whose
+    number is a multiple of a page's bytes; in each are two bits for a page.
     """
     page_bytes = len(pages[0])
     extent = max(64, (1 << 20) // logical_bytes)

@@ -309,9 +309,9 @@ fn not_verifiable(page: &[u8], layout: &Layout) -> Option<Carried> {
     (kind == MYSQL_COMPRESSED && is_compressed_by_mysql(page)).then_some(Carried::Compressed)
 }
 
-/// MySQL's table option COMPRESSION is in no flag: the page itself says it. Behind the type follow a
-/// version, an algorithm (zlib or LZ4), type and size before, and the size now; the rest of the
-/// last 512 bytes, and what the file system may have freed behind it, is 0.
+/// MySQL's table option COMPRESSION is in no flag: the page itself says it. Behind the type follow
+/// a version, an algorithm (zlib or LZ4), type and size before, and the size now; the rest, which
+/// the file system may have freed, is 0.
 fn is_compressed_by_mysql(page: &[u8]) -> bool {
     let before = usize::from(half(page, FLUSH_LSN_AT + 4));
     let now = usize::from(half(page, FLUSH_LSN_AT + 6));
