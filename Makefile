@@ -32,7 +32,7 @@ bench: build ## speeds, as ratios measured side by side; needs an otherwise idle
 	@status=0; for bench in benches/*.py; do echo "== $$bench"; \
 	  $(BIN)/python $$bench || status=1; done; exit $$status
 
-fuzz: ## fuzz protocols, the script parser and InnoDB's pages (nightly compiler, cargo-fuzz; ARGS=...)
+fuzz: ## fuzz protocols, scripts and InnoDB's pages (nightly compiler, cargo-fuzz; ARGS=...)
 	@for target in replies handshakes mysql_replies mysql_handshakes scripts innodb_pages; do \
 	  mkdir -p fuzz/corpus/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \

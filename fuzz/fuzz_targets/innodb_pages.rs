@@ -1,5 +1,5 @@
-//! Fuzzes the judgement of InnoDB's pages: any bytes under any flags end without a panic, and a page
-//! that is sound is so in its place alone.
+//! Fuzzes the judgement of InnoDB's pages: any bytes under any flags end without a panic, and a
+//! page that is sound is so in its place alone.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

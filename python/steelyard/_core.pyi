@@ -178,11 +178,15 @@ class InnodbAsked(TypedDict):
     idle: bool
     gaps_s: list[float]  # between looks at what was wrong at first; none: one look is enough
 
+InnodbWrong = tuple[int, int, str, int, int, int]
+"""(index of the file, page, reason, expected, found, LSN); reasons: "checksum", "lsn", "misplaced",
+"other tablespace", "header", "page type", "short", "unreadable"."""
+
 class InnodbScanned(TypedDict):
     files: int
     blocks: int
     bytes: int
-    wrong: list[tuple[int, int, str, int, int, int]]  # file, page, reason, expected, found, LSN
+    wrong: list[InnodbWrong]
     dismissed: int  # sound at a later look, or gone
     uncounted: int  # wrong pages beyond the 10,000 that are listed
     unchecked: int  # those of them that were too many to be looked at again
@@ -207,8 +211,7 @@ def scan_innodb(
 ) -> InnodbScanned:
     """Read every page once. `progress` is called ten times a second with bytes, wrong pages so far
     and pages that are being looked at again; an exception it raises ends the scan and is raised
-    here. Reasons: "checksum", "lsn", "misplaced", "other tablespace", "header", "page type",
-    "short", "unreadable"."""
+    here."""
 
 # drill
 

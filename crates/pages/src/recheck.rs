@@ -68,8 +68,8 @@ pub fn recheck(
     Rechecked { wrong, dismissed }
 }
 
-/// Those that stay wrong, as they were at the last look, and those that do not. `again` gives what a
-/// suspect is now, with a hash of its bytes; None: it is sound, or gone.
+/// Those that stay wrong, as they were at the last look, and those that do not. `again` gives what
+/// a suspect is now, with a hash of its bytes; None: it is sound, or gone.
 pub(crate) fn look_again<S>(
     suspects: Vec<S>,
     again: impl Fn(&S) -> Option<(S, u64)>,

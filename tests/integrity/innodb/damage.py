@@ -101,5 +101,25 @@ def damaged(
         else:
             changed[number] = KINDS[kind](pages, number, draw)
         if changed[number] != pages[number]:
-            done[number] = kind
+            # Where the other half is empty too, a zeroed half is a zeroed page.
+            done[number] = kind if any(changed[number]) else "zeroed"
     return changed, done
+
+
+def free_pages(pages: Pages, logical_bytes: int) -> set[int]:
+    """The pages that the extent descriptors call free (XDES_FREE_BIT of fsp0fsp.h).
+
+    Descriptors follow the tablespace's header in its first page, and again in every page whose
+    number is a multiple of a page's bytes; in each are two bits for a page.
+    """
+    page_bytes = len(pages[0])
+    extent = max(64, (1 << 20) // logical_bytes)
+    free = set()
+    for number in range(len(pages)):
+        index = number % page_bytes
+        at = 150 + index // extent * (24 + extent // 4) + 24
+        bit = index % extent * 2
+        byte = pages[number - index][at + bit // 8]
+        if byte >> bit % 8 & 1:
+            free.add(number)
+    return free

@@ -29,7 +29,7 @@ SYSTEM_TABLES = (
     "mysql_system_tables_data.sql",
 )
 
-Connection = pymysql.Connection[pymysql.cursors.Cursor]
+Connection = pymysql.Connection
 
 
 @dataclass(frozen=True)

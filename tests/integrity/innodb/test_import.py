@@ -21,14 +21,19 @@ from steelyard.engines.account import choose_account
 
 pytestmark = pytest.mark.long
 
-SEEDS = 2
+SEEDS = 3
+WITH_CHECKSUM = tuple(name for name in KINDS if name not in ("zeroed", "misplaced"))
+"""What is tried with a checksum. A page that is lost, or sound in another's place, passes the check
+of pages, and the import that then misses what was on it may end the server."""
+WITHOUT_CHECKSUM = ("header_bit", "lsn_bit", "trailer_bit", "torn", "zeroed_half", "zeroed")
+"""What is tried under `none`: the import follows the records, and damaged ones end the server."""
 
 
 @pytest.mark.parametrize("algorithm", ["innodb", "none", "crc32"])
 def test_the_server_refuses_what_the_scrub_calls_damaged(algorithm: str, tmp_path: Path) -> None:
+    kinds = WITHOUT_CHECKSUM if algorithm == "none" else WITH_CHECKSUM
     with open_directory() as home:
-        trees = unpack(home)
-        one = instance(trees, home / "i", f"--innodb-checksum-algorithm={algorithm}")
+        one = instance(unpack(home), home / "i", f"--innodb-checksum-algorithm={algorithm}")
         with one.running() as connection:
             connection.cursor().execute("create database d")
             connection.select_db("d")
@@ -38,7 +43,7 @@ def test_the_server_refuses_what_the_scrub_calls_damaged(algorithm: str, tmp_pat
         with one.running() as connection:
             connection.select_db("d")
             assert _imports(connection, one.data / "d/t.ibd", sound)
-            for name in KINDS:
+            for name in kinds:
                 for seed in range(SEEDS):
                     draw = random.Random(f"{name} {seed}")
                     number = draw.choice([n for n, page in enumerate(pages) if n and any(page)])
@@ -48,13 +53,14 @@ def test_the_server_refuses_what_the_scrub_calls_damaged(algorithm: str, tmp_pat
                     ours = _reasons(tmp_path, content)
                     accepted = _imports(connection, one.data / "d/t.ibd", content)
                     case = (algorithm, name, seed, number, ours, accepted)
-                    if name == "misplaced":
-                        assert ours == {number: "misplaced"}, case
-                    else:
-                        assert (ours == {}) == accepted, case
-                        assert set(ours) <= {number}, case
-                    if algorithm != "none" and name != "zeroed":
+                    assert set(ours) <= {number}, case
+                    if algorithm != "none":
                         assert ours, case
+                    # Under `none` the server does not look at what stands for a checksum. A lost
+                    # page is sound, and the import may miss what was on it.
+                    overlooked = algorithm == "none" and ours == {number: "checksum"}
+                    if name != "zeroed" and not overlooked:
+                        assert accepted == (not ours), case
 
 
 def _imports(connection: Connection, file: Path, content: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""A scrub beside a MySQL server that writes calls nothing damaged but what is."""
+"""A scrub beside a server that writes calls nothing damaged but what is."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
 
 pytestmark = pytest.mark.long
 
-SMALL_POOL = ("--innodb-buffer-pool-size=5M", "--innodb-page-size=16k")
+SMALL_POOL = ("--innodb-buffer-pool-size=6M", "--innodb-page-size=16k")
 ROUNDS = 4
 
 
-def test_a_server_that_writes_has_no_damaged_pages_but_real_ones() -> None:
+@pytest.mark.parametrize("maria", [False, True])
+def test_a_server_that_writes_has_no_damaged_pages_but_real_ones(maria: bool) -> None:
     with open_directory() as home:
-        one = instance(unpack(home), home / "i", *SMALL_POOL)
+        one = instance(unpack(home), home / "i", *SMALL_POOL, maria=maria)
         with one.running() as connection:
             connection.cursor().execute("create database d")
             connection.select_db("d")

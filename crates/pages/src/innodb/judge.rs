@@ -267,7 +267,10 @@ fn verify_full(page: &[u8]) -> Result<Carried, Wrong> {
 
 fn misplaced(page: &[u8], layout: &Layout, place: Place, carried: Carried) -> Option<Wrong> {
     let (number, space) = (word(page, NUMBER_AT), word(page, SPACE_AT));
-    if let Some(own) = place.space.filter(|own| *own != space) {
+    // Compressed under full_crc32, the content begins where the tablespace's number is elsewhere.
+    let kind = half(page, TYPE_AT);
+    let has_space = !layout.full_crc32 || kind & FULL_CRC32_COMPRESSED == 0;
+    if let Some(own) = place.space.filter(|own| has_space && *own != space) {
         return Some(wrong(page, Fault::OtherTablespace, own, space));
     }
     if number != place.number {
@@ -277,7 +280,6 @@ fn misplaced(page: &[u8], layout: &Layout, place: Place, carried: Carried) -> Op
     if first {
         return Some(wrong(page, Fault::Header, 0, word(page, DATA + 16)));
     }
-    let kind = half(page, TYPE_AT);
     let known = kind <= LAST_TYPE || INDEX_TYPES.contains(&kind);
     let known = known || layout.compressed && MARIADB_COMPRESSED.contains(&kind);
     (carried == Carried::None && !known).then(|| wrong(page, Fault::PageType, 0, u32::from(kind)))
@@ -307,9 +309,9 @@ fn not_verifiable(page: &[u8], layout: &Layout) -> Option<Carried> {
     (kind == MYSQL_COMPRESSED && is_compressed_by_mysql(page)).then_some(Carried::Compressed)
 }
 
-/// MySQL's table option COMPRESSION is in no flag: the page itself says it. Behind the type follow a
-/// version, an algorithm (zlib or LZ4), type and size before, and the size now; the rest of the
-/// last 512 bytes, and what the file system may have freed behind it, is 0.
+/// MySQL's table option COMPRESSION is in no flag: the page itself says it. Behind the type follow
+/// a version, an algorithm (zlib or LZ4), type and size before, and the size now; the rest, which
+/// the file system may have freed, is 0.
 fn is_compressed_by_mysql(page: &[u8]) -> bool {
     let before = usize::from(half(page, FLUSH_LSN_AT + 4));
     let now = usize::from(half(page, FLUSH_LSN_AT + 6));

@@ -1,6 +1,7 @@
 //! Reads wrong pages of a running server again, as the recheck of PostgreSQL's does.
 
 use std::fs;
+use std::io;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -30,7 +31,11 @@ pub fn recheck(
 /// What is still wrong, and a hash of the page; None: nothing, or the file is gone.
 fn again(file: &DataFile, suspect: &Suspect) -> Option<(Wrong, u64)> {
     // A table that was rebuilt has another number, and may have another layout, under its old name.
-    let now = read_space(&file.path, None).ok()?;
+    let now = match read_space(&file.path, None) {
+        Ok(now) => now,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => return Some((unreadable(), 0)),
+    };
     let rebuilt = now.filter(|space| file.space != Some(0) && space.id != file.space);
     let (layout, space, least_pages) = match &rebuilt {
         Some(space) => (space.layout, space.id, space.pages.unwrap_or(1)),

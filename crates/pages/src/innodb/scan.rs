@@ -84,8 +84,8 @@ struct Work<'a> {
     found: Mutex<Scanned>,
 }
 
-/// Scans the files. `tick` is called in this thread ten times a second; it returns when all is read,
-/// or soon after `progress.stop` was set.
+/// Scans the files. `tick` is called in this thread ten times a second; it returns when all is
+/// read, or soon after `progress.stop` was set.
 pub fn scan(
     files: &[DataFile],
     options: &Options,

@@ -51,7 +51,14 @@ struct Probe {
 /// `layout` is that of a file before it of the same tablespace.
 pub fn read_space(path: &Path, layout: Option<Layout>) -> io::Result<Option<Space>> {
     let most = 65536 * PROBED_PAGES;
-    let open = OpenStretch::open(path, 0, most as u64, false)?;
+    let open = OpenStretch::open(path, 0, most as u64, true)?;
+    let found = probe(&open, layout, most);
+    // A scan that follows finds the page cache as it was.
+    open.drop_behind(0, most as u64);
+    found
+}
+
+fn probe(open: &OpenStretch, layout: Option<Layout>, most: usize) -> io::Result<Option<Space>> {
     let mut bytes = vec![0; 16384 * PROBED_PAGES];
     let length = open.read(0, &mut bytes)?;
     bytes.truncate(length);
@@ -59,7 +66,7 @@ pub fn read_space(path: &Path, layout: Option<Layout>) -> io::Result<Option<Spac
     if let Some(layout) = flagged {
         let probe = probed(&bytes, layout);
         if probe.sound > probe.wrong {
-            return Ok(Some(described(&open, &bytes, layout, &probe)));
+            return Ok(Some(described(open, &bytes, layout, &probe)));
         }
     }
     bytes.resize(most, 0);
@@ -70,7 +77,7 @@ pub fn read_space(path: &Path, layout: Option<Layout>) -> io::Result<Option<Spac
     let best = probes.max_by_key(|(layout, probe)| (probe.sound, layout.page_bytes, !layout.zip));
     Ok(best
         .filter(|(_, probe)| probe.sound > 0)
-        .map(|(layout, probe)| described(&open, &bytes, layout, &probe)))
+        .map(|(layout, probe)| described(open, &bytes, layout, &probe)))
 }
 
 fn probed(bytes: &[u8], layout: Layout) -> Probe {

@@ -1,6 +1,7 @@
 //! Tests verdicts: real pages are sound in their place alone, and every damage that is covered is
 //! seen.
 
+use steelyard_pages::crc32c;
 use steelyard_pages::innodb::{
     judge, page_crc32, page_crc32_big_endian, Carried, Encryption, Fault, Layout, Place, Verdict,
 };
@@ -158,4 +159,43 @@ fn encrypted_pages_are_told_apart_where_the_tablespace_says_so() {
     assert_eq!(verdict, Verdict::Sound(Carried::Encrypted));
     let verdict = judge(&page, &each.layout, each.place);
     assert_eq!(fault(verdict), Some(Fault::Checksum));
+}
+
+#[test]
+fn a_page_compressed_under_full_crc32_has_its_checksum_behind_its_payload() {
+    let each = recorded()
+        .into_iter()
+        .find(|each| each.carried == Carried::FullCrc32 && each.place.number > 0)
+        .expect("one is recorded");
+    let compressed = |size: usize| {
+        let mut page = each.page.clone();
+        page[24..26].copy_from_slice(&(1 << 15 | (size >> 8) as u16).to_be_bytes());
+        // The content begins where the tablespace's number is elsewhere.
+        page[34..38].fill(0xAB);
+        let checksum = crc32c(&page[..size - 4]);
+        page[size - 4..size].copy_from_slice(&checksum.to_be_bytes());
+        page[size..].fill(0);
+        page
+    };
+    let found = |page: &[u8], place| judge(page, &each.layout, place);
+    let mut page = compressed(1024);
+    assert_eq!(found(&page, each.place), Verdict::Sound(Carried::FullCrc32));
+    let number = each.place.number + 1;
+    let moved = Place {
+        number,
+        ..each.place
+    };
+    assert_eq!(fault(found(&page, moved)), Some(Fault::Misplaced));
+    page[500] ^= 1;
+    assert_eq!(fault(found(&page, each.place)), Some(Fault::Checksum));
+    // Not smaller than a page, or nothing at all: no size of a payload.
+    for size in [0u16, 4096, 8192] {
+        let mut page = each.page.clone();
+        page[24..26].copy_from_slice(&(1 << 15 | size >> 8).to_be_bytes());
+        let end = page.len() - 4;
+        let checksum = crc32c(&page[..end]);
+        page[end..].copy_from_slice(&checksum.to_be_bytes());
+        let fault = fault(found(&page, each.place));
+        assert_eq!(fault, Some(Fault::Checksum), "{size}");
+    }
 }

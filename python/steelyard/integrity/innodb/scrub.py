@@ -16,7 +16,7 @@ from steelyard.integrity.scrub.request import GAPS_S, MAX_THREADS, RUNNING_RATE
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard._core import InnodbAsked, InnodbFile, InnodbScanned
+    from steelyard._core import InnodbAsked, InnodbFile, InnodbScanned, InnodbWrong
 
 SYSTEM_TABLESPACE = "ibdata1"
 
@@ -70,7 +70,7 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
         blocks=scanned["blocks"],
         bytes=scanned["bytes"],
         seconds=time.monotonic() - began,
-        bad=tuple(_finding(files[one[0]], *one[1:]) for one in scanned["wrong"]),
+        bad=tuple(_finding(files, each) for each in scanned["wrong"]),
         unlisted=scanned["uncounted"],
         transient=scanned["dismissed"],
         tablespaces=tuple(tablespaces),
@@ -122,7 +122,7 @@ def _rescan(
     )
     return {
         **scanned,
-        "wrong": [(suspects[one[0]], *one[1:]) for one in again["wrong"]],
+        "wrong": [(suspects[each[0]], *each[1:]) for each in again["wrong"]],
         "dismissed": again["dismissed"],
         "uncounted": again["uncounted"],
         "unchecked": again["unchecked"],
@@ -130,9 +130,9 @@ def _rescan(
     }
 
 
-def _finding(
-    file: InnodbFile, page: int, reason: str, expected: int, found: int, lsn: int
-) -> PageFinding:
+def _finding(files: Sequence[InnodbFile], wrong: InnodbWrong) -> PageFinding:
+    index, page, reason, expected, found, lsn = wrong
+    file = files[index]
     return PageFinding(
         path=file.label,
         block=page,
