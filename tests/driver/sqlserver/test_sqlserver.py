@@ -149,7 +149,7 @@ def test_a_statement_that_does_not_end_is_stopped_by_a_signal() -> None:
         assert double.signals == 2
 
 
-def test_a_lost_connection_is_counted_and_made_again() -> None:
+def test_a_connection_that_the_server_closes_is_counted_as_lost() -> None:
     turn = itertools.count()
     with Double(answer=lambda _: b"" if next(turn) == 1 else None).running() as double:
         done = called(double.uri(), "SELECT 1;", "-t", "3")

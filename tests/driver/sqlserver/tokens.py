@@ -90,9 +90,8 @@ def returned(handle: int) -> bytes:
 
 def within_procedure(tokens: bytes) -> bytes:
     """The results of a text (of one statement) as those of a statement in a procedure."""
-    *before, last = tokens[:-13], tokens[-13:]
-    _, status, command, count = struct.unpack("<BHHQ", last)
-    return b"".join(before) + struct.pack("<BHHQ", 0xFF, status | MORE, command, count)
+    _, status, command, count = struct.unpack("<BHHQ", tokens[-13:])
+    return tokens[:-13] + struct.pack("<BHHQ", 0xFF, status | MORE, command, count)
 
 
 def prelogin(encryption: int) -> bytes:

@@ -18,6 +18,9 @@ const MOST_SHORTLY_DECLARED: usize = LONGEST_SHORT_TEXT / 23;
 /// A statement, encoded as far as it can be before its parameters are known.
 pub struct Statement {
     pieces: Vec<WidePiece>,
+    /// A text among its values is a literal, as it would be a parameter; in the simple mode it is a
+    /// part of the statement.
+    quotes: bool,
     called: Option<Called>,
     /// Its result goes into variables.
     pub captures: bool,
@@ -125,6 +128,7 @@ impl Statement {
             } else {
                 Vec::new()
             },
+            quotes: mode != Mode::Simple,
             called,
             captures,
         })
@@ -136,6 +140,7 @@ impl Statement {
         write_wide(text, &mut wide);
         Statement {
             pieces: vec![WidePiece::Literal(wide)],
+            quotes: false,
             called: None,
             captures: false,
         }
@@ -154,10 +159,12 @@ impl Statement {
         for piece in &self.pieces {
             match piece {
                 WidePiece::Literal(text) => out.extend_from_slice(text),
-                WidePiece::Variable(slot) => write_literal(&scope.values[*slot], out),
+                WidePiece::Variable(slot) => {
+                    write_literal(&scope.values[*slot], self.quotes, out);
+                }
                 WidePiece::Perhaps(slot, text) => match &scope.values[*slot] {
                     Value::Undefined => out.extend_from_slice(text),
-                    value => write_literal(value, out),
+                    value => write_literal(value, self.quotes, out),
                 },
             }
         }
@@ -167,10 +174,15 @@ impl Statement {
 
 /// Appends a value as a part of a text in UTF-16; `true` and `false` are no words of T-SQL.
 #[inline]
-fn write_literal(value: &Value, out: &mut Vec<u8>) {
+fn write_literal(value: &Value, quotes: bool, out: &mut Vec<u8>) {
     let start = out.len();
     match value {
         Value::Bool(bool) => out.push(b'0' + u8::from(*bool)),
+        Value::Text(text) if quotes => {
+            out.extend_from_slice(b"N'");
+            out.extend_from_slice(text.replace('\'', "''").as_bytes());
+            out.push(b'\'');
+        }
         value => value.write_text(out),
     }
     widen(start, out);
@@ -337,6 +349,22 @@ mod tests {
         assert_eq!(in_its_words("BEGIN;"), Some("BEGIN TRANSACTION;"));
         assert_eq!(in_its_words(" end ; "), Some("COMMIT TRANSACTION;"));
         assert_eq!(in_its_words("BEGIN SELECT 1 END"), None);
+    }
+
+    #[test]
+    fn a_text_is_a_literal_where_it_would_be_a_parameter() {
+        for (value, quotes, wanted) in [
+            (Value::Text("it's".to_owned()), true, "N'it''s'"),
+            (Value::Text("it's".to_owned()), false, "it's"),
+            (Value::Bool(true), true, "1"),
+            (Value::Null, true, "NULL"),
+            (Value::Int(-3), false, "-3"),
+        ] {
+            let (mut written, mut wide) = (Vec::new(), Vec::new());
+            write_literal(&value, quotes, &mut written);
+            write_wide(wanted, &mut wide);
+            assert_eq!(written, wide);
+        }
     }
 
     #[test]
