@@ -25,6 +25,8 @@ Refused = Callable[..., str]
         (["mysql://u@h/d", "-w", "tproc-c"], 'workload "tproc-c" is loaded into PostgreSQL alone'),
         (["mysql://u@h/d", "-S", "-M", "extended"], "no unnamed statements"),
         (["mysql://u@h/d", "-S", "--placement", "symmetric"], "are not placed"),
+        (["sqlserver://u@h/d", "-w", "tproc-c"], "is loaded into PostgreSQL alone"),
+        (["sqlserver://u@h/d?encrypt=no", "-S", "-s", "1"], "would encrypt the login alone"),
         (["mysql://u@h/d", "-S"], "say how large pgbench's tables are: -s SCALE"),
     ],
 )

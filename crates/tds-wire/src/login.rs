@@ -98,7 +98,7 @@ impl Startup {
             let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
             if units.len() > 2 * LONGEST_NAME {
                 return Err(WireError::Unsupported(format!(
-                    "a user, password, database or server name has more than {LONGEST_NAME} characters"
+                    "a user, password, database or server has more than {LONGEST_NAME} characters"
                 )));
             }
             write_place(names.len(), units.len() / 2, &mut out);

@@ -151,7 +151,9 @@ fn names_that_are_too_long_are_refused() {
 
 proptest! {
     #[test]
-    fn a_handshake_goes_through_packets_unchanged(bytes in proptest::collection::vec(any::<u8>(), 0..10_000), cut in 1_usize..5000) {
+    fn a_handshake_goes_through_packets_unchanged(
+        bytes in proptest::collection::vec(any::<u8>(), 0..10_000), cut in 1_usize..5000,
+    ) {
         let mut wrapped = Vec::new();
         wrap_handshake(&bytes, &mut wrapped);
         let mut unwrapper = HandshakeUnwrapper::default();
@@ -164,7 +166,9 @@ proptest! {
     }
 
     #[test]
-    fn any_answer_ends_in_a_session_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300), content in any::<bool>()) {
+    fn any_answer_ends_in_a_session_or_an_error(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300), content in any::<bool>(),
+    ) {
         let bytes = if content && !bytes.is_empty() { packet(&bytes) } else { bytes };
         let _ = Prelogin::read(&bytes);
         let _ = startup().feed(&bytes);

@@ -322,7 +322,9 @@ fn result() -> impl Strategy<Value = (Vec<u8>, usize)> {
 
 proptest! {
     #[test]
-    fn rows_are_found_as_tds_protocol_finds_them((content, rows) in result(), share in 1_usize..200, cut in 1_usize..300) {
+    fn rows_are_found_as_tds_protocol_finds_them(
+        (content, rows) in result(), share in 1_usize..200, cut in 1_usize..300,
+    ) {
         let mut parser = TokenParser::new(Bytes::from(content.clone()));
         let mut metadata = None;
         let mut found = 0;
@@ -347,9 +349,11 @@ proptest! {
     #[test]
     fn any_bytes_read_the_same_however_they_are_cut(
         content in proptest::collection::vec(prop_oneof![
-            any::<u8>(), Just(0xd1), Just(0xd2), Just(0x81), Just(0xfd), Just(0xaa), Just(0xe3), Just(0)
+            any::<u8>(), Just(0xd1), Just(0xd2), Just(0x81), Just(0xfd), Just(0xaa), Just(0xe3),
+            Just(0)
         ], 0..200),
-        begin in any::<bool>(), share in 1_usize..60, cut in 1_usize..60, capturing in any::<bool>(),
+        begin in any::<bool>(), share in 1_usize..60, cut in 1_usize..60,
+        capturing in any::<bool>(),
     ) {
         let begin = if begin { columns(&[(BIGINT, "a"), (NVARCHAR_MAX, "b")]) } else { vec![] };
         let bytes = packets(&[begin, content].concat(), share);

@@ -26,7 +26,8 @@ pub struct ArmPlan {
     /// Statements that every session begins with.
     #[serde(default)]
     pub session: Vec<String>,
-    /// How connections are encrypted; in plain text without. `direct`: from the first byte (TDS 8.0).
+    /// How connections are encrypted; in plain text without. `direct`: from the first byte, which
+    /// is TDS 8.0.
     #[serde(default)]
     pub tls: Option<TlsPlan>,
     /// How long a connection may take until it is ready for a statement.

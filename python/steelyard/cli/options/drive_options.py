@@ -127,10 +127,10 @@ class DriveOptions:
             raise UsageError(f'too many targets: "{self.dbname}" (-d) and "{self.target}"')
         target = self.dbname or self.target
         if mysql.is_mysql(target):
-            self._refuse_with_uri("MySQL")
             if self.mode == "extended":
                 hint = "Use -M simple or prepared."
                 raise UsageError("MySQL's protocol has no unnamed statements", hint=hint)
+            self._refuse_with_uri("MySQL")
             return mysql.read_uri(target)
         if sqlserver.is_sqlserver(target):
             self._refuse_with_uri("SQL Server")
