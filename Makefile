@@ -33,7 +33,8 @@ bench: build ## speeds, as ratios measured side by side; needs an otherwise idle
 	  $(BIN)/python $$bench || status=1; done; exit $$status
 
 fuzz: ## fuzz protocols, scripts and InnoDB's pages (nightly compiler, cargo-fuzz; ARGS=...)
-	@for target in replies handshakes mysql_replies mysql_handshakes scripts innodb_pages; do \
+	@for target in replies handshakes mysql_replies mysql_handshakes tds_replies tds_logins \
+	  scripts innodb_pages; do \
 	  mkdir -p fuzz/corpus/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
 	  -max_len=600 $(or $(ARGS),-max_total_time=300) || exit 1; done

@@ -23,7 +23,9 @@ Refused = Callable[..., str]
         (["mysql://u@/d?port=1", "-S", "-s", "1"], 'invalid word in the URI of a server: "port"'),
         (["mysql://u@h/d", "-h", "h", "-S"], "options -h, -p and -U are libpq's"),
         (["mysql://u@h/d", "-S", "-M", "extended"], "no unnamed statements"),
-        (["mysql://u@h/d", "-S", "--placement", "symmetric"], "are not placed"),
+        (["sqlserver://u@h/d", "-S", "-s", "1", "--placement", "symmetric"], "are not placed"),
+        (["sqlserver://u@h/d", "-w", "tproc-c"], "is loaded into PostgreSQL alone"),
+        (["sqlserver://u@h/d?encrypt=no", "-S", "-s", "1"], "would encrypt the login alone"),
         (["mysql://u@h/d", "-S"], "say how large pgbench's tables are: -s SCALE"),
     ],
 )

@@ -2,7 +2,7 @@
 //!
 //! [`drive`] is the whole of it: a plan comes in as JSON lines, slices go out as JSON lines.
 //! Threads hold connections to every arm at once; a slice is one arm under load. Everything but
-//! `postgres/` and `mysql/` is generic over the trait in `protocol.rs`.
+//! `postgres/`, `mysql/` and `sqlserver/` is generic over the trait in `protocol.rs`.
 
 mod cancellation;
 mod client;
@@ -18,6 +18,7 @@ mod report;
 #[cfg(test)]
 mod second_protocol;
 mod slice;
+mod sqlserver;
 mod threads;
 mod tls;
 
@@ -31,6 +32,7 @@ use std::io::{BufRead, Read, Write};
 use mysql::Mysql;
 use plan::{ProtocolName, Spoken};
 use postgres::Postgres;
+use sqlserver::SqlServer;
 use threads::coordinator;
 
 /// Drives servers from the first line of the input to `{"end": true}` or its end; an error is the
@@ -46,5 +48,6 @@ pub fn drive(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Driv
     match protocol {
         ProtocolName::Postgres => coordinator::drive::<Postgres>(&mut input, output),
         ProtocolName::Mysql => coordinator::drive::<Mysql>(&mut input, output),
+        ProtocolName::SqlServer => coordinator::drive::<SqlServer>(&mut input, output),
     }
 }

@@ -30,6 +30,7 @@ pub enum ProtocolName {
     Postgres,
     /// MariaDB's too.
     Mysql,
+    SqlServer,
 }
 
 /// Everything that stays the same for all slices; `A`: an arm, as its protocol describes it.

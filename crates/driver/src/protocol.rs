@@ -76,6 +76,9 @@ pub trait ArmLoad: DeserializeOwned + Send + Sync + 'static {
 ///
 /// A request is appended to `out`. Methods that complete one also make the wire expect its reply.
 pub trait Wire<P: Protocol>: Send {
+    /// A statement is stopped on its own connection, not from another one by [`Protocol::cancel`].
+    const STOPS_ITSELF: bool = false;
+
     /// For a client of a plan with so many statements; not connected yet.
     fn new(statements: usize) -> Self;
 
@@ -111,6 +114,10 @@ pub trait Wire<P: Protocol>: Send {
 
     /// The message that ends the connection in order.
     fn terminate(out: &mut Vec<u8>);
+
+    /// A request that stops the statement under way, after which its answer is expected; of use
+    /// where [`Wire::STOPS_ITSELF`].
+    fn stop(&mut self, _: &mut Vec<u8>) {}
 
     /// Follows the reply by the next bytes of the stream; true when it is complete.
     fn scan(&mut self, bytes: &[u8]) -> Result<bool, Fault>;

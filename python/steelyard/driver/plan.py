@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from steelyard.model.endpoint import MYSQL, Endpoint
+from steelyard.model.endpoint import MYSQL, POSTGRES, Endpoint
 
 QueryMode = Literal["simple", "extended", "prepared"]
 Variable = str | int | float | bool | None
@@ -34,7 +34,8 @@ class DriveScript:
     rows: int | None = None
 
 
-_OF_MYSQL = ("host", "port", "user", "database", "tls", "connect_timeout_ns")
+_OF_EVERY_PROTOCOL = ("host", "port", "user", "database", "tls", "connect_timeout_ns")
+"""What of an endpoint is read whatever the server speaks; the rest is libpq's."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ class DriveArm:
         """The arm as the driver reads it: the endpoint's fields lie beside the arm's own."""
         own = {"name": self.name, "clients": self.clients, "weight": asdict(self.weight)}
         said = asdict(self.endpoint)
-        if self.endpoint.protocol == MYSQL:
-            told = {key: said[key] for key in _OF_MYSQL}
-            begins = {"password": said["password"] or "", "session": list(self.session)}
-            return own | told | begins
+        if self.endpoint.protocol != POSTGRES:
+            told = {key: said[key] for key in _OF_EVERY_PROTOCOL}
+            begins = {"session": list(self.session)} if self.endpoint.protocol == MYSQL else {}
+            return own | told | {"password": said["password"] or ""} | begins
         known = {one.name for one in fields(Endpoint)}  # an adapter's own may hold more
         known.remove("protocol")  # of the whole plan
         return own | {key: word for key, word in said.items() if key in known}

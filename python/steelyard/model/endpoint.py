@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-POSTGRES, MYSQL = "postgres", "mysql"
+POSTGRES, MYSQL, SQLSERVER = "postgres", "mysql", "sqlserver"
 """What a server speaks; MariaDB's protocol is MySQL's."""
 
 

@@ -1,6 +1,7 @@
 //! Drives a client's connection under load: one request out, one reply in, without blocking.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use steelyard_script::Scope;
 
@@ -8,6 +9,9 @@ use crate::connection::socket::Socket;
 use crate::connection::stream::Stream;
 use crate::protocol::{Fault, Protocol, Wire};
 use crate::tls::TlsSession;
+
+/// How long a server may take to stop a statement.
+const STOP_TIME: Duration = Duration::from_secs(2);
 
 /// Most receives for one event, so that one endless reply cannot starve the others.
 const RECEIVES_PER_EVENT: usize = 64;
@@ -83,6 +87,32 @@ impl<P: Protocol> Link<P> {
         // The server may be gone already, which is as good.
         let _ = self.dispatch();
         self.detach();
+    }
+
+    /// Stops the statement under way, and waits until the server has: for two seconds at most, and
+    /// not for an answer of which a part is lost with a ring, whose operations have ended.
+    #[cold]
+    pub fn stop(&mut self) -> io::Result<()> {
+        let mut request = self.out.split_off(self.sent);
+        let mut signal = Vec::new();
+        self.wire.stop(&mut signal);
+        if let Some(tls) = &mut self.tls {
+            tls.encrypt(&mut signal)?;
+        }
+        request.extend_from_slice(&signal);
+        let Some(socket) = &self.socket else {
+            return Ok(());
+        };
+        socket.set_blocking(Instant::now() + STOP_TIME)?;
+        socket.send_all(&request)?;
+        let mut buffer = [0; 4096];
+        loop {
+            let received = socket.receive(&mut buffer)?;
+            match scan::<P>(&mut self.wire, &mut self.tls, &buffer[..received]) {
+                Ok(false) if received > 0 => {}
+                _ => return Ok(()),
+            }
+        }
     }
 
     pub fn socket(&self) -> Option<&Socket> {

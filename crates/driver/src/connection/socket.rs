@@ -51,6 +51,12 @@ impl Socket {
         Ok(ioctl_fionbio(&self.0, true)?)
     }
 
+    /// Makes later calls wait, until `deadline` at the latest.
+    pub fn set_blocking(&self, deadline: Instant) -> io::Result<()> {
+        ioctl_fionbio(&self.0, false)?;
+        self.set_deadline(deadline)
+    }
+
     /// Sends what fits; never raises SIGPIPE.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {

@@ -24,11 +24,16 @@ impl Stream {
     }
 
     pub fn encrypted(socket: Socket, encryption: &Encryption) -> io::Result<Stream> {
-        let tls = TlsSession::handshake(&socket, encryption)?;
-        Ok(Stream {
+        let tls = TlsSession::handshake(&mut &socket, encryption)?;
+        Ok(Stream::with_session(socket, tls))
+    }
+
+    /// After a handshake.
+    pub fn with_session(socket: Socket, tls: TlsSession) -> Stream {
+        Stream {
             tls: Some(Box::new(tls)),
             ..Stream::plain(socket)
-        })
+        }
     }
 
     /// Lets blocking calls end at `deadline` with an error.

@@ -9,7 +9,7 @@ use crate::connection::connector::Connector;
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
 use crate::io_backend::IoBackend;
-use crate::protocol::{Fault, Protocol};
+use crate::protocol::{Fault, Protocol, Wire};
 use crate::report::log::Log;
 use crate::report::tally::Tally;
 use crate::slice::schedule::Schedule;
@@ -138,7 +138,8 @@ impl<P: Protocol> ClientGroup<P> {
             if client.is_connecting() {
                 client.detach();
             } else if client.is_busy() {
-                let cancelled = match self.arm.session(client.number) {
+                let session = self.arm.session(client.number);
+                let cancelled = match session.filter(|_| !P::Wire::STOPS_ITSELF) {
                     Some(session) => P::cancel(&self.arm.server, &session),
                     None => Ok(()),
                 };
@@ -147,6 +148,12 @@ impl<P: Protocol> ClientGroup<P> {
                     tally.count_error(&Fault::new(P::CODES.cannot_connect, why));
                 }
                 self.backend.release(client.index)?;
+                if P::Wire::STOPS_ITSELF {
+                    if let Err(error) = client.link.stop() {
+                        let why = format!("could not stop a statement: {error}");
+                        tally.count_error(&Fault::new(P::CODES.connection_lost, why));
+                    }
+                }
                 client.detach();
             } else if client.link.socket().is_none() {
                 tally.lost += 1;

@@ -8,5 +8,5 @@ mod session;
 mod verifier;
 
 pub use encryption::Encryption;
-pub use options::{SslMode, TlsPlan};
-pub use session::TlsSession;
+pub use options::{SslMode, TlsPlan, TlsVersion};
+pub use session::{Carrier, TlsSession};

@@ -11,6 +11,24 @@ use crate::tls::encryption::Encryption;
 /// Bytes taken by one receive during the handshake.
 const BUFFER: usize = 4096;
 
+/// What carries the bytes of a handshake to the server and back; it blocks.
+pub trait Carrier {
+    fn send_all(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Receives what is there; 0 at the end of the stream.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+impl Carrier for &Socket {
+    fn send_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Socket::send_all(self, bytes)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Socket::receive(self, buffer)
+    }
+}
+
 /// The state of one encrypted connection.
 pub struct TlsSession {
     connection: ClientConnection,
@@ -19,8 +37,11 @@ pub struct TlsSession {
 }
 
 impl TlsSession {
-    /// Performs the handshake over a connected socket that blocks until a deadline of its own.
-    pub fn handshake(socket: &Socket, encryption: &Encryption) -> io::Result<TlsSession> {
+    /// Performs the handshake over a connection that blocks until a deadline of its own.
+    pub fn handshake(
+        carrier: &mut impl Carrier,
+        encryption: &Encryption,
+    ) -> io::Result<TlsSession> {
         let mut connection = encryption.connection()?;
         // A request is encrypted as a whole, however long it is.
         connection.set_buffer_limit(None);
@@ -30,18 +51,18 @@ impl TlsSession {
         };
         let mut buffer = [0; BUFFER];
         while tls.connection.is_handshaking() {
-            tls.send_own(socket)?;
-            let received = socket.receive(&mut buffer)?;
+            tls.send_own(carrier)?;
+            let received = carrier.receive(&mut buffer)?;
             if received == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if let Err(error) = tls.take(&buffer[..received]) {
                 // An alert tells the server why; it may be gone already.
-                let _ = tls.send_own(socket);
+                let _ = tls.send_own(carrier);
                 return Err(error);
             }
         }
-        tls.send_own(socket)?;
+        tls.send_own(carrier)?;
         Ok(tls)
     }
 
@@ -124,12 +145,15 @@ impl TlsSession {
         Ok(taken > 0 && !received.is_empty())
     }
 
-    fn send_own(&mut self, socket: &Socket) -> io::Result<()> {
+    fn send_own(&mut self, carrier: &mut impl Carrier) -> io::Result<()> {
         let mut out = Vec::new();
         while self.connection.wants_write() {
             self.connection.write_tls(&mut out)?;
         }
-        socket.send_all(&out)
+        match out.is_empty() {
+            true => Ok(()),
+            false => carrier.send_all(&out),
+        }
     }
 }
 

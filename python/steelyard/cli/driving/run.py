@@ -21,7 +21,8 @@ from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript
 from steelyard.driver.summary import summarize, summarize_ramp
-from steelyard.model.endpoint import POSTGRES, Endpoint
+from steelyard.engines.sqlserver.licence import NOTICE
+from steelyard.model.endpoint import POSTGRES, SQLSERVER, Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
@@ -39,6 +40,8 @@ def run_drive(options: DriveOptions) -> None:
         return
     options.refuse()
     target = options.read_target()
+    for said in NOTICE if target.protocol == SQLSERVER else ():
+        say(said)
     if options.workload is None:
         _drive_scripts(options, target)
         return

@@ -17,8 +17,9 @@ from steelyard.driver.plan import (
     Variable,
 )
 from steelyard.driver.summary import read_ramp
-from steelyard.engines.mysql.uri import is_mysql, read_uri
+from steelyard.engines.mysql import uri as mysql
 from steelyard.engines.postgres.libpq.connection_string import read_target
+from steelyard.engines.sqlserver import uri as sqlserver
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_MS, NS_PER_S
@@ -125,21 +126,25 @@ class DriveOptions:
         if self.target and self.dbname:
             raise UsageError(f'too many targets: "{self.dbname}" (-d) and "{self.target}"')
         target = self.dbname or self.target
-        if is_mysql(target):
-            self._refuse_for_mysql()
-            return read_uri(target)
+        if mysql.is_mysql(target):
+            if self.mode == "extended":
+                hint = "Use -M simple or prepared."
+                raise UsageError("MySQL's protocol has no unnamed statements", hint=hint)
+            self._refuse_with_uri()
+            return mysql.read_uri(target)
+        if sqlserver.is_sqlserver(target):
+            self._refuse_with_uri()
+            if self.workload is not None:
+                raise UsageError(f'workload "{self.workload}" is not loaded into SQL Server')
+            if self.placement == "symmetric":
+                raise UsageError("threads of SQL Server are not placed: use --placement free")
+            return sqlserver.read_uri(target)
         return read_target(target, host=self.host, port=self.port, user=self.username)
 
-    def _refuse_for_mysql(self) -> None:
-        """UsageError: what has no meaning on MySQL and MariaDB, or is not to be had there."""
+    def _refuse_with_uri(self) -> None:
+        """UsageError: what has no meaning on servers other than PostgreSQL, or is not to be had."""
         if self.host or self.port or self.username:
             raise UsageError("options -h, -p and -U are libpq's: the URI says them all")
-        if self.mode == "extended":
-            raise UsageError(
-                "MySQL's protocol has no unnamed statements", hint="Use -M simple or prepared."
-            )
-        if self.placement == "symmetric":
-            raise UsageError("threads of a MySQL server are not placed: use --placement free")
         if self.workload is None and self.scale is None and (self.builtins or not self.file):
             raise UsageError("say how large pgbench's tables are: -s SCALE")
 

@@ -11,7 +11,8 @@ BUILTIN_NAMES = ("tpcb-like", "simple-update", "select-only")
 TargetText = Annotated[
     str,
     typer.Argument(
-        help="Connection string, URI (mysql:// too), or name of a database; empty: the environment."
+        help="Connection string, URI (mysql:// and sqlserver:// too), or name of a database; "
+        "empty: the environment."
     ),
 ]
 Database = Annotated[

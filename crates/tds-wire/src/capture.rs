@@ -1,0 +1,99 @@
+//! Keeps what scripts store of results: the columns, the number of rows, the last row.
+
+use crate::column::Column;
+use crate::error::WireError;
+use crate::reader::{Reader, Stop};
+use crate::row::is_null;
+use crate::value::read_value;
+
+/// The longest row that is kept.
+pub(crate) const LONGEST_KEPT: usize = 1 << 20;
+
+/// What stands for the length of a value that is NULL in a kept row.
+const NULL: u32 = u32::MAX;
+
+/// Values of one row; `None` is NULL.
+pub type Row = Vec<Option<String>>;
+
+/// One statement's result, as a script captures it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapturedResult {
+    /// `None`: a statement that returns no rows at all.
+    pub columns: Option<Vec<String>>,
+    pub rows: u64,
+    /// The last row, for [`row_values`].
+    pub last: Vec<u8>,
+}
+
+/// The values of a kept row. Err: it was not written by this crate.
+pub fn row_values(row: &[u8]) -> Result<Row, WireError> {
+    let mut reader = Reader::new(row);
+    let mut values = Row::new();
+    let mut read = || -> Result<(), Stop> {
+        while !reader.rest().is_empty() {
+            values.push(match reader.u32()? {
+                NULL => None,
+                length => {
+                    let text = reader.take(length as usize)?;
+                    Some(String::from_utf8_lossy(text).into_owned())
+                }
+            });
+        }
+        Ok(())
+    };
+    read().map_err(|stop| stop.within("a row"))?;
+    Ok(values)
+}
+
+/// The bytes of the row under way.
+#[derive(Debug, Default)]
+pub(crate) struct Capture {
+    row: Vec<u8>,
+}
+
+impl Capture {
+    #[cold]
+    pub fn begin_row(&mut self) {
+        self.row.clear();
+    }
+
+    /// Keeps bytes of the row.
+    #[cold]
+    pub fn keep(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        if self.row.len() + bytes.len() > LONGEST_KEPT {
+            return Err(WireError::malformed(format!(
+                "a row of more than {LONGEST_KEPT} bytes that would have to be kept"
+            )));
+        }
+        self.row.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Counts the row that is whole, and writes its values to the result.
+    #[cold]
+    pub fn end_row(
+        &self,
+        columns: &[Column],
+        nulls: &[u8],
+        results: &mut [CapturedResult],
+    ) -> Result<(), WireError> {
+        let Some(result) = results.last_mut() else {
+            return Ok(());
+        };
+        result.rows += 1;
+        result.last.clear();
+        let mut reader = Reader::new(&self.row);
+        for (number, column) in columns.iter().enumerate() {
+            let value = match is_null(nulls, number) {
+                true => None,
+                false => read_value(column, &mut reader).map_err(|stop| stop.within("a row"))?,
+            };
+            let length = value.as_ref().map_or(NULL, |text| text.len() as u32);
+            result.last.extend_from_slice(&length.to_le_bytes());
+            result
+                .last
+                .extend_from_slice(value.unwrap_or_default().as_bytes());
+        }
+        Ok(())
+    }
+}
