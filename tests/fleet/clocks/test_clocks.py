@@ -35,7 +35,9 @@ class Simulated:
     def read_ns(self) -> int:
         return round(self.now_ns + self.apart_ns(self.now_ns))
 
-    def exchange(self, there_ns: int, back_ns: int, work_ns: int = 0, pause_ns: int = 0) -> Exchange:
+    def exchange(
+        self, there_ns: int, back_ns: int, work_ns: int = 0, pause_ns: int = 0
+    ) -> Exchange:
         self.now_ns += pause_ns
         sent_ns = self.now_ns
         self.now_ns += there_ns

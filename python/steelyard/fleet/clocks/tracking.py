@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 from steelyard.fleet.clocks.exchange import MOST_DRIFT, Exchange, Offset
 from steelyard.model.errors import DriverError
 
+RECENT = 30
+"""Exchanges whose round trips say how long one takes now."""
 MOST_KEPT = 64
 """Exchanges that are kept; of more, those that say least now are forgotten."""
 
@@ -36,8 +39,7 @@ class ClockTrack:
         self._first: Exchange | None = None
         self._drift: Drift | None = None
         self._taken = 0
-        self.longest_round_trip_ns = 0
-        """Of all exchanges so far."""
+        self._round_trips_ns: deque[int] = deque(maxlen=RECENT)
 
     def add(self, exchange: Exchange) -> None:
         """Take one more exchange; ClockJumpError where it contradicts what was known."""
@@ -51,7 +53,7 @@ class ClockTrack:
                     f"from this machine's, and now {new.value_ns / 1e6:.3f} ± "
                     f"{new.bound_ns / 1e6:.3f} ms: its machine was suspended, or was another.",
                 )
-        self.longest_round_trip_ns = max(self.longest_round_trip_ns, exchange.round_trip_ns)
+        self._round_trips_ns.append(exchange.round_trip_ns)
         self._follow_drift(exchange)
         self._kept.append(exchange)
         if len(self._kept) > MOST_KEPT:
@@ -73,6 +75,11 @@ class ClockTrack:
         """Our reading at a moment of theirs."""
         near_ns = theirs_ns - self.offset(self._kept[-1].middle_ns if self._kept else 0).value_ns
         return round(theirs_ns - self.offset(near_ns).value_ns)
+
+    @property
+    def longest_round_trip_ns(self) -> int:
+        """Of the last exchanges; 0 of none."""
+        return max(self._round_trips_ns, default=0)
 
     @property
     def drift(self) -> Drift | None:
