@@ -83,6 +83,7 @@ class FarMachines:
     def __init__(self, hands: Sequence[FarHand]) -> None:
         self.hands = list(hands)
         self.closed = False
+        self.count = len(hands)
 
     def members(self) -> Sequence[FarHand]:
         return self.hands

@@ -16,9 +16,13 @@ from steelyard.model.errors import DriverError, UsageError
 class Machines(Protocol):
     """Where the members of a crowd come from."""
 
+    @property
+    def count(self) -> int:
+        """How many members there are."""
+
     def members(self) -> Sequence[Member]:
-        """As many as were asked for, none of them lost: a lost one was replaced. DriverError: there
-        are fewer, and a load by fewer would be another question."""
+        """As many as were asked for, each time, none of them lost: a lost one was replaced.
+        DriverError: there are fewer, and a load by fewer would be another question."""
 
     def close(self) -> None:
         """Give all of them up; safe to call twice."""
@@ -32,6 +36,11 @@ class CrowdDrivers:
         self._threads = threads
         self._own = machine_facts()
         self._running: Crowd | None = None
+
+    @property
+    def machines(self) -> int:
+        """How many there are."""
+        return self._machines.count
 
     def start(self, plan: DrivePlan) -> Crowd:
         """A crowd connected to every arm, its clients dealt anew by the plan's seed. UsageError:
