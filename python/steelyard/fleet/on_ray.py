@@ -10,12 +10,13 @@ from __future__ import annotations
 import logging
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.crowd.hand import Hand
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
 from steelyard.model.errors import DriverError, SteelyardError, UsageError
@@ -55,6 +56,10 @@ class HostActor:
         """Two stamps of its clock."""
         return self._hand.read_clock()
 
+    def network(self) -> Mapping[str, Nic]:
+        """See Member."""
+        return self._hand.network()
+
     def open(self, plan: DrivePlan) -> Opened | _Failure:
         """See Member."""
         return _told(lambda: self._hand.open(plan))
@@ -92,6 +97,11 @@ class RayMember:
         """Stamped by the actor: its process and the driver's share a clock."""
         stamps: tuple[int, int] = self._call("read_clock", patience_s=CALL_S)
         return stamps
+
+    def network(self) -> Mapping[str, Nic]:
+        """Read on the machine."""
+        found: Mapping[str, Nic] = self._call("network", patience_s=CALL_S)
+        return found
 
     def open(self, plan: DrivePlan) -> Opened:
         """Send the share of the plan, and wait until its clients are connected."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.crowd.hand import Hand
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
 
@@ -52,6 +53,9 @@ class FarHand:
         received_ns, answered_ns = self.hand.read_clock()
         time.sleep(self.back_s)
         return self.false_ns(received_ns), self.false_ns(answered_ns)
+
+    def network(self) -> Mapping[str, Nic]:
+        return self.hand.network()
 
     def open(self, plan: DrivePlan) -> Opened:
         self.plans.append(plan)

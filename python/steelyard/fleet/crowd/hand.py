@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from steelyard import __version__, _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
+from steelyard.fleet.checking.network import Nic, read_nics
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
 from steelyard.model.endpoint import POSTGRES
 from steelyard.model.errors import DriverError
@@ -54,6 +55,10 @@ class Hand:
     def read_clock(self) -> tuple[int, int]:
         """CLOCK_MONOTONIC, twice."""
         return time.monotonic_ns(), time.monotonic_ns()
+
+    def network(self) -> Mapping[str, Nic]:
+        """Of this machine."""
+        return read_nics()
 
     def open(self, plan: DrivePlan) -> Opened:
         """Start the driver with this machine's passwords; DriverError: it could not connect."""

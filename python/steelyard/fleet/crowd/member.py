@@ -8,6 +8,7 @@ from typing import Protocol
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.fleet.checking.network import Nic
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,9 @@ class Member(Protocol):
 
     def read_clock(self) -> tuple[int, int]:
         """CLOCK_MONOTONIC of the machine, when it was asked and when it answered, in ns."""
+
+    def network(self) -> Mapping[str, Nic]:
+        """Its network interfaces by name, as they stand now."""
 
     def open(self, plan: DrivePlan) -> Opened:
         """Start a driver on the machine, connected to every arm of its share. The plan holds no

@@ -1,8 +1,9 @@
-"""`steelyard fleet`: what many machines answered, and their records brought together."""
+"""`steelyard fleet`: load machines checked, hosts compared, records brought together."""
 
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -69,6 +70,35 @@ def collect_records(
             typer.echo(f"refused  {one}: {why}")
     if found.refused:
         raise typer.Exit(1)
+
+
+@sub.command("check")
+def check_machines(
+    machines: Annotated[int, typer.Option("--machines", metavar="N", min=1)],
+    ray: parameter.Ray = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="DSN", help="Also drive equal arms at this server: SELECT 1."),
+    ] = None,
+    clients: Annotated[
+        int, typer.Option("-c", "--clients", min=1, help="Of each machine and arm.")
+    ] = 4,
+    seconds: Annotated[float, typer.Option("-T", "--time", min=1, max=600)] = 20.0,
+    as_json: parameter.AsJson = False,
+) -> None:
+    """Measure load machines: round trips, clocks, network, and equal arms driven together."""
+    from steelyard.cli.views.fleet.check_view import check_json, check_lines
+    from steelyard.engines.postgres.libpq.connection_string import read_target
+    from steelyard.fleet.checking.check import check
+    from steelyard.fleet.on_ray import RayMachines
+
+    endpoint = None if address is None else read_target(address)
+    reserved = RayMachines(machines, ray)
+    try:
+        found = check(reserved, endpoint, clients, seconds, secrets.randbelow(2**31))
+    finally:
+        reserved.close()
+    typer.echo(json.dumps(check_json(found)) if as_json else "\n".join(check_lines(found)))
 
 
 def _show(records: Path, question: str | None, *, as_json: bool) -> None:
