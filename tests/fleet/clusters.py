@@ -35,8 +35,11 @@ def cluster_of(hosts: int) -> Iterator[Any]:
         os.environ.update(before)
 
 
-def add_host(cluster: Any) -> Any:
-    """One more load machine."""
+def add_host(cluster: Any, kind: str | None = None) -> Any:
+    """One more machine that offers itself."""
     return cluster.add_node(
-        num_cpus=1, resources={"steelyard_host": 1}, object_store_memory=STORE_BYTES
+        num_cpus=1,
+        resources={"steelyard_host": 1},
+        object_store_memory=STORE_BYTES,
+        labels={} if kind is None else {"steelyard-kind": kind},
     )

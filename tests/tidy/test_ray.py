@@ -1,4 +1,4 @@
-"""Ray stands behind one module: everything else weighs without it, and does not know it."""
+"""Ray stands behind one room: everything else weighs without it, and does not know it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-MAY = "python/steelyard/fleet/on_ray.py"
+MAY = "python/steelyard/fleet/on_ray/"
 
 
 def imports_of_ray(path: str, text: str) -> Iterator[str]:
@@ -26,13 +26,13 @@ def imports_of_ray(path: str, text: str) -> Iterator[str]:
         else:
             continue
         if any(name.partition(".")[0] == "ray" for name in names):
-            if path != MAY:
+            if not path.startswith(MAY):
                 yield f"{path}:{node.lineno}: Ray is not used here; use {MAY}"
             elif id(node) not in inner:
                 yield f"{path}:{node.lineno}: Ray is imported where it is used, in a function"
 
 
-def test_ray_is_imported_by_one_module_and_there_where_it_is_used(tree: Any) -> None:
+def test_ray_is_imported_in_one_room_and_there_where_it_is_used(tree: Any) -> None:
     package = ((p, t) for p, t in tree.ending(".py") if p.startswith("python/"))
     found = [message for path, text in package for message in imports_of_ray(path, text)]
     assert not found, "\n" + "\n".join(found)
@@ -48,5 +48,5 @@ def test_the_ordinary_install_does_not_need_ray(tree: Any) -> None:
 
 def test_the_rule_sees_ray_elsewhere_and_at_the_top() -> None:
     assert list(imports_of_ray("python/steelyard/weigh.py", "def f():\n    import ray.util"))
-    assert list(imports_of_ray(MAY, "from ray import init"))
-    assert not list(imports_of_ray(MAY, "def f():\n    import ray"))
+    assert list(imports_of_ray(f"{MAY}a.py", "from ray import init"))
+    assert not list(imports_of_ray(f"{MAY}a.py", "def f():\n    import ray"))

@@ -31,7 +31,7 @@ def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None
         yield None
         return
     from steelyard.fleet.crowd.drivers import CrowdDrivers
-    from steelyard.fleet.on_ray import RayMachines
+    from steelyard.fleet.on_ray.machines import RayMachines
 
     reserved = RayMachines(study.workload.machines, ray)
     drivers = CrowdDrivers(reserved, study.workload.threads or None)

@@ -90,7 +90,7 @@ def check_machines(
     from steelyard.cli.views.fleet.check_view import check_json, check_lines
     from steelyard.engines.postgres.libpq.connection_string import read_target
     from steelyard.fleet.checking.check import check
-    from steelyard.fleet.on_ray import RayMachines
+    from steelyard.fleet.on_ray.machines import RayMachines
 
     endpoint = None if address is None else read_target(address)
     reserved = RayMachines(machines, ray)
@@ -99,6 +99,37 @@ def check_machines(
     finally:
         reserved.close()
     typer.echo(json.dumps(check_json(found)) if as_json else "\n".join(check_lines(found)))
+
+
+@sub.command("run")
+def run_matrix(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX.toml", help="What to weigh where.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", metavar="DIR", help="Default: records/matrix/NAME.")
+    ] = None,
+    ray: parameter.Ray = None,
+    records: RecordsOption = RECORDS,
+    as_json: parameter.AsJson = False,
+) -> None:
+    """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
+    from steelyard.cli.views.fleet.matrix_view import matrix_json, matrix_lines
+    from steelyard.fleet.collecting import collect
+    from steelyard.fleet.matrix.matrix import read_matrix
+    from steelyard.fleet.matrix.run import MatrixRun, homes
+    from steelyard.fleet.on_ray.hosts import RayHosts
+
+    matrix = read_matrix(file)
+    hosts = RayHosts(ray)
+    try:
+        place = output or records / "matrix" / file.stem
+        ran = MatrixRun(matrix, place, hosts, lambda line: typer.echo(line, err=True)).run()
+    finally:
+        hosts.close()
+    home = homes(ran)
+    taken = collect(home, records) if home else None
+    typer.echo(json.dumps(matrix_json(ran)) if as_json else "\n".join(matrix_lines(ran, taken)))
+    if any(cell.how != "done" for cell in ran.cells.values()):
+        raise typer.Exit(3)
 
 
 def _show(records: Path, question: str | None, *, as_json: bool) -> None:

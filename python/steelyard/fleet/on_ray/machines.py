@@ -1,45 +1,33 @@
-"""Machines of a Ray cluster, each with one actor: the only module that knows Ray.
-
-Ray carries orders and answers, never transactions. Nothing is done twice behind our back
-(`max_restarts=0`, `max_task_retries=0`), and every wait has an end of its own: Ray notices after 15
-to 55 seconds that a machine is gone (health_check_* in ray_config_def.h).
-"""
+"""Load machines of a Ray cluster: all reserved or none, one actor each, lost ones replaced."""
 
 from __future__ import annotations
 
-import logging
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.crowd.hand import Hand
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
-from steelyard.model.errors import DriverError, SteelyardError, UsageError
+from steelyard.fleet.on_ray.cluster import (
+    CALL_S,
+    HOST,
+    LONG_CALL_S,
+    OFFER,
+    ONCE,
+    Failure,
+    Remote,
+    connect,
+    told,
+)
+from steelyard.model.errors import DriverError
 
-HOST = "steelyard_host"
-"""The resource of which a machine that may be used offers 1; so no two loads share one."""
-_OFFER = f"--resources='{{\"{HOST}\": 1}}'"
 RESERVE_S = 60.0
 """Longest wait for the machines, and for one in the place of a lost one."""
-CALL_S = 10.0
-OPEN_S = 180.0
-"""Longest until every client is connected, or until all have let go."""
 ON_THE_WAY_S = 2.0
 """Added to the patience that a machine has with its driver."""
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """An error as it crosses: its three parts."""
-
-    primary: str
-    detail: str | None
-    hint: str | None
 
 
 class HostActor:
@@ -60,13 +48,13 @@ class HostActor:
         """See Member."""
         return self._hand.network()
 
-    def open(self, plan: DrivePlan) -> Opened | _Failure:
+    def open(self, plan: DrivePlan) -> Opened | Failure:
         """See Member."""
-        return _told(lambda: self._hand.open(plan))
+        return told(lambda: self._hand.open(plan))
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven | _Failure:
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven | Failure:
         """See Member."""
-        return _told(lambda: self._hand.drive(request, patience_s))
+        return told(lambda: self._hand.drive(request, patience_s))
 
     def close(self) -> None:
         """See Member."""
@@ -77,41 +65,32 @@ class HostActor:
         return self._hand.driver_pid
 
 
-def _told(do: Callable[[], Any]) -> Any:
-    try:
-        return do()
-    except SteelyardError as error:
-        return _Failure(error.primary, error.detail, error.hint)
-
-
-class RayMember:
+class RayMember(Remote):
     """One machine of the cluster; implements Member."""
 
     def __init__(self, actor: Any, name: str, facts: MachineFacts) -> None:
-        self.actor = actor
-        self.name = name
+        super().__init__(actor, name)
         self.facts = facts
-        self.lost = False
 
     def read_clock(self) -> tuple[int, int]:
         """Stamped by the actor: its process and the driver's share a clock."""
-        stamps: tuple[int, int] = self._call("read_clock", patience_s=CALL_S)
+        stamps: tuple[int, int] = self.call("read_clock", patience_s=CALL_S)
         return stamps
 
     def network(self) -> Mapping[str, Nic]:
         """Read on the machine."""
-        found: Mapping[str, Nic] = self._call("network", patience_s=CALL_S)
+        found: Mapping[str, Nic] = self.call("network", patience_s=CALL_S)
         return found
 
     def open(self, plan: DrivePlan) -> Opened:
         """Send the share of the plan, and wait until its clients are connected."""
-        opened: Opened = self._call("open", plan, patience_s=OPEN_S)
+        opened: Opened = self.call("open", plan, patience_s=LONG_CALL_S)
         return opened
 
     def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
         """Order a slice; a machine that does not answer in time is lost."""
         longest_s = None if patience_s is None else patience_s + ON_THE_WAY_S
-        driven: Driven = self._call("drive", request, patience_s, patience_s=longest_s)
+        driven: Driven = self.call("drive", request, patience_s, patience_s=longest_s)
         return driven
 
     def close(self) -> None:
@@ -120,38 +99,9 @@ class RayMember:
             self.kill()
             return
         try:
-            self._call("close", patience_s=OPEN_S)
+            self.call("close", patience_s=LONG_CALL_S)
         except DriverError:
             self.kill()
-
-    def kill(self) -> None:
-        """End the actor; its driver ends when its input does."""
-        import ray
-
-        self.lost = True
-        with suppress(ray.exceptions.RayError, ValueError):  # it is gone already
-            ray.kill(self.actor, no_restart=True)
-
-    def _call(self, method: str, *arguments: Any, patience_s: float | None) -> Any:
-        answer = self._answer(method, arguments, patience_s)
-        if isinstance(answer, _Failure):
-            raise DriverError(answer.primary, detail=answer.detail, hint=answer.hint)
-        return answer
-
-    def _answer(self, method: str, arguments: Sequence[Any], patience_s: float | None) -> Any:
-        import ray
-
-        try:
-            return ray.get(getattr(self.actor, method).remote(*arguments), timeout=patience_s)
-        except ray.exceptions.GetTimeoutError as error:
-            self.lost = True
-            raise DriverError(
-                f"no answer within {patience_s:.0f} s",
-                detail="It stands still, or the network between it and this machine is gone.",
-            ) from error
-        except ray.exceptions.RayError as error:
-            self.lost = True
-            raise DriverError("its Ray actor is gone", detail=str(error).strip()) from error
 
 
 class RayMachines:
@@ -165,7 +115,7 @@ class RayMachines:
         self.count = count
         self._group: Any = None
         self._members: dict[int, RayMember] = {}
-        _connect(address)
+        connect(address)
         try:
             self._group = _reserve(count)
             self.members()
@@ -228,41 +178,6 @@ class RayMachines:
         return dict(zip(actors, zip(actors.values(), found, strict=True), strict=True))
 
 
-def _connect(address: str | None) -> None:
-    try:
-        import ray
-    except ImportError as error:
-        raise UsageError(
-            "Ray is not installed", hint="Install it: pip install 'steelyard[fleet]'"
-        ) from error
-    try:
-        with _own_signals():
-            ray.init(
-                address=address or "auto",
-                namespace="steelyard",
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        where = f'at "{address}"' if address else "on this machine"
-        raise DriverError(
-            f"could not join a Ray cluster {where}",
-            detail=str(error).strip(),
-            hint="Start one, with the same Ray and Python everywhere: `ray start --head` here, and "
-            f"on each load machine `ray start --address=HERE:6379 {_OFFER}`.",
-        ) from error
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; a weighing that is ended tidies up, so it is given back."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def _reserve(count: int) -> Any:
     """A place on each of so many machines, made at once or not at all."""
     import ray
@@ -275,7 +190,7 @@ def _reserve(count: int) -> Any:
     raise DriverError(
         f"the Ray cluster has no {count} free machines",
         detail=f"{offered} offer {HOST}; another load may hold some of them.",
-        hint=f"Start Ray on load machines with {_OFFER}.",
+        hint=f"Start Ray on load machines with {OFFER}.",
     )
 
 
@@ -283,14 +198,9 @@ def _actor(group: Any, place: int) -> Any:
     import ray
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-    options = {
-        "num_cpus": 0,
-        "resources": {HOST: 1},
-        "max_restarts": 0,
-        "max_task_retries": 0,
-        "max_concurrency": 2,  # a driver may be ended while it drives
-        "scheduling_strategy": PlacementGroupSchedulingStrategy(
-            placement_group=group, placement_group_bundle_index=place
-        ),
-    }
+    there = PlacementGroupSchedulingStrategy(
+        placement_group=group, placement_group_bundle_index=place
+    )
+    # Two at once: a driver may be ended while it drives.
+    options = {**ONCE, "max_concurrency": 2, "scheduling_strategy": there}
     return ray.remote(HostActor).options(**options).remote()

@@ -16,9 +16,9 @@ from driver.served import Server
 from fleet.clusters import add_host, cluster_of
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet import on_ray
 from steelyard.fleet.crowd.drivers import CrowdDrivers
-from steelyard.fleet.on_ray import RayMachines
+from steelyard.fleet.on_ray import machines as of_machines
+from steelyard.fleet.on_ray.machines import RayMachines
 from steelyard.model.errors import DriverError
 
 __all__ = ["server"]
@@ -131,7 +131,7 @@ def test_a_killed_process_is_an_epoch_lost_by_name_and_the_next_has_all_machines
 def test_a_node_that_dies_is_replaced_by_another_or_the_weighing_ends_with_everything_kept(
     cluster: Any, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_ray, "RESERVE_S", 20.0)
+    monkeypatch.setattr(of_machines, "RESERVE_S", 20.0)
     made = RayMachines(3, cluster.address)
     drivers = CrowdDrivers(made)
     try:
@@ -165,7 +165,7 @@ def test_a_node_that_dies_is_replaced_by_another_or_the_weighing_ends_with_every
 def test_more_machines_than_there_are_are_refused_at_once_or_not_reserved_at_all(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_ray, "RESERVE_S", 2.0)
+    monkeypatch.setattr(of_machines, "RESERVE_S", 2.0)
     with pytest.raises(DriverError, match="no 9 free machines"):
         RayMachines(9, cluster.address)
     assert not ray.is_initialized()
