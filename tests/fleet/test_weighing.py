@@ -21,10 +21,10 @@ from steelyard.fleet.crowd.member import Driven, Opened
 from steelyard.model.errors import UsageError
 from steelyard.record.verdict import Verdict
 from steelyard.running.preparing.recording import Question
-from steelyard.running.progress import Progress
 from steelyard.running.world import World
 from steelyard.study.read import read_study
 from steelyard.weigh import weigh
+from story.asked import Silent
 
 __all__ = ["server"]
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
@@ -84,7 +84,7 @@ def weighed(
     question = Question(study, 7, record, None, ("steelyard",), None)
     drivers = None if machines is None else CrowdDrivers(machines)
     with World(None, drivers) as world:
-        verdict = weigh(question, world, Progress())
+        verdict = weigh(question, world, Silent())
     lines = [json.loads(line) for line in (record / "slices.jsonl").read_text().splitlines()]
     return verdict, [line for line in lines if line["kind"] == "measured"]
 

@@ -39,7 +39,7 @@ def test_a_study_that_is_wrong_fails_with_its_words(keeper: Keeper) -> None:
     assert keeper.begin(_cell("mine.toml", "nonsense = 1\n"))
     seen = _ended(keeper, 120)
     assert seen.status == 2
-    assert "nonsense" in seen.told
+    assert 'missing key: "title"' in seen.told
 
 
 @pytest.mark.postgres

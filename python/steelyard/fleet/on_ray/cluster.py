@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from steelyard.model.errors import DriverError, SteelyardError, UsageError
 HOST = "steelyard_host"
 """The resource of which a machine that may be used offers 1; so no two loads share one."""
 OFFER = f"--resources='{{\"{HOST}\": 1}}'"
+ANSWER_S = 5.0
 CALL_S = 10.0
 LONG_CALL_S = 180.0
 """Longest until every client is connected, or until all have let go."""
@@ -92,6 +94,7 @@ def connect(address: str | None) -> None:
             "Ray is not installed", hint="Install it: pip install 'steelyard[fleet]'"
         ) from error
     try:
+        _require_answer(address)
         with _own_signals():
             ray.init(
                 address=address or "auto",
@@ -99,7 +102,7 @@ def connect(address: str | None) -> None:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         where = f'at "{address}"' if address else "on this machine"
         raise DriverError(
             f"could not join a Ray cluster {where}",
@@ -107,6 +110,13 @@ def connect(address: str | None) -> None:
             hint="Start one, with the same Ray and Python everywhere: `ray start --head` here, and "
             f"on each load machine `ray start --address=HERE:6379 {OFFER}`.",
         ) from error
+
+
+def _require_answer(address: str | None) -> None:
+    """OSError where nothing listens at `HOST:PORT`: Ray itself would try for a minute."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and "/" not in host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
 
 
 @contextmanager

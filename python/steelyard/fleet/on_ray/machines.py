@@ -17,7 +17,6 @@ from steelyard.fleet.on_ray.cluster import (
     LONG_CALL_S,
     OFFER,
     ONCE,
-    Failure,
     Remote,
     connect,
     told,
@@ -48,11 +47,11 @@ class HostActor:
         """See Member."""
         return self._hand.network()
 
-    def open(self, plan: DrivePlan) -> Opened | Failure:
+    def open(self, plan: DrivePlan) -> Any:
         """See Member."""
         return told(lambda: self._hand.open(plan))
 
-    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven | Failure:
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Any:
         """See Member."""
         return told(lambda: self._hand.drive(request, patience_s))
 
