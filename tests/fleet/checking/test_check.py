@@ -58,7 +58,7 @@ def test_equal_arms_are_driven_by_all_machines_and_every_figure_is_told(
     assert len(load.skews_ns) == 18
     assert list(load.skews_ns) == sorted(load.skews_ns)
     assert load.ratio.low < load.ratio.high
-    told = json.loads(json.dumps(check_json(found)))
+    told = json.loads(check_json(found))
     assert told["load"]["apart_us_p95"] == pytest.approx(load.apart_share * 200_000)
     assert [one["name"] for one in told["machines"]] == ["near", "far"]
     shown = "\n".join(check_lines(found))

@@ -98,7 +98,7 @@ def check_machines(
         found = check(reserved, endpoint, clients, seconds, secrets.randbelow(2**31))
     finally:
         reserved.close()
-    typer.echo(json.dumps(check_json(found)) if as_json else "\n".join(check_lines(found)))
+    typer.echo(check_json(found) if as_json else "\n".join(check_lines(found)))
 
 
 @sub.command("run")
@@ -127,7 +127,7 @@ def run_matrix(
         hosts.close()
     home = homes(ran)
     taken = collect(home, records) if home else None
-    typer.echo(json.dumps(matrix_json(ran)) if as_json else "\n".join(matrix_lines(ran, taken)))
+    typer.echo(matrix_json(ran) if as_json else "\n".join(matrix_lines(ran, taken)))
     if any(cell.how != "done" for cell in ran.cells.values()):
         raise typer.Exit(3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -59,24 +60,27 @@ def _percent(log_ratio: float) -> float:
     return (math.exp(log_ratio) - 1) * 100 if math.isfinite(log_ratio) else log_ratio
 
 
-def check_json(found: ClusterCheck) -> dict[str, Any]:
+def check_json(found: ClusterCheck) -> str:
     """The object of `fleet check --json`."""
-    load = found.load
-    return {
+    told = {
         "seconds": found.seconds,
         "machines": [_link_json(one) for one in found.links],
-        "load": None
-        if load is None
-        else {
-            "slices": load.slices,
-            "clients": load.clients,
-            "apart_us_p95": load.apart_share * 200_000,
-            "apart_share_p95": load.apart_share,
-            "low_percent": _percent(load.ratio.low),
-            "high_percent": _percent(load.ratio.high),
-            "transactions_per_second": load.transactions_per_s,
-            "processor_share": load.processor_share,
-        },
+        "load": None if found.load is None else _load_json(found.load),
+    }
+    return json.dumps(told)
+
+
+def _load_json(load: LoadCheck) -> dict[str, Any]:
+    low, high = _percent(load.ratio.low), _percent(load.ratio.high)
+    return {
+        "slices": load.slices,
+        "clients": load.clients,
+        "apart_us_p95": load.apart_share * 200_000,
+        "apart_share_p95": load.apart_share,
+        "low_percent": low if math.isfinite(low) else None,
+        "high_percent": high if math.isfinite(high) else None,
+        "transactions_per_second": load.transactions_per_s,
+        "processor_share": load.processor_share,
     }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from steelyard.fleet.collecting import Collected
 from steelyard.fleet.matrix.state import MatrixState
@@ -26,9 +26,7 @@ def matrix_lines(state: MatrixState, taken: Collected | None) -> Iterator[str]:
         yield f"{left} wait for a host of their kind: the same command goes on with them"
 
 
-def matrix_json(state: MatrixState) -> dict[str, Any]:
+def matrix_json(state: MatrixState) -> str:
     """The object of `fleet run --json`."""
-    return {
-        "folder": str(state.folder),
-        "cells": [{"name": name, **asdict(cell)} for name, cell in state.cells.items()],
-    }
+    cells = [{"name": name, **asdict(cell)} for name, cell in state.cells.items()]
+    return json.dumps({"folder": str(state.folder), "cells": cells})
