@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.engines.access.load_machine import end_sessions
 from steelyard.fleet.clocks.exchange import Exchange
 from steelyard.fleet.clocks.tracking import ClockTrack
-from steelyard.fleet.crowd.backends import end_backends
 from steelyard.fleet.crowd.dealing import Share, in_order, plan_of, request_of, shares_of
 from steelyard.fleet.crowd.member import Driven, Member, Opened
 from steelyard.fleet.crowd.merging import Part, merged
@@ -119,8 +119,8 @@ class Crowd:
         finally:
             self._pool.shutdown()
             for seat in self._seats:
-                if seat.lost:
-                    end_backends(self._plan.arms, seat.connected)
+                for arm in self._plan.arms if seat.lost else ():
+                    end_sessions(arm.endpoint, seat.connected.get(arm.name, ()))
 
     def _slice(self, request: SliceRequest) -> SliceAnswer:
         longest_ns = max(seat.clock.longest_round_trip_ns for seat in self._seats)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from steelyard.driver.plan import DrivePlan
-from steelyard.engines.postgres.libpq.connection_string import on_this_machine
+from steelyard.engines.access.load_machine import is_local
 from steelyard.fleet.crowd.crowd import Crowd
 from steelyard.fleet.crowd.hand import machine_facts
 from steelyard.fleet.crowd.member import MachineFacts, Member
@@ -84,7 +84,7 @@ def _require_alike(found: Sequence[MachineFacts]) -> None:
 def _require_reachable(plan: DrivePlan) -> None:
     """UsageError where an arm listens where other machines do not reach it."""
     for arm in plan.arms:
-        if on_this_machine(arm.endpoint.host):
+        if is_local(arm.endpoint):
             raise UsageError(
                 f'load machines cannot reach arm "{arm.name}": it is looked for at '
                 f'"{arm.endpoint.host}", which is on this machine',

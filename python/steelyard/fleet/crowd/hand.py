@@ -18,10 +18,9 @@ from threading import Lock, Timer
 from steelyard import __version__, _core
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
-from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
+from steelyard.engines.access.load_machine import own_password
 from steelyard.fleet.checking.network import Nic, read_nics
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
-from steelyard.model.endpoint import POSTGRES
 from steelyard.model.errors import DriverError
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -93,13 +92,7 @@ class Hand:
 def _with_own_password(arm: DriveArm) -> DriveArm:
     """With the password of this machine's environment or password file."""
     endpoint = arm.endpoint
-    if endpoint.password is not None:
-        return arm
-    if endpoint.protocol == POSTGRES:
-        found = read_target(conninfo_of(endpoint)).password
-    else:
-        found = os.environ.get("MYSQL_PWD")
-    return replace(arm, endpoint=replace(endpoint, password=found))
+    return replace(arm, endpoint=replace(endpoint, password=own_password(endpoint)))
 
 
 @contextmanager

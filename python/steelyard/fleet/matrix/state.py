@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from steelyard.fleet.matrix.matrix import ReadMatrix
 from steelyard.model.errors import RecordError
@@ -67,10 +67,9 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
             f'"{folder}" holds another matrix',
             hint="A matrix that was changed is another one: name another folder, -o DIR.",
         )
-    cells = found.get("cells")
     try:
-        known = {name: CellState(**one) for name, one in dict(cells or {}).items()}  # type: ignore[call-overload]
-    except (TypeError, ValueError) as error:
+        known = {name: CellState(**one) for name, one in found["cells"].items()}
+    except (AttributeError, KeyError, TypeError) as error:
         raise RecordError(f'cannot read "{file}": {error}') from error
     for name in state.cells:
         one = known.get(name, CellState())
@@ -78,7 +77,7 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
     return state
 
 
-def _read(file: Path) -> Mapping[str, object]:
+def _read(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -87,12 +87,12 @@ def check_machines(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Measure load machines: round trips, clocks, network, and equal arms driven together."""
+    from steelyard.cli.options.address_options import endpoint_at
     from steelyard.cli.views.fleet.check_view import check_json, check_lines
-    from steelyard.engines.postgres.libpq.connection_string import read_target
     from steelyard.fleet.checking.check import check
     from steelyard.fleet.on_ray.machines import RayMachines
 
-    endpoint = None if address is None else read_target(address)
+    endpoint = None if address is None else endpoint_at(address)
     reserved = RayMachines(machines, ray)
     try:
         found = check(reserved, endpoint, clients, seconds, secrets.randbelow(2**31))
