@@ -177,6 +177,16 @@ def test_no_cluster_is_said_with_how_to_start_one() -> None:
     assert "ray start --head" in (told.value.hint or "")
 
 
-def test_a_signal_that_ends_a_weighing_stays_ours(machines: RayMachines) -> None:
-    assert len(machines.members()) == 3
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+def test_a_signal_that_ends_a_weighing_stays_ours(cluster: Any) -> None:
+    def ours(number: int, frame: object) -> None:
+        """Stands for the handler of the command line."""
+
+    before = signal.signal(signal.SIGTERM, ours)
+    try:
+        made = RayMachines(2, cluster.address)
+        assert len(made.members()) == 2
+        assert signal.getsignal(signal.SIGTERM) is ours
+        made.close()
+        assert signal.getsignal(signal.SIGTERM) is ours
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -27,10 +27,12 @@ def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
     """
     import psycopg
 
-    given = {"password": endpoint.password} if endpoint.password else {}
     try:
         with psycopg.connect(
-            conninfo_of(endpoint), autocommit=True, connect_timeout=CONNECT_SECONDS, **given
+            conninfo_of(endpoint),
+            password=endpoint.password,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
         ) as session:
             row = session.execute(_END, [list(backends), endpoint.application_name]).fetchone()
     except psycopg.Error:
