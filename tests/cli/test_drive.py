@@ -24,7 +24,7 @@ Refused = Callable[..., str]
         (["mysql://u@h/d", "-h", "h", "-S"], "options -h, -p and -U are libpq's"),
         (["mysql://u@h/d", "-S", "-M", "extended"], "no unnamed statements"),
         (["sqlserver://u@h/d", "-S", "-s", "1", "--placement", "symmetric"], "are not placed"),
-        (["sqlserver://u@h/d", "-w", "tproc-c"], "is loaded into PostgreSQL alone"),
+        (["sqlserver://u@h/d", "-w", "tproc-c"], "is not loaded into SQL Server"),
         (["sqlserver://u@h/d?encrypt=no", "-S", "-s", "1"], "would encrypt the login alone"),
         (["mysql://u@h/d", "-S"], "say how large pgbench's tables are: -s SCALE"),
     ],

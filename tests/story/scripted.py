@@ -315,6 +315,7 @@ class ScriptedDrivers:
     """Load drivers that follow the script."""
 
     world: ScriptedWorld
+    machines: int = 1
 
     def start(self, plan: DrivePlan) -> ScriptedDriver:
         world = self.world

@@ -18,6 +18,7 @@ ADAPTERS = {
 _ROOMS = ("steelyard.engines.postgres", "steelyard.engines.mysql")
 COMPOSITION_POINTS = {
     PACKAGE + "engines/adapters.py": "selects the adapter by an engine's name",
+    PACKAGE + "engines/access/load_machine.py": "selects by what a server speaks",
     PACKAGE + "cli/commands/drill.py": "names the places of a drill",
     PACKAGE + "cli/commands/engines.py": "lists, adds and removes builds",
     PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",

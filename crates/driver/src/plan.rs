@@ -45,6 +45,10 @@ pub struct Plan<A> {
     pub seed: u64,
     #[serde(default)]
     pub mode: Mode,
+    /// The number of the first client among those of all machines that put on the same load: keys,
+    /// orders and `client_id` follow from it.
+    #[serde(default)]
+    pub first_client: usize,
     /// How long after the end of a slice its last client is waited for.
     #[serde(default = "default_drain_cap_ns")]
     pub drain_cap_ns: u64,
@@ -183,6 +187,9 @@ pub struct SlicePlan {
     /// How often the counts so far are answered.
     #[serde(default)]
     pub progress_ns: Option<u64>,
+    /// When its threads begin, on CLOCK_MONOTONIC of this machine; at once without.
+    #[serde(default)]
+    pub begin_ns: Option<u64>,
     /// Echoed.
     #[serde(default)]
     pub tag: Json,

@@ -53,6 +53,37 @@ class AtBorders:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineAnswer:
+    """What one of several machines did in a slice; its times are those of its own clock."""
+
+    name: str
+    processors: int
+    """That its driver may use."""
+    clients: int
+    transactions: int
+    busy_ns: int
+    driver_cpu_ns: int
+    start_ns: int
+    end_ns: int
+    late_ns: int
+    """How much later than ordered its last thread began."""
+    offset_ns: int
+    """Its clock less ours."""
+    offset_bound_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How a slice went on several machines at once."""
+
+    skew_ns: int
+    """Between the first machine that began and the last, as the clocks were compared."""
+    skew_bound_ns: int
+    """How far from that the truth may be."""
+    machines: tuple[MachineAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SliceAnswer:
     """The figures of a slice. Times in ns on the driver's monotonic clock.
 
@@ -94,6 +125,10 @@ class SliceAnswer:
     scripts: tuple[ScriptAnswer, ...] = ()
     files: AtBorders | None = None
     """None: the plan names none."""
+    late_ns: int | None = None
+    """How much later its last thread began than it should have; None: it had no such time."""
+    together: Together | None = None
+    """None: one machine drove it."""
 
     @classmethod
     def of_json(cls, said: Mapping[str, Any]) -> Self:
@@ -109,8 +144,17 @@ class SliceAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """As the driver wrote it, without the files: their figures are readings of the arm."""
-        figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "files"}
+        figures = {name: getattr(self, name) for name in _FIGURES}
+        if self.late_ns is not None:
+            figures["late_ns"] = self.late_ns
+        if self.together is not None:
+            figures["together"] = asdict(self.together)
         return figures | {"scripts": [script.to_json() for script in self.scripts]}
+
+
+_FIGURES = tuple(
+    one.name for one in fields(SliceAnswer) if one.name not in ("files", "late_ns", "together")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,8 @@ class DrivePlan:
     threads: int = 1
     processors: tuple[int, ...] | None = None
     seed: int = 0
+    first_client: int = 0
+    """The number of client 0 among those of all machines that put on the same load."""
     mode: QueryMode = "prepared"
     drain_cap_ns: int = 5_000_000_000
     variables: Mapping[str, Variable] = field(default_factory=dict)
@@ -129,7 +131,7 @@ class DrivePlan:
             "timed": self.timed,
             "log": None if self.log is None else asdict(self.log),
             "files": list(self.files),
-        }
+        } | ({"first_client": self.first_client} if self.first_client else {})
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ class SliceRequest:
     each: int | None = None
     rate: float | None = None
     progress_ns: int | None = None
+    begin_ns: int | None = None
+    """When its threads begin, on the CLOCK_MONOTONIC of the driver's machine; None: at once."""
     tag: Any = None
 
     def to_json(self) -> dict[str, Any]:

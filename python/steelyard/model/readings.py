@@ -65,6 +65,45 @@ class SliceTotals:
 
 
 @dataclass(frozen=True)
+class LoadMachineTotals:
+    """What one of several load machines did for an arm in an epoch, over its measured slices."""
+
+    processors: int  # that its driver may use
+    slices: int
+    transactions: int
+    busy_ns: int  # summed over its clients
+    elapsed_ns: int  # until its last client was back
+    driver_cpu_ns: int
+    late: int  # slices that it began later than ordered by more than LATE_SHARE of them
+
+    @property
+    def processor_share(self) -> float:
+        """Of its processors' time, what its driver used; 0 where nothing ran."""
+        whole_ns = self.elapsed_ns * self.processors
+        return self.driver_cpu_ns / whole_ns if whole_ns else 0.0
+
+    @property
+    def client_throughput(self) -> float:
+        """Transactions a second of one of its clients; 0 where nothing ran."""
+        return self.transactions / (self.busy_ns / 1e9) if self.busy_ns else 0.0
+
+
+LATE_SHARE = 0.02
+"""Of a slice's length: machines that begin so far apart put a 3 % effect off by 0.06 points."""
+
+
+@dataclass(frozen=True)
+class TogetherTotals:
+    """How an arm's measured slices of an epoch went on several load machines at once."""
+
+    slices: int
+    apart: int  # that began within more than LATE_SHARE of their length, the bound included
+    skew_share: float  # mean of the skew over the slice's length, without its bound
+    longest_ns: int  # the longest skew, its bound included
+    machines: Mapping[str, LoadMachineTotals]
+
+
+@dataclass(frozen=True)
 class ArmTotals:
     """What one arm did in one epoch: sums over its measured slices, in the order they ran."""
 
@@ -88,6 +127,7 @@ class ArmTotals:
     slices: tuple[SliceTotals, ...] = ()
     latencies: Mapping[str, str] = field(default_factory=dict)
     """Script name → histogram over its slices (HdrHistogram V2 deflate, base64, ns)."""
+    together: TogetherTotals | None = None  # None: one machine drove it
     statements: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """`script:line words` → executions and the sum of their times in ns, where they are timed."""
 

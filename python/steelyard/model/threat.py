@@ -27,6 +27,8 @@ class ThreatKind(StrEnum):
     ERRORS_DIFFER = "errors or retries differ"
     ARM_CRASHED = "an arm crashed"
     DRIVER_BOUND = "driver is the bottleneck"
+    MACHINES_APART = "load machines began apart"
+    MACHINE_BOUND = "a load machine is the bottleneck"
     LITTLES_LAW = "Little's law broken"
     CPU_DISAGREES = "foreground and CPU disagree"
     NO_STEADY_STATE = "no steady state"
@@ -159,6 +161,17 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.DRIVER_BOUND: _Template(
         "the driver used up its processors or was late: a true difference is read too small",
         "give the driver processors of its own, or use fewer clients",
+    ),
+    ThreatKind.MACHINES_APART: _Template(
+        "messages take long or unevenly, or a machine is busy with something else: for that part "
+        "of a slice the arm had fewer clients than it should have",
+        "weigh longer slices (--set budget.slice=1s), or find the machine that is late and what "
+        "else it does; `steelyard fleet check` measures it",
+    ),
+    ThreatKind.MACHINE_BOUND: _Template(
+        "the load was held up where it is made: the server waited for that machine, and a true "
+        "difference is read too small",
+        "give the load more or larger machines, or fewer clients",
     ),
     ThreatKind.LITTLES_LAW: _Template(
         "latencies do not fill the time under load (or overfill it): the driver held the "

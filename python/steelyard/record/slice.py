@@ -29,6 +29,35 @@ class ScriptInSlice(Frozen):
     commands: tuple[TimedStatement, ...] = ()
 
 
+class MachineInSlice(Frozen):
+    """What one of several load machines did in a slice. Times in ns, by its own clock."""
+
+    name: str
+    processors: int
+    """That its driver may use."""
+    clients: int
+    transactions: int
+    busy_ns: int
+    driver_cpu_ns: int
+    start_ns: int
+    end_ns: int
+    late_ns: int
+    """How much later than ordered its last thread began."""
+    offset_ns: int
+    """Its clock less the coordinator's."""
+    offset_bound_ns: int
+
+
+class TogetherLine(Frozen):
+    """How a slice went on several load machines at once."""
+
+    skew_ns: int
+    """Between the first machine that began and the last, as the clocks were compared."""
+    skew_bound_ns: int
+    """How far from that the truth may be."""
+    machines: tuple[MachineInSlice, ...]
+
+
 class SliceLine(Frozen):
     """One arm under load for a short time. Times in ns on the driver's monotonic clock."""
 
@@ -95,6 +124,10 @@ class SliceLine(Frozen):
     """Time to pay what was left to the background."""
     dropped: str | None = None
     """Why it is left out, for a cause that is blind to the arms."""
+    late_ns: int | None = None
+    """How much later than ordered its last thread began, where it began by the clock."""
+    together: TogetherLine | None = None
+    """None: one machine drove it."""
 
     @property
     def busy_with_debt_ns(self) -> int:
@@ -107,10 +140,12 @@ class SliceLine(Frozen):
 
         After the bell nothing begins, and a client is charged until its last transaction ends. So
         what the clients were charged with beyond the slice's length is at least the way back of the
-        last.
+        last. Of several machines each has its own begin: what lies between them is no client's.
         """
         if not self.length_ns:
             return 0
         after_bell = self.end_ns - self.start_ns - self.length_ns
+        if self.together is not None:
+            after_bell -= self.together.skew_ns + self.together.skew_bound_ns
         charged = self.busy_ns - self.clients * self.length_ns
         return max(0, max(0, after_bell) - charged)

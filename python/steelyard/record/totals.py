@@ -11,6 +11,7 @@ from steelyard.model.statements import StatementCount, StatementCounts
 from steelyard.model.waits import SessionSamples, WaitPart, waits_for_another
 from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine
 from steelyard.record.slice import SliceLine
+from steelyard.record.together.totals import together_totals
 from steelyard.record.turns.turn import TurnLine, turn_of
 
 
@@ -45,6 +46,7 @@ def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:
         errors=dict(errors),
         slices=tuple(_slice_totals(line) for line in measured),
         latencies={name: histogram_merge(parts) for name, parts in latencies.items()},
+        together=together_totals(measured),
         statements=_statements(measured),
     )
 

@@ -143,6 +143,10 @@ class LoadDriver(Protocol):
 class LoadDrivers(Protocol):
     """Starts load drivers."""
 
+    @property
+    def machines(self) -> int:
+        """Over how many machines each of them deals its clients."""
+
     def start(self, plan: DrivePlan) -> LoadDriver:
         """A load driver connected to every arm of the plan."""
 

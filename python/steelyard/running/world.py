@@ -32,7 +32,7 @@ from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes
 from steelyard.record.environment import Environment
 from steelyard.record.machine.drive_health import DriveHealth
-from steelyard.running.laboratory import Laboratory, ReportsStage
+from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.reaching.sessions import servers
 from steelyard.study.study import Study
 from steelyard.telemetry.at_borders import MachineInSlices
@@ -65,17 +65,19 @@ LOG_TAIL = 20_000
 
 
 class World:
-    """Opens the laboratory of this machine; what was made in it is removed at the end."""
+    """Opens the laboratory of this machine; what was made in it is removed at the end. `drivers`
+    put the load on in place of those of this machine."""
 
-    def __init__(self, account: str | None = None) -> None:
+    def __init__(self, account: str | None = None, drivers: LoadDrivers | None = None) -> None:
         self._account_name = account
+        self._drivers = drivers
         self._stack = ExitStack()
 
     def __enter__(self) -> Laboratory:
         return Laboratory(
             engines=LocalEngines(self._account_name, self._run),
             data=LocalData(),
-            drivers=LocalDrivers(self._stack),
+            drivers=self._drivers or LocalDrivers(self._stack),
             host=LocalHost(self._run),
             clock=SystemClock(),
             sources=built_in_sources(),
@@ -276,6 +278,8 @@ class LoadedWorkload:
 
 class LocalDrivers:
     """Load drivers, each in a process of its own on this machine."""
+
+    machines = 1
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack

@@ -29,6 +29,11 @@ def require_reachable(study: Study) -> None:
     """ValueError where a study of running servers asks for what only our own servers can do."""
     addresses = [study.address, *(arm.address for arm in study.every_arm)]
     if not any(addresses):
+        if study.workload.machines > 1:
+            raise ValueError(
+                "workload.machines: several load machines reach arms at addresses only, and not "
+                "the servers that are started on this one"
+            )
         return
     if study.address is None and None in addresses[1:]:
         raise ValueError("every arm needs an address, or the study one for all of them")

@@ -56,6 +56,8 @@ class WorkloadChoice(StudyModel):
     same."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Driver threads; 0: one a processor, never more than clients."""
+    machines: Annotated[int, Field(ge=1, le=256)] = 1
+    """Load machines that the clients are dealt over; more than one: for arms at addresses."""
     mode: Literal["simple", "extended", "prepared"] | None = None
     """None: as the workload is meant to be driven, which is prepared but for slow queries."""
     timed: bool = False

@@ -113,7 +113,7 @@ impl<P: Protocol> Client<P> {
             command_ns: 0,
             drawn_from: Random::new(0),
             scope: programs.scope(number),
-            streams: RandomStreams::new(seed, number),
+            streams: RandomStreams::new(seed, programs.first_client + number),
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Programs<P: Protocol> {
     pub timed: bool,
     /// Values every client begins with.
     scope: Vec<Value>,
+    /// The number of client 0 among those of all machines.
+    pub first_client: usize,
     /// Where each client's own number goes, unless the plan names one.
     client_id: Option<usize>,
 }
@@ -102,7 +104,7 @@ impl<P: Protocol> Programs<P> {
         if self.orders.is_empty() {
             return None;
         }
-        let order = &self.orders[client % self.orders.len()];
+        let order = &self.orders[(self.first_client + client) % self.orders.len()];
         Some(order[n % order.len()])
     }
 
@@ -160,6 +162,7 @@ impl<P: Protocol> Programs<P> {
             max_tries: plan.max_tries,
             latency_limit_ns: plan.latency_limit_ns,
             timed: plan.timed,
+            first_client: plan.first_client,
             scope,
             client_id,
         })
@@ -169,7 +172,7 @@ impl<P: Protocol> Programs<P> {
     pub fn scope(&self, client: usize) -> Scope {
         let mut values = self.scope.clone();
         if let Some(slot) = self.client_id {
-            values[slot] = Value::Int(client as i64);
+            values[slot] = Value::Int((self.first_client + client) as i64);
         }
         Scope::of(values)
     }

@@ -81,6 +81,9 @@ pub struct SliceResponse<'a> {
     debug: &'a [String],
     driver_cpu_ns: u64,
     scripts: Vec<ScriptResponse<'a>>,
+    /// How much later its last thread began than it should have, where it was to begin by clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_ns: Option<u64>,
     /// The plan's files before and after, where it names any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<AtBorders>,
@@ -185,6 +188,7 @@ impl<'a> SliceResponse<'a> {
             debug: &tally.debug_lines,
             driver_cpu_ns,
             scripts,
+            late_ns: None,
             files: None,
         })
     }

@@ -79,6 +79,8 @@ const MOST_DEBUG_LINES: usize = 1000;
 pub struct Tally {
     /// When this thread began; the least of all threads in a merged tally.
     pub start_ns: u64,
+    /// How much later that was than the slice should have begun; the greatest of all threads.
+    pub late_ns: u64,
     /// When this thread starts no more transactions.
     pub stop_ns: u64,
     /// When its last client was back; the greatest of all threads in a merged tally.
@@ -134,6 +136,7 @@ impl Tally {
         };
         Tally {
             start_ns: 0,
+            late_ns: 0,
             stop_ns: 0,
             end_ns: 0,
             transactions: 0,
@@ -230,6 +233,7 @@ impl Tally {
     /// Adds what another thread counted in the same slice.
     pub fn merge(&mut self, other: &Tally) {
         self.start_ns = self.start_ns.min(other.start_ns);
+        self.late_ns = self.late_ns.max(other.late_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.transactions += other.transactions;
         self.busy_ns += other.busy_ns;

@@ -21,8 +21,8 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// A stream of its own for each thread of an arm.
-    pub fn new(seed: u64, thread: usize) -> Arrivals {
-        let number = (thread as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
+    pub fn new(seed: u64, stream: usize) -> Arrivals {
+        let number = (stream as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
         Arrivals {
             random: Random::new(!seed ^ number),
             times: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::clock::now_ns;
 use crate::error::DriveError;
 use crate::plan::SlicePlan;
 
@@ -11,6 +12,8 @@ const LONGEST_BY_COUNT_NS: u64 = 600_000_000_000;
 const NEVER_NS: u64 = 1 << 61;
 /// How often a slice by count looks whether another thread has taken the last ticket.
 const LOOK_AGAIN_NS: u64 = 50_000_000;
+/// A begin that is farther away is a mistake about a clock.
+const FARTHEST_BEGIN_NS: u64 = 60_000_000_000;
 
 /// The rule by which a transaction may begin, shared by all threads of a slice.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct SliceLimits {
     pub each: Option<u64>,
     /// Arrivals a second, of all clients together; without, the loop is closed.
     pub rate: Option<f64>,
+    /// When threads begin, by the clock; at once without.
+    pub begin_ns: Option<u64>,
     /// How often a thread reports what it has counted so far.
     pub progress_ns: Option<u64>,
     /// Executions that may still begin; without, only the length counts.
@@ -47,12 +52,18 @@ impl SliceLimits {
                 return Err(DriveError::new(format!("cannot drive at a rate of {rate}")));
             }
         }
+        let far = |begin_ns: &u64| *begin_ns > now_ns().saturating_add(FARTHEST_BEGIN_NS);
+        if slice.begin_ns.as_ref().is_some_and(far) {
+            return Err(DriveError::new("cannot begin a slice minutes from now")
+                .hint("The clocks of two machines were compared wrongly, or one has jumped."));
+        }
         Ok(SliceLimits {
             arm: slice.arm,
             length_ns,
             cap_ns,
             each: slice.each,
             rate: slice.rate,
+            begin_ns: slice.begin_ns,
             progress_ns: slice.progress_ns.filter(|&ns| ns > 0),
             tickets: slice.count.map(AtomicU64::new),
             exhausted_ns: AtomicU64::new(u64::MAX),

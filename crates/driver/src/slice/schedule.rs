@@ -22,13 +22,13 @@ pub struct Schedule {
 
 impl Schedule {
     /// For so many clients; it takes no more memory later.
-    pub fn new(clients: usize, seed: u64, thread: usize) -> io::Result<Schedule> {
+    pub fn new(clients: usize, seed: u64, stream: usize) -> io::Result<Schedule> {
         Ok(Schedule {
             timer: Timer::new()?,
             armed_ns: u64::MAX,
             sleepers: BinaryHeap::with_capacity(clients),
             idle: Vec::with_capacity(clients),
-            arrivals: Arrivals::new(seed, thread),
+            arrivals: Arrivals::new(seed, stream),
         })
     }
 

@@ -57,7 +57,9 @@ impl<P: Protocol> ClientGroup<P> {
             .enumerate()
             .map(|(index, number)| Client::new(number, index, seed, programs))
             .collect();
-        let schedule = Schedule::new(clients.len(), seed, thread)?;
+        // The arrivals of one machine's threads are not those of another's.
+        let stream = config.plan.first_client + thread;
+        let schedule = Schedule::new(clients.len(), seed, stream)?;
         let connector = match arm.reconnects {
             true => Some(Connector::new(&arm, clients.len())?),
             false => None,

@@ -231,8 +231,10 @@ impl<P: Protocol> Workers<P> {
             return Err(DriveError::new("a script could not go on").detail(error));
         }
         let length_ns = limits.length_ns;
+        let late_ns = limits.begin_ns.map(|_| merged.late_ns);
         let mut response =
             SliceResponse::new(arm, &self.programs, &slice.tag, length_ns, cpu_ns, merged)?;
+        response.late_ns = late_ns;
         response.files = files;
         write(output, &Response::Slice(Box::new(response)))
     }

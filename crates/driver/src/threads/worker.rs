@@ -8,6 +8,7 @@ use std::sync::{Arc, Barrier};
 use rustix::thread::{sched_setaffinity, CpuSet};
 
 use crate::client::program::Programs;
+use crate::clock::wait_until;
 use crate::error::DriveError;
 use crate::plan::Plan;
 use crate::protocol::Protocol;
@@ -90,6 +91,9 @@ fn work<P: Protocol>(
         tally.clear();
         group.reconnect_lost(&mut tally);
         config.barrier.wait();
+        if let Some(begin_ns) = limits.begin_ns {
+            wait_until(begin_ns);
+        }
         let driven = run_slice(
             group,
             &config.programs,
@@ -98,6 +102,8 @@ fn work<P: Protocol>(
             &mut tally,
             reports,
         );
+        let due_ns = limits.begin_ns.unwrap_or(tally.start_ns);
+        tally.late_ns = tally.start_ns.saturating_sub(due_ns);
         let report = match driven.and_then(|()| group.cancel_unfinished(&mut tally)) {
             Ok(()) => Report::Slice(config.thread, Box::new(tally)),
             Err(error) => {

@@ -7,6 +7,7 @@ mod pace;
 mod slices;
 mod staged;
 mod states;
+mod together;
 
 /// What the plans of these tests ask for.
 const IO: &str = "auto";

@@ -15,6 +15,8 @@ mod slices;
 mod staged;
 #[path = "../against_a_fake/states.rs"]
 mod states;
+#[path = "../against_a_fake/together.rs"]
+mod together;
 
 /// What the plans of these tests ask for.
 const IO: &str = "epoll";

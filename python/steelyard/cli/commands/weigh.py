@@ -42,6 +42,8 @@ def weigh(
     config: parameter.Config = None,
     yes: parameter.Yes = False,
     sweep: parameter.SweepOf = None,
+    machines: parameter.Machines = None,
+    ray: parameter.Ray = None,
     seed: parameter.Seed = None,
     record: parameter.RecordPlace = None,
     resume: parameter.Resume = None,
@@ -71,6 +73,7 @@ def weigh(
         repeating_command,
         with_profiles_worked_out,
     )
+    from steelyard.cli.weighing.together import machine_changes
 
     require_writable(summary)
     require_writable(junit)
@@ -79,18 +82,18 @@ def weigh(
     changes += one_query_changes(study, changes, file)
     changes = SourceOptions(source, database, config, agreed=yes).changes(changes)
     changes += ["decision.first_verdict=true"] if first_verdict else []
-    changes += arm_changes(study, control, arm, account)
+    changes += [*arm_changes(study, control, arm, account), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
-        refused = bool(fail_if or summary or junit)
+        refused = bool(fail_if or summary or junit or machines)
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
         _sweep(*request, refused=refused)
         return
     chosen = with_profiles_worked_out(_study(study, resume, changes), account)
     require_agreed(chosen, agreed=yes)
     conditions = _conditions(fail_if)
-    verdict = _weighed(chosen, drawn, record, resume, command, account)
+    verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
     _show(verdict, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, junit)
     _end(verdict, conditions)
@@ -116,7 +119,9 @@ def _sweep(
     from steelyard.cli.weighing.sweep import SweepRequest, begin_sweep, resume_sweep
 
     if refused:
-        raise UsageError("options --fail-if, --summary and --junit belong to a single weighing")
+        raise UsageError(
+            "options --fail-if, --summary, --junit and --machines belong to a single weighing"
+        )
     if resume is not None:
         changed = bool(study or changes or sweep)
         require_unchanged("a sweep", "weigh", changed=changed)
@@ -145,15 +150,21 @@ def _weighed(
     resume: Path | None,
     command: tuple[str, ...],
     account: str | None,
+    ray: str | None,
 ) -> Verdict:
     from steelyard.cli.views.live_view import open_view
+    from steelyard.cli.weighing.together import load_machines
     from steelyard.record.ledger import LEDGER
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh as weigh_question
 
     question = Question(study, seed, record, resume, command, LEDGER)
-    with World(account) as world, open_view(sys.stderr) as view:
+    with (
+        load_machines(study, ray) as drivers,
+        World(account, drivers) as world,
+        open_view(sys.stderr) as view,
+    ):
         return weigh_question(question, world, view)
 
 

@@ -6,7 +6,12 @@ import json
 import os
 from collections.abc import Sequence
 
-from steelyard.engines.postgres.libpq.connection_string import connection_words, without_password
+from steelyard.engines.postgres.libpq.connection_string import (
+    connection_words,
+    read_target,
+    without_password,
+)
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import UsageError
 from steelyard.study.address import holds_password
 from steelyard.study.study import Study
@@ -51,6 +56,11 @@ def with_own_workload(changes: Sequence[str]) -> list[str]:
         one.partition("=")[0] in ("workload", "workload.name", "workload.scale") for one in changes
     )
     return [*([] if named else ["workload=own"]), *changes]
+
+
+def endpoint_at(words: str) -> Endpoint:
+    """Where a connection string leads, completed as libpq does; UsageError: it is none."""
+    return read_target(words)
 
 
 def without_passwords(arguments: Sequence[str]) -> list[str]:

@@ -53,6 +53,14 @@ SweepOf = Annotated[
     str | None,
     typer.Option("--sweep", metavar="KEY=V,V,...", help="Weigh at several values of a key."),
 ]
+Machines = Annotated[
+    int | None,
+    typer.Option("--machines", metavar="N", min=1, help="Put the load on from N load machines."),
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of their Ray cluster; default: the one that runs here."),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of every random order.")]
 RecordPlace = Annotated[Path | None, typer.Option(help="Where to keep the record.")]
 Resume = Annotated[Path | None, typer.Option(help="Resume an interrupted one.")]

@@ -19,6 +19,7 @@ from steelyard.evaluation.causes import (
 )
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
+from steelyard.evaluation.threats.together import together_threats
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
@@ -50,6 +51,7 @@ def run_threats(epochs: Sequence[Epoch], plan: Plan, study: Study, arm: str) -> 
         *(_background(epochs, both) if in_slices else ()),
         *_working_set(epochs, both, study),
         *_driver(epochs),
+        *together_threats(totals, control, arm),
         *_processor_time(epochs, control, arm, plan.margin),
         *(_steadiness(epochs, plan, both) if in_slices else ()),
         *pool_not_warm(totals, control, arm, plan.margin, writes=plan.writes),

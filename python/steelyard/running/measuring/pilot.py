@@ -51,6 +51,8 @@ ALWAYS_WORTH_NS = NS_PER_S
 """Putting the files back is never given up for less: restarting alone takes most of a second."""
 LONGEST_TRIAL_NS = 12 * NS_PER_S
 """Load that the comparison of slice lengths may take, or a tenth of the budget if that is more."""
+SHORTEST_TOGETHER_NS = NS_PER_S // 5
+"""Several machines pause for some ms before each slice, and begin it a fraction of one apart."""
 WARMUP_CAP_NS = {"foreground": 10 * NS_PER_S, "whole": 6 * NS_PER_S}
 
 
@@ -263,6 +265,8 @@ class Pilot:
         if self._study.budget.slice is not None:
             return [self._study.budget.slice]
         every = slice_candidates(self._design.epoch_ns, self._setup.cost)
+        if self._study.workload.machines > 1:
+            every = tuple(n for n in every if n >= SHORTEST_TOGETHER_NS) or every[-1:]
         rate = settling.transactions_per_second
         fit = list(allowed_lengths(every, self._design.epoch_ns, settling.latency_ns, rate))
         limit_ns = max(LONGEST_TRIAL_NS, self._study.budget.measuring // 10)

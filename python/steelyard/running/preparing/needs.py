@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from steelyard.engines.engine import Abilities, Engine
 from steelyard.engines.memory.cap import NeedsMemory
-from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Study
 
@@ -31,6 +31,17 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
                 _require_program("openssl", study, "apt-get install openssl")
             for arm in study.every_arm:
                 _require_ability(study, arm.name, engines[arm.name], need)
+
+
+def require_machines(study: Study, laboratory: Laboratory) -> None:
+    """UsageError where the load would come from fewer machines than the study says, or from more:
+    that is another question."""
+    wanted, there = study.workload.machines, laboratory.drivers.machines
+    if wanted != there:
+        raise UsageError(
+            f"the load of this study comes from {wanted} machines, and not from {there}",
+            hint="Only `steelyard weigh` puts load on by several machines: --machines N.",
+        )
 
 
 def _require_ability(study: Study, arm: str, engine: Engine, need: str) -> None:

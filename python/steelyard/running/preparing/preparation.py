@@ -20,7 +20,7 @@ from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.memory_cap import cap_memory
-from steelyard.running.preparing.needs import require_needs
+from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
@@ -44,6 +44,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
     """
     study = kept.question.study
     try:
+        require_machines(study, laboratory)
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = _layout(kept, data.scripts)

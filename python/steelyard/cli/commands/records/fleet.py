@@ -1,8 +1,9 @@
-"""`steelyard fleet`: what many machines answered, and their records brought together."""
+"""`steelyard fleet`: load machines checked, hosts compared, records brought together."""
 
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -69,6 +70,66 @@ def collect_records(
             typer.echo(f"refused  {one}: {why}")
     if found.refused:
         raise typer.Exit(1)
+
+
+@sub.command("check")
+def check_machines(
+    machines: Annotated[int, typer.Option("--machines", metavar="N", min=1)],
+    ray: parameter.Ray = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="DSN", help="Also drive equal arms at this server: SELECT 1."),
+    ] = None,
+    clients: Annotated[
+        int, typer.Option("-c", "--clients", min=1, help="Of each machine and arm.")
+    ] = 4,
+    seconds: Annotated[float, typer.Option("-T", "--time", min=1, max=600)] = 20.0,
+    as_json: parameter.AsJson = False,
+) -> None:
+    """Measure load machines: round trips, clocks, network, and equal arms driven together."""
+    from steelyard.cli.options.address_options import endpoint_at
+    from steelyard.cli.views.fleet.check_view import check_json, check_lines
+    from steelyard.fleet.checking.check import check
+    from steelyard.fleet.on_ray.machines import RayMachines
+
+    endpoint = None if address is None else endpoint_at(address)
+    reserved = RayMachines(machines, ray)
+    try:
+        found = check(reserved, endpoint, clients, seconds, secrets.randbelow(2**31))
+    finally:
+        reserved.close()
+    typer.echo(check_json(found) if as_json else "\n".join(check_lines(found)))
+
+
+@sub.command("run")
+def run_matrix(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX.toml", help="What to weigh where.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", metavar="DIR", help="Default: records/matrix/NAME.")
+    ] = None,
+    ray: parameter.Ray = None,
+    records: RecordsOption = RECORDS,
+    as_json: parameter.AsJson = False,
+) -> None:
+    """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
+    from steelyard.cli.views.fleet.matrix_view import matrix_json, matrix_lines
+    from steelyard.fleet.collecting import collect
+    from steelyard.fleet.matrix.matrix import read_matrix
+    from steelyard.fleet.matrix.run import MatrixRun, homes
+    from steelyard.fleet.on_ray.hosts import RayHosts
+
+    matrix = read_matrix(file)
+    hosts = RayHosts(ray)
+    try:
+        place = output or records / "matrix" / file.stem
+        ran = MatrixRun(matrix, place, hosts, lambda line: typer.echo(line, err=True)).run()
+    finally:
+        hosts.close()
+    home = homes(ran)
+    taken = collect(home, records) if home else None
+    typer.echo(matrix_json(ran) if as_json else "\n".join(matrix_lines(ran, taken)))
+    if any(cell.how != "done" for cell in ran.cells.values()):
+        raise typer.Exit(3)
 
 
 def _show(records: Path, question: str | None, *, as_json: bool) -> None:

@@ -1,0 +1,1 @@
+"""What `steelyard fleet` prints of machines."""

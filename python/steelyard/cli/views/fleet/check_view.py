@@ -1,0 +1,110 @@
+"""Shows what `steelyard fleet check` found, as a table of machines and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from steelyard.fleet.checking.check import ClusterCheck, LinkCheck, LoadCheck
+from steelyard.model.readings import LATE_SHARE
+from steelyard.model.units import NS_PER_US, format_duration
+
+
+def check_lines(found: ClusterCheck) -> Iterator[str]:
+    """The table, line by line."""
+    for one in found.links:
+        yield f"{one.name}: {one.facts.processors} processors, steelyard {one.facts.version}"
+        trips = " / ".join(format_duration(one.round_trip_ns(share)) for share in (0.5, 0.99, 1.0))
+        yield f"  round trip   {trips} (median, 99th percentile, longest)"
+        drift = one.drift
+        yield (
+            f"  clock        known within ±{format_duration(one.offset.bound_ns)}; drifts "
+            f"{drift.ns_per_s / 1000:+.1f} ± {drift.bound_ns_per_s / 1000:.1f} ppm"
+        )
+        yield from _network(one)
+    if found.load is not None:
+        yield from _load(found.load)
+    yield f"took {found.seconds:.0f} s"
+
+
+def _network(one: LinkCheck) -> Iterator[str]:
+    for name, (counted, bytes_per_s) in one.sent.items():
+        speed = "" if bytes_per_s is None else f" of a link of {bytes_per_s / 125e6:g} Gbit/s"
+        yield (
+            f"  {name:<12} {counted.rx_bytes / 1e6:.1f} MB in, {counted.tx_bytes / 1e6:.1f} MB "
+            f"out{speed}; {counted.faults} damaged or dropped"
+        )
+
+
+def _load(load: LoadCheck) -> Iterator[str]:
+    yield f"equal arms, {load.slices} slices of 200 ms, {load.clients} clients"
+    for name, rate in load.transactions_per_s.items():
+        share = load.processor_share[name]
+        yield f"  {name}: {rate:.0f} transactions/s, {share:.0%} of its processors"
+    verdict = "within" if load.apart_share <= LATE_SHARE else "MORE THAN"
+    yield (
+        f"  began apart  {format_duration(load.apart_share * 200e6)} at most in 19 of 20 slices: "
+        f"{verdict} {LATE_SHARE:.0%} of a slice"
+    )
+    low, value, high = (_percent(one) for one in _interval(load))
+    yield f"  arm to arm   {value:+.2f} % [{low:+.2f}, {high:+.2f}] over blocks of one epoch"
+
+
+def _interval(load: LoadCheck) -> tuple[float, float, float]:
+    return load.ratio.low, (load.ratio.low + load.ratio.high) / 2, load.ratio.high
+
+
+def _percent(log_ratio: float) -> float:
+    return (math.exp(log_ratio) - 1) * 100 if math.isfinite(log_ratio) else log_ratio
+
+
+def check_json(found: ClusterCheck) -> str:
+    """The object of `fleet check --json`."""
+    told = {
+        "seconds": found.seconds,
+        "machines": [_link_json(one) for one in found.links],
+        "load": None if found.load is None else _load_json(found.load),
+    }
+    return json.dumps(told)
+
+
+def _load_json(load: LoadCheck) -> dict[str, Any]:
+    low, high = _percent(load.ratio.low), _percent(load.ratio.high)
+    return {
+        "slices": load.slices,
+        "clients": load.clients,
+        "apart_us_p95": load.apart_share * 200_000,
+        "apart_share_p95": load.apart_share,
+        "low_percent": low if math.isfinite(low) else None,
+        "high_percent": high if math.isfinite(high) else None,
+        "transactions_per_second": load.transactions_per_s,
+        "processor_share": load.processor_share,
+    }
+
+
+def _link_json(one: LinkCheck) -> dict[str, Any]:
+    shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return {
+        "name": one.name,
+        "host": one.facts.host,
+        "processors": one.facts.processors,
+        "version": one.facts.version,
+        "round_trip_us": {
+            name: one.round_trip_ns(share) / NS_PER_US for name, share in shares.items()
+        },
+        "offset_ns": round(one.offset.value_ns),
+        "offset_bound_ns": round(one.offset.bound_ns),
+        "drift_ppm": one.drift.ns_per_s / 1000,
+        "drift_bound_ppm": one.drift.bound_ns_per_s / 1000,
+        "network": {
+            name: {
+                "rx_bytes": counted.rx_bytes,
+                "tx_bytes": counted.tx_bytes,
+                "faults": counted.faults,
+                "link_bytes_per_s": bytes_per_s,
+            }
+            for name, (counted, bytes_per_s) in one.sent.items()
+        },
+    }

@@ -1,0 +1,40 @@
+"""What a load machine needs of servers, by what they speak: passwords, and an end of lost sessions.
+
+A server learns late that a machine is gone: until then its sessions keep their locks, which would
+stand in the next epoch's way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from steelyard.model.endpoint import POSTGRES, Endpoint
+
+_LOOPBACK = ("", "localhost", "127.0.0.1", "::1")
+
+
+def is_local(endpoint: Endpoint) -> bool:
+    """Whether it leads to the machine that it is used on: a socket, or loopback."""
+    return endpoint.host in _LOOPBACK or endpoint.host.startswith("/")
+
+
+def own_password(endpoint: Endpoint) -> str | None:
+    """What this machine itself has for it; None: nothing."""
+    if endpoint.protocol != POSTGRES:
+        return os.environ.get("MYSQL_PWD")
+    from steelyard.engines.postgres.reaching import load_machine as postgres
+
+    return postgres.own_password(endpoint)
+
+
+def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> int:
+    """End those of the sessions that are still there, by the server's numbers; how many there were.
+
+    Only PostgreSQL is asked: other servers find out by themselves.
+    """
+    if endpoint.protocol != POSTGRES or not sessions:
+        return 0
+    from steelyard.engines.postgres.reaching import load_machine as postgres
+
+    return postgres.end_sessions(endpoint, sessions)

@@ -1,0 +1,40 @@
+"""Finds the password of a load machine for a server, and ends the sessions of a lost one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
+from steelyard.engines.postgres.sql.session import CONNECT_SECONDS
+from steelyard.model.endpoint import Endpoint
+
+_END = """
+SELECT count(pg_catalog.pg_terminate_backend(pid)) FROM pg_catalog.pg_stat_activity
+ WHERE pid = ANY (%s) AND usename = current_user AND application_name = %s
+"""
+
+
+def own_password(endpoint: Endpoint) -> str | None:
+    """That of this machine's environment or password file; None: it has none."""
+    return read_target(conninfo_of(endpoint)).password
+
+
+def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
+    """Terminate those of the backends that are still there; how many there were.
+
+    Another session that has got one of these numbers since is spared by its application name. A
+    server that cannot be reached has ended them, or will.
+    """
+    import psycopg
+
+    try:
+        with psycopg.connect(
+            conninfo_of(endpoint),
+            password=endpoint.password,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+        ) as session:
+            row = session.execute(_END, [list(backends), endpoint.application_name]).fetchone()
+    except psycopg.Error:
+        return 0
+    return 0 if row is None else int(row[0])

@@ -1,0 +1,102 @@
+"""Raises the threats of a load that several machines put on together: begun apart, or held up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.readings import LATE_SHARE, EpochTotals, LoadMachineTotals, TogetherTotals
+from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.units import format_duration
+
+APART_SHARE = 0.05
+"""Of an arm's slices, or of a machine's, that may begin apart or late."""
+UNEQUAL_SHARE = 0.005
+"""Of a slice's length: by how much more one arm's machines may begin apart than the other's."""
+BUSY_SHARE = 0.8
+"""Of a machine's processors, that its driver may use."""
+SLOW_SHARE = 0.5
+"""Of what a client of the other machines does, below which a machine's clients are held up."""
+
+
+def together_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+    """Of one contrast; none where one machine drove it."""
+    known = [e for e in epochs if e.arms[control].together and e.arms[arm].together]
+    if known:
+        yield from _apart(known, control, arm)
+        yield from _held_up(known, control, arm)
+
+
+def _of(epochs: Sequence[EpochTotals], arm: str) -> list[TogetherTotals]:
+    return [one for one in (epoch.arms[arm].together for epoch in epochs) if one is not None]
+
+
+def _apart(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+    both = {name: _of(epochs, name) for name in (control, arm)}
+    for name, totals in both.items():
+        apart, slices = sum(one.apart for one in totals), sum(one.slices for one in totals)
+        if apart > APART_SHARE * slices:
+            longest_ns = max(one.longest_ns for one in totals)
+            seen = (
+                f"in {apart} of {slices} slices of {name} the machines began up to "
+                f"{format_duration(longest_ns)} apart, more than {LATE_SHARE:.0%} of the slice"
+            )
+            yield raise_threat(ThreatKind.MACHINES_APART, seen)
+            return
+    more = [b.skew_share - a.skew_share for a, b in zip(both[control], both[arm], strict=True)]
+    interval = t_interval(np.array(more))
+    mean = float(np.mean(more))
+    if abs(mean) > UNEQUAL_SHARE and not interval.low <= 0 <= interval.high:
+        seen = (
+            f"the machines began {abs(mean):.1%} of a slice farther apart for "
+            f"{arm if mean > 0 else control} than for {control if mean > 0 else arm}"
+        )
+        yield raise_threat(ThreatKind.MACHINES_APART, seen)
+
+
+def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
+    both = [_machines(_of(epochs, name)) for name in (control, arm)]
+    for name in sorted({one for found in both for one in found}):
+        own = [found[name] for found in both if name in found]
+        busiest = max(one.processor_share for one in own)
+        late = max(one.late / one.slices for one in own if one.slices)
+        slow = max(_share_of_others(name, found) for found in both)
+        if busiest > BUSY_SHARE:
+            seen = f"the driver of {name} used {busiest:.0%} of that machine's processors"
+        elif late > APART_SHARE:
+            seen = f"{name} began {late:.0%} of its slices late"
+        elif len(own) == len(both) and slow < SLOW_SHARE:
+            seen = f"a client of {name} did {slow:.0%} of what one of the other machines did"
+        else:
+            continue
+        yield raise_threat(ThreatKind.MACHINE_BOUND, seen)
+        return
+
+
+def _share_of_others(name: str, found: Mapping[str, LoadMachineTotals]) -> float:
+    """A client's throughput over the mean of the other machines'; 1 where there are no others."""
+    others = [one.client_throughput for other, one in found.items() if other != name]
+    mean = float(np.mean(others)) if others else 0.0
+    return found[name].client_throughput / mean if name in found and mean > 0 else 1.0
+
+
+def _machines(epochs: Sequence[TogetherTotals]) -> dict[str, LoadMachineTotals]:
+    """Over epochs, by name: a machine that was replaced is one of another name."""
+    found: dict[str, list[LoadMachineTotals]] = {}
+    for epoch in epochs:
+        for name, one in epoch.machines.items():
+            found.setdefault(name, []).append(one)
+    return {
+        name: LoadMachineTotals(
+            processors=parts[0].processors,
+            slices=sum(one.slices for one in parts),
+            transactions=sum(one.transactions for one in parts),
+            busy_ns=sum(one.busy_ns for one in parts),
+            elapsed_ns=sum(one.elapsed_ns for one in parts),
+            driver_cpu_ns=sum(one.driver_cpu_ns for one in parts),
+            late=sum(one.late for one in parts),
+        )
+        for name, parts in found.items()
+    }

@@ -1,0 +1,170 @@
+"""Checks load machines in under a minute: clocks, round trips, network, and equal arms on them.
+
+What it reads of equal arms is one epoch: nothing is restarted, so its interval says how even slices
+are, not how even a weighing would be.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.driver.answer import SliceAnswer
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.fleet.checking.network import Nic, NicCounters
+from steelyard.fleet.clocks.exchange import Exchange, Offset
+from steelyard.fleet.clocks.tracking import ClockTrack, Drift
+from steelyard.fleet.crowd.drivers import CrowdDrivers, Machines
+from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.estimate import Interval
+from steelyard.model.units import NS_PER_S
+
+EXCHANGES = 300
+SLICE_NS = NS_PER_S // 5
+SCRIPT = DriveScript("one", "SELECT 1;", rows=1)
+
+
+@dataclass(frozen=True)
+class LinkCheck:
+    """What the coordinator sees of a machine."""
+
+    name: str
+    facts: MachineFacts
+    round_trips_ns: tuple[int, ...]
+    """Of all exchanges, rising."""
+    offset: Offset
+    drift: Drift
+    """Of its clock, over the whole check."""
+    sent: dict[str, tuple[NicCounters, int | None]]
+    """Interface → what it counted during the check, and its bytes a second each way."""
+
+    def round_trip_ns(self, share: float) -> int:
+        """The one below which this share of them lies."""
+        return self.round_trips_ns[min(len(self.round_trips_ns) - 1, int(share * EXCHANGES))]
+
+
+@dataclass(frozen=True)
+class LoadCheck:
+    """Equal arms at one address, driven by all machines together."""
+
+    slices: int
+    clients: int
+    skews_ns: tuple[int, ...]
+    """Of all slices, rising, each with its bound."""
+    ratio: Interval
+    """Natural logarithm of arm over arm, over blocks."""
+    transactions_per_s: dict[str, float]
+    processor_share: dict[str, float]
+    """Machine → of its processors, what its driver used."""
+
+    @property
+    def apart_share(self) -> float:
+        """Of a slice, the skew that one in twenty exceeds."""
+        return self.skews_ns[int(0.95 * (len(self.skews_ns) - 1))] / SLICE_NS
+
+
+@dataclass(frozen=True)
+class ClusterCheck:
+    """All that was found."""
+
+    links: tuple[LinkCheck, ...]
+    load: LoadCheck | None
+    """None: no address was given."""
+    seconds: float
+
+
+def check(
+    machines: Machines, endpoint: Endpoint | None, clients: int, seconds: float, seed: int
+) -> ClusterCheck:
+    """Exchange stamps with every machine; with an endpoint, drive equal arms there for so long.
+
+    `clients` of each machine and arm. DriverError: a machine is lost, or cannot connect.
+    """
+    began_ns = time.monotonic_ns()
+    members = machines.members()
+    before = {one.name: one.network() for one in members}
+    tracks = {one.name: ClockTrack(one.name) for one in members}
+    trips: dict[str, list[int]] = {one.name: [] for one in members}
+    for _ in range(EXCHANGES // 2):
+        _exchange(members, tracks, trips)
+    load = None
+    if endpoint is not None:
+        load = _equal_arms(machines, endpoint, clients * len(members), seconds, seed)
+    else:
+        time.sleep(min(seconds, 2.0))  # for the drift
+    for _ in range(EXCHANGES // 2):
+        _exchange(members, tracks, trips)
+    links = tuple(_link(one, tracks[one.name], trips[one.name], before) for one in members)
+    return ClusterCheck(links, load, (time.monotonic_ns() - began_ns) / NS_PER_S)
+
+
+def _exchange(
+    members: Sequence[Member], tracks: dict[str, ClockTrack], trips: dict[str, list[int]]
+) -> None:
+    for one in members:
+        sent_ns = time.monotonic_ns()
+        received_ns, answered_ns = one.read_clock()
+        exchange = Exchange(sent_ns, received_ns, answered_ns, time.monotonic_ns())
+        tracks[one.name].add(exchange)
+        trips[one.name].append(exchange.round_trip_ns)
+
+
+def _link(
+    member: Member, track: ClockTrack, trips: list[int], before: Mapping[str, Mapping[str, Nic]]
+) -> LinkCheck:
+    earlier, sent = before[member.name], {}
+    for name, nic in member.network().items():
+        if name in earlier:
+            sent[name] = (nic.counters.since(earlier[name].counters), nic.bytes_per_s)
+    assert track.drift is not None  # there was more than one exchange
+    offset = track.offset(time.monotonic_ns())
+    return LinkCheck(member.name, member.facts, tuple(sorted(trips)), offset, track.drift, sent)
+
+
+def _equal_arms(
+    machines: Machines, endpoint: Endpoint, clients: int, seconds: float, seed: int
+) -> LoadCheck:
+    arms = tuple(DriveArm(name, endpoint, clients) for name in ("one", "other"))
+    blocks = max(4, round(seconds * NS_PER_S / (2 * SLICE_NS)))
+    draw = random.Random(seed)
+    order = [arm for _ in range(blocks) for arm in draw.sample((0, 1), 2)]
+    plan = DrivePlan(arms=arms, scripts=(SCRIPT,), seed=seed)
+    crowd = CrowdDrivers(machines).start(plan)
+    try:
+        answers = list(crowd.run([SliceRequest(arm=arm, length_ns=SLICE_NS) for arm in order]))
+    finally:
+        crowd.close()
+    return _load_check(answers[2:], clients)  # the first block warms up
+
+
+def _load_check(answers: Sequence[SliceAnswer], clients: int) -> LoadCheck:
+    import numpy as np
+
+    logs = []
+    for first, second in zip(answers[::2], answers[1::2], strict=True):
+        one, other = (first, second) if first.arm == "one" else (second, first)
+        if one.transactions and other.transactions:
+            rates = [part.transactions / part.busy_ns for part in (one, other)]
+            logs.append(math.log(rates[1] / rates[0]))
+    together = [one.together for one in answers if one.together is not None]
+    parts = [part for one in together for part in one.machines]
+    done: dict[str, float] = {}
+    used: dict[str, float] = {}
+    for name in dict.fromkeys(part.name for part in parts):
+        own = [part for part in parts if part.name == name]
+        took_ns = sum(part.end_ns - part.start_ns for part in own)
+        done[name] = sum(part.transactions for part in own) / took_ns * NS_PER_S
+        used[name] = sum(part.driver_cpu_ns for part in own) / (took_ns * own[0].processors)
+    return LoadCheck(
+        slices=len(answers),
+        clients=clients,
+        skews_ns=tuple(sorted(one.skew_ns + one.skew_bound_ns for one in together)),
+        ratio=t_interval(np.array(logs)),
+        transactions_per_s=done,
+        processor_share=used,
+    )

@@ -1,0 +1,106 @@
+"""Follows the clock of another machine through all exchanges with it: offset, drift, jumps."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from steelyard.fleet.clocks.exchange import MOST_DRIFT, Exchange, Offset
+from steelyard.model.errors import DriverError
+
+RECENT = 30
+"""Exchanges whose round trips say how long one takes now."""
+MOST_KEPT = 64
+"""Exchanges that are kept; of more, those that say least now are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How fast another clock gains on ours, in ns a second (1000: 1 ppm), and within what."""
+
+    ns_per_s: float
+    bound_ns_per_s: float
+
+
+class ClockJumpError(DriverError):
+    """Two exchanges with one clock contradict each other: it was set, or its machine slept."""
+
+
+class ClockTrack:
+    """What is known of one machine's clock.
+
+    `most_drift`: how much it may gain on ours in a second, in seconds.
+    """
+
+    def __init__(self, name: str, most_drift: float = MOST_DRIFT) -> None:
+        self._name = name
+        self._most_drift = most_drift
+        self._kept: list[Exchange] = []
+        self._first: Exchange | None = None
+        self._drift: Drift | None = None
+        self._taken = 0
+        self._round_trips_ns: deque[int] = deque(maxlen=RECENT)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take one more exchange; ClockJumpError where it contradicts what was known."""
+        at_ns = exchange.middle_ns
+        if self._kept:
+            new, known = exchange.offset(at_ns, self._most_drift), self.offset(at_ns)
+            if not new.agrees_with(known):
+                raise ClockJumpError(
+                    f'the clock of machine "{self._name}" has jumped',
+                    detail=f"It lay {known.value_ns / 1e6:.3f} ± {known.bound_ns / 1e6:.3f} ms "
+                    f"from this machine's, and now {new.value_ns / 1e6:.3f} ± "
+                    f"{new.bound_ns / 1e6:.3f} ms: its machine was suspended, or was another.",
+                )
+        self._round_trips_ns.append(exchange.round_trip_ns)
+        self._follow_drift(exchange)
+        self._kept.append(exchange)
+        if len(self._kept) > MOST_KEPT:
+            self._kept.remove(max(self._kept, key=lambda one: self._bound_ns(one, at_ns)))
+
+    def offset(self, at_ns: float) -> Offset:
+        """Their clock less ours at a moment of ours, by the exchange that bounds it most tightly:
+        that of the smallest round trip, unless it is too long ago. DriverError: none was made."""
+        if not self._kept:
+            raise DriverError(f'the clock of machine "{self._name}" was never compared')
+        best = min(self._kept, key=lambda one: self._bound_ns(one, at_ns))
+        return best.offset(at_ns, self._most_drift)
+
+    def theirs_ns(self, ours_ns: float) -> int:
+        """Their reading at a moment of our clock."""
+        return round(ours_ns + self.offset(ours_ns).value_ns)
+
+    def ours_ns(self, theirs_ns: float) -> int:
+        """Our reading at a moment of theirs."""
+        near_ns = theirs_ns - self.offset(self._kept[-1].middle_ns if self._kept else 0).value_ns
+        return round(theirs_ns - self.offset(near_ns).value_ns)
+
+    @property
+    def longest_round_trip_ns(self) -> int:
+        """Of the last exchanges; 0 of none."""
+        return max(self._round_trips_ns, default=0)
+
+    @property
+    def drift(self) -> Drift | None:
+        """The mean drift between two exchanges, those that bound it most tightly; None of one."""
+        return self._drift
+
+    def _bound_ns(self, exchange: Exchange, at_ns: float) -> float:
+        return exchange.offset(at_ns, self._most_drift).bound_ns
+
+    def _follow_drift(self, exchange: Exchange) -> None:
+        first = self._first
+        if first is not None:
+            apart_s = (exchange.middle_ns - first.middle_ns) / 1e9
+            then = first.offset(first.middle_ns, self._most_drift)
+            now = exchange.offset(exchange.middle_ns, self._most_drift)
+            if apart_s > 0:
+                gained_ns = (now.value_ns - then.value_ns) / apart_s
+                found = Drift(gained_ns, (then.bound_ns + now.bound_ns) / apart_s)
+                if self._drift is None or found.bound_ns_per_s < self._drift.bound_ns_per_s:
+                    self._drift = found
+        self._taken += 1
+        early = self._taken <= MOST_KEPT
+        if first is None or (early and exchange.round_trip_ns < first.round_trip_ns):
+            self._first = exchange

@@ -1,0 +1,93 @@
+"""Starts a crowd for every epoch on the machines that there are; implements LoadDrivers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from steelyard.driver.plan import DrivePlan
+from steelyard.engines.access.load_machine import is_local
+from steelyard.fleet.crowd.crowd import Crowd
+from steelyard.fleet.crowd.hand import machine_facts
+from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.model.errors import DriverError, UsageError
+
+
+class Machines(Protocol):
+    """Where the members of a crowd come from."""
+
+    @property
+    def count(self) -> int:
+        """How many members there are."""
+
+    def members(self) -> Sequence[Member]:
+        """As many as were asked for, each time, none of them lost: a lost one was replaced.
+        DriverError: there are fewer, and a load by fewer would be another question."""
+
+    def close(self) -> None:
+        """Give all of them up; safe to call twice."""
+
+
+class CrowdDrivers:
+    """Load drivers that are crowds. `threads` of each machine's driver; None: one a processor."""
+
+    def __init__(self, machines: Machines, threads: int | None = None) -> None:
+        self._machines = machines
+        self._threads = threads
+        self._own = machine_facts()
+        self._running: Crowd | None = None
+
+    @property
+    def machines(self) -> int:
+        """How many there are."""
+        return self._machines.count
+
+    def start(self, plan: DrivePlan) -> Crowd:
+        """A crowd connected to every arm, its clients dealt anew by the plan's seed. UsageError:
+        they cannot reach an arm as it is named, or are not alike."""
+        members = self._machines.members()
+        _require_alike([self._own, *(member.facts for member in members)])
+        if any(member.facts.boot != self._own.boot for member in members):
+            _require_reachable(plan)
+        self._running = Crowd(plan, members, self._threads)
+        return self._running
+
+    def build_profile(self) -> str:
+        """ "release" or "debug"; that of the machines is the same."""
+        return self._own.build_profile
+
+    def close(self) -> None:
+        """End what runs, and give the machines up."""
+        try:
+            if self._running is not None:
+                self._running.close()
+        finally:
+            self._machines.close()
+
+
+def _require_alike(found: Sequence[MachineFacts]) -> None:
+    """DriverError where machines have another Steelyard than this one."""
+    own, *others = found
+    unlike = [
+        f"{one.host}: {one.version}, {one.build_profile}"
+        for one in others
+        if (one.version, one.build_profile) != (own.version, own.build_profile)
+    ]
+    if unlike:
+        raise DriverError(
+            "the load machines have other versions of Steelyard than this one",
+            detail=f"Here: {own.version}, {own.build_profile}. {'; '.join(unlike)}.",
+            hint="Use one container image, or one wheel, on all of them.",
+        )
+
+
+def _require_reachable(plan: DrivePlan) -> None:
+    """UsageError where an arm listens where other machines do not reach it."""
+    for arm in plan.arms:
+        if is_local(arm.endpoint):
+            raise UsageError(
+                f'load machines cannot reach arm "{arm.name}": it is looked for at '
+                f'"{arm.endpoint.host}", which is on this machine',
+                hint="Name the server by an address that all machines reach: "
+                "--address host=NAME, or address= of an arm.",
+            )

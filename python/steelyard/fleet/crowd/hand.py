@@ -1,0 +1,115 @@
+"""Does on a machine what the coordinator of a crowd orders: a driver of its own, and stamps.
+
+What it does is the same wherever its orders come from: another thread, or another machine.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock, Timer
+
+from steelyard import __version__, _core
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
+from steelyard.engines.access.load_machine import own_password
+from steelyard.fleet.checking.network import Nic, read_nics
+from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
+from steelyard.model.errors import DriverError
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def machine_facts() -> MachineFacts:
+    """Of the machine this is executed on."""
+    return MachineFacts(
+        host=socket.gethostname(),
+        boot=_BOOT.read_text(encoding="ascii").strip(),
+        processors=len(os.sched_getaffinity(0)),
+        version=__version__,
+        build_profile=_core.build_profile(),
+    )
+
+
+class Hand:
+    """The load of one machine of a crowd; implements Member where it is one process away."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.facts = machine_facts()
+        self._driver: Driver | None = None
+        self._driving = Lock()
+
+    @property
+    def driver_pid(self) -> int | None:
+        """The process of its driver; None: it has none."""
+        return None if self._driver is None else self._driver.pid
+
+    def read_clock(self) -> tuple[int, int]:
+        """CLOCK_MONOTONIC, twice."""
+        return time.monotonic_ns(), time.monotonic_ns()
+
+    def network(self) -> Mapping[str, Nic]:
+        """Of this machine."""
+        return read_nics()
+
+    def open(self, plan: DrivePlan) -> Opened:
+        """Start the driver with this machine's passwords; DriverError: it could not connect."""
+        self.close()
+        arms = tuple(_with_own_password(arm) for arm in plan.arms)
+        self._driver = Driver.start(replace(plan, arms=arms))
+        return Opened(self._driver.connected, self._driver.io)
+
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+        """Drive one slice; DriverError: the driver died, or was killed when patience ended."""
+        received_ns = time.monotonic_ns()
+        if self._driver is None:
+            raise DriverError("the machine has no driver")
+        with self._driving, _killed_after(patience_s, self._driver.pid):
+            [answer] = self._driver.run([request])
+        return Driven(received_ns, time.monotonic_ns(), answer)
+
+    def close(self) -> None:
+        """End the driver. In the middle of a slice it is killed: its backends are left."""
+        driver, self._driver = self._driver, None
+        if driver is None:
+            return
+        if not self._driving.acquire(blocking=False):
+            _kill(driver.pid)
+            self._driving.acquire()  # its answer has been read to the end
+        try:
+            driver.close()
+        finally:
+            self._driving.release()
+
+
+def _with_own_password(arm: DriveArm) -> DriveArm:
+    """With the password of this machine's environment or password file."""
+    endpoint = arm.endpoint
+    return replace(arm, endpoint=replace(endpoint, password=own_password(endpoint)))
+
+
+@contextmanager
+def _killed_after(seconds: float | None, pid: int) -> Iterator[None]:
+    """A process that is not done by then is killed, which ends every wait for it."""
+    if seconds is None:
+        yield
+        return
+    timer = Timer(seconds, _kill, [pid])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):  # it was just done
+        os.kill(pid, signal.SIGKILL)

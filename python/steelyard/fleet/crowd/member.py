@@ -1,0 +1,75 @@
+"""Names what a machine of a crowd does: takes its share of a plan, and drives slices of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from steelyard.driver.answer import SliceAnswer
+from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.fleet.checking.network import Nic
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """What must be known of a machine before it gets a share."""
+
+    host: str
+    boot: str
+    """One start of one kernel (boot_id of Linux): two machines never have the same."""
+    processors: int
+    """That its driver may use."""
+    version: str
+    """Of Steelyard there."""
+    build_profile: str
+    """ "release" or "debug": how the load driver was built there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A driver that is connected to every arm of its share."""
+
+    connected: Mapping[str, Sequence[int]]
+    """Arm name → process ids of its backends, in the order of its clients."""
+    io: str
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """A slice that a machine drove, between two stamps of its clock."""
+
+    received_ns: int
+    answered_ns: int
+    answer: SliceAnswer
+
+
+class Member(Protocol):
+    """One machine of a crowd, seen from the coordinator. Every call waits for its answer.
+
+    DriverError: it could not do that, or is gone; it is then asked for nothing but `close`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Unlike that of every other member."""
+
+    @property
+    def facts(self) -> MachineFacts:
+        """What was found when it joined."""
+
+    def read_clock(self) -> tuple[int, int]:
+        """CLOCK_MONOTONIC of the machine, when it was asked and when it answered, in ns."""
+
+    def network(self) -> Mapping[str, Nic]:
+        """Its network interfaces by name, as they stand now."""
+
+    def open(self, plan: DrivePlan) -> Opened:
+        """Start a driver on the machine, connected to every arm of its share. The plan holds no
+        password: the machine has its own."""
+
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+        """Drive one slice; a driver that has not answered by then is ended. None: for ever."""
+
+    def close(self) -> None:
+        """End the driver; safe to call twice, and of a machine that is gone."""

@@ -1,0 +1,122 @@
+"""Makes one answer of those that several machines gave to one slice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard import _core
+from steelyard.driver.answer import (
+    CommandAnswer,
+    MachineAnswer,
+    ScriptAnswer,
+    SliceAnswer,
+    Together,
+)
+from steelyard.fleet.clocks.exchange import Offset
+from steelyard.fleet.crowd.dealing import Share
+
+_SUMS = (
+    *("clients", "transactions", "busy_ns", "latency_sum_ns", "latency_squares_ns2", "failed"),
+    *("rows", "wrong_rows", "capped", "lost", "retried", "retries", "late_starts", "lag_sum_ns"),
+    *("skipped", "unstarted", "over_limit", "connections", "connect_ns", "driver_cpu_ns"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one machine answered, and where its clock stood when it began."""
+
+    name: str
+    processors: int
+    share: Share
+    offset: Offset
+    answer: SliceAnswer
+
+    @property
+    def start_ns(self) -> float:
+        """When it began, by our clock."""
+        return self.answer.start_ns - self.offset.value_ns
+
+    @property
+    def end_ns(self) -> float:
+        """When its last client was back, by our clock."""
+        return self.answer.end_ns - self.offset.value_ns
+
+    def machine(self) -> MachineAnswer:
+        """As a line of the record keeps it."""
+        answer = self.answer
+        return MachineAnswer(
+            name=self.name,
+            processors=self.processors,
+            clients=answer.clients,
+            transactions=answer.transactions,
+            busy_ns=answer.busy_ns,
+            driver_cpu_ns=answer.driver_cpu_ns,
+            start_ns=answer.start_ns,
+            end_ns=answer.end_ns,
+            late_ns=answer.late_ns or 0,
+            offset_ns=round(self.offset.value_ns),
+            offset_bound_ns=round(self.offset.bound_ns),
+        )
+
+
+def merged(parts: Sequence[Part]) -> SliceAnswer:
+    """One answer: sums over machines, histograms merged, times by our clock, and the skew.
+
+    Durations were measured by one clock each; only the skew compares two. Its bound is that of the
+    two machines whose clocks are known least.
+    """
+    answers = [part.answer for part in parts]
+    errors: Counter[str] = Counter()
+    messages: dict[str, str] = {}
+    for one in answers:
+        errors.update(one.errors)
+        messages = {**one.error_messages, **messages}
+    starts = [part.start_ns for part in parts]
+    bounds = sorted(part.offset.bound_ns for part in parts)
+    skew_ns = round(max(starts) - min(starts))
+    together = Together(skew_ns, round(sum(bounds[-2:])), tuple(part.machine() for part in parts))
+    sums = {name: sum(getattr(one, name) for one in answers) for name in _SUMS}
+    return replace(
+        answers[0],
+        **sums,
+        start_ns=round(min(starts)),
+        end_ns=round(max(part.end_ns for part in parts)),
+        errors=dict(errors),
+        error_messages=messages,
+        reconnected=tuple(
+            (part.share.first + client, pid)
+            for part in parts
+            for client, pid in part.answer.reconnected
+        ),
+        lag_max_ns=max(one.lag_max_ns for one in answers),
+        debug=tuple(line for one in answers for line in one.debug),
+        scripts=tuple(
+            _script(same) for same in zip(*(one.scripts for one in answers), strict=True)
+        ),
+        late_ns=max(one.late_ns or 0 for one in answers),
+        together=together,
+    )
+
+
+def _script(parts: Sequence[ScriptAnswer]) -> ScriptAnswer:
+    """One script on all machines."""
+    commands = zip(*(one.commands for one in parts), strict=True)
+    return ScriptAnswer(
+        name=parts[0].name,
+        transactions=sum(one.transactions for one in parts),
+        latency=_core.histogram_merge([one.latency for one in parts]),
+        commands=tuple(_command(same) for same in commands),
+    )
+
+
+def _command(parts: Sequence[CommandAnswer]) -> CommandAnswer:
+    return replace(
+        parts[0],
+        executions=sum(one.executions for one in parts),
+        sum_ns=sum(one.sum_ns for one in parts),
+        failures=sum(one.failures for one in parts),
+        retries=sum(one.retries for one in parts),
+    )

@@ -1,0 +1,43 @@
+"""Names what a host of a fleet does, as seen from where the fleet is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from steelyard.fleet.matrix.keeper import KeptFile, Look
+from steelyard.fleet.matrix.matrix import Cell
+
+
+class Host(Protocol):
+    """A host with a keeper. DriverError of any call: it is lost."""
+
+    @property
+    def name(self) -> str:
+        """Unlike that of every other host."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of host it says it is."""
+
+    def begin(self, cell: Cell) -> bool:
+        """Start a weighing; False: another one runs there."""
+
+    def look(self) -> Look:
+        """How it stands."""
+
+    def manifest(self) -> Mapping[str, KeptFile]:
+        """The files of its record."""
+
+    def chunk(self, name: str, offset: int) -> bytes:
+        """A piece of one."""
+
+    def end(self) -> None:
+        """End what runs there, and forget it; of a lost host nothing."""
+
+
+class Hosts(Protocol):
+    """The hosts of a fleet."""
+
+    def hosts(self) -> Sequence[Host]:
+        """Those that are there now."""

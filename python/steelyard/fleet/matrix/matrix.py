@@ -1,0 +1,128 @@
+"""Reads a matrix of weighings from TOML: studies × kinds of host × versions, each on some hosts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from steelyard.model.errors import StudyError
+
+ANY_KIND = "any"
+"""Of a host that does not say what it is."""
+_FIRST_SEEDS = 2**31
+_ARMS = ("control", "arm")
+
+
+class Matrix(BaseModel):
+    """What is to be weighed where."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    studies: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Built-in names, or files beside the matrix."""
+    kinds: Annotated[tuple[str, ...], Field(min_length=1)] = (ANY_KIND,)
+    versions: tuple[str, ...] = ()
+    """Of both arms; none: the study's own."""
+    hosts: Annotated[int, Field(ge=1)] = 1
+    """Of each kind, that weigh the same: hosts are the replicates of a kind."""
+    budget: str | None = None
+    set: tuple[str, ...] = ()
+    """KEY=VALUE, as `--set`."""
+    seed: Annotated[int, Field(ge=0)] = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One weighing of a matrix."""
+
+    study: str
+    text: str | None
+    """Of a study that is a file; None: a built-in one."""
+    kind: str
+    version: str | None
+    replicate: int
+    """From 0: no host weighs two of the same."""
+    seed: int
+    changes: tuple[str, ...]
+
+    @property
+    def question(self) -> tuple[str, str | None]:
+        """What a host weighs once at most."""
+        return self.study, self.version
+
+    @property
+    def name(self) -> str:
+        """Unlike that of every other cell of the matrix; a name of a folder."""
+        study = Path(self.study).stem
+        words = (study, self.version, self.kind, str(self.replicate + 1))
+        return "-".join(word.replace("/", "_") for word in words if word)
+
+    def arguments(self, study: str, record: Path) -> list[str]:
+        """Of `steelyard`: the weighing of this cell, whose study has that name on its host."""
+        changes = [part for change in self.changes for part in ("--set", change)]
+        return ["weigh", study, *changes, "--seed", str(self.seed), "--record", str(record)]
+
+
+@dataclass(frozen=True)
+class ReadMatrix:
+    """A matrix as it was read, with the texts of its studies."""
+
+    cells: tuple[Cell, ...]
+    digest: str
+    """Of everything that its weighings depend on."""
+
+
+def read_matrix(file: Path) -> ReadMatrix:
+    """The cells of a matrix. StudyError: the file, a key of it, or a study is not there."""
+    try:
+        matrix = Matrix.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise StudyError(f'matrix file not found: "{file}"') from error
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f'invalid TOML in "{file}": {error}') from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        accepted = ", ".join(Matrix.model_fields)
+        raise StudyError(f'{file}: "{key}": {first["msg"]}', hint=f"Keys: {accepted}.") from error
+    cells = tuple(_cells(matrix, file.parent))
+    names = [cell.name for cell in cells]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise StudyError(f'{file}: two weighings would be named "{twice}"')
+    told = [[*cell.question, cell.kind, cell.text, cell.seed, cell.changes] for cell in cells]
+    digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    return ReadMatrix(cells, digest)
+
+
+def _cells(matrix: Matrix, folder: Path) -> Iterator[Cell]:
+    common = [*matrix.set, *([f"budget.measuring={matrix.budget}"] if matrix.budget else [])]
+    every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
+    for number, (replicate, study, version, kind) in enumerate(every):
+        named = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]
+        yield Cell(
+            study=study,
+            text=_text(study, folder),
+            kind=kind,
+            version=version,
+            replicate=replicate,
+            seed=(matrix.seed + number) % _FIRST_SEEDS,
+            changes=(*common, *named),
+        )
+
+
+def _text(study: str, folder: Path) -> str | None:
+    if not (study.endswith(".toml") or "/" in study):
+        return None
+    try:
+        return (folder / study).read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f'study file not found: "{folder / study}"') from error

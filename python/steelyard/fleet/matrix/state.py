@@ -1,0 +1,87 @@
+"""Keeps how far a matrix has come, in one file that is replaced whole: it can be resumed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard.fleet.matrix.matrix import ReadMatrix
+from steelyard.model.errors import RecordError
+
+STATE = "matrix.json"
+MOST_ATTEMPTS = 3
+How = Literal["waiting", "running", "done", "failed"]
+
+
+@dataclass
+class CellState:
+    """One weighing: where it ran, and how it ended."""
+
+    how: How = "waiting"
+    host: str = ""
+    attempts: int = 0
+    """Hosts that were lost on the way count."""
+    why: str = ""
+
+
+@dataclass
+class MatrixState:
+    """Every cell by its name."""
+
+    folder: Path
+    digest: str
+    cells: dict[str, CellState] = field(default_factory=dict)
+
+    def save(self) -> None:
+        """Replace the file."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        told = {"digest": self.digest, "cells": {n: asdict(c) for n, c in self.cells.items()}}
+        fresh = self.folder / f"{STATE}.new"
+        fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(self.folder / STATE)
+
+    def home(self, name: str) -> Path:
+        """Where a cell's record is brought."""
+        return self.folder / "home" / name
+
+    def of(self, how: How) -> Iterator[str]:
+        """The names of the cells that stand so."""
+        return (name for name, cell in self.cells.items() if cell.how == how)
+
+
+def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
+    """A new state, or the one that is there: what ran when it was written waits again.
+
+    RecordError: the folder holds another matrix, or a state that cannot be read.
+    """
+    state = MatrixState(folder, matrix.digest, {cell.name: CellState() for cell in matrix.cells})
+    file = folder / STATE
+    if not file.exists():
+        return state
+    found = _read(file)
+    if found.get("digest") != matrix.digest:
+        raise RecordError(
+            f'"{folder}" holds another matrix',
+            hint="A matrix that was changed is another one: name another folder, -o DIR.",
+        )
+    try:
+        known = {name: CellState(**one) for name, one in found["cells"].items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise RecordError(f'cannot read "{file}": {error}') from error
+    for name in state.cells:
+        one = known.get(name, CellState())
+        state.cells[name] = CellState("waiting", "", one.attempts) if one.how == "running" else one
+    return state
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordError(f'cannot read "{file}": {error}') from error
+    if not isinstance(found, dict):
+        raise RecordError(f'cannot read "{file}": it is no object')
+    return found

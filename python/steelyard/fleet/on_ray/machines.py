@@ -1,0 +1,205 @@
+"""Load machines of a Ray cluster: all reserved or none, one actor each, lost ones replaced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.fleet.checking.network import Nic
+from steelyard.fleet.crowd.hand import Hand
+from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
+from steelyard.fleet.on_ray.cluster import (
+    CALL_S,
+    HOST,
+    LONG_CALL_S,
+    OFFER,
+    ONCE,
+    Remote,
+    connect,
+    told,
+)
+from steelyard.model.errors import DriverError
+
+RESERVE_S = 60.0
+"""Longest wait for the machines, and for one in the place of a lost one."""
+ON_THE_WAY_S = 2.0
+"""Added to the patience that a machine has with its driver."""
+
+
+class HostActor:
+    """What runs on a machine: a Hand whose errors are answers."""
+
+    def __init__(self) -> None:
+        self._hand = Hand("this machine")
+
+    def facts(self) -> MachineFacts:
+        """Of its machine."""
+        return self._hand.facts
+
+    def read_clock(self) -> tuple[int, int]:
+        """Two stamps of its clock."""
+        return self._hand.read_clock()
+
+    def network(self) -> Mapping[str, Nic]:
+        """See Member."""
+        return self._hand.network()
+
+    def open(self, plan: DrivePlan) -> Any:
+        """See Member."""
+        return told(lambda: self._hand.open(plan))
+
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Any:
+        """See Member."""
+        return told(lambda: self._hand.drive(request, patience_s))
+
+    def close(self) -> None:
+        """See Member."""
+        self._hand.close()
+
+    def driver_pid(self) -> int | None:
+        """The process of its driver."""
+        return self._hand.driver_pid
+
+
+class RayMember(Remote):
+    """One machine of the cluster; implements Member."""
+
+    def __init__(self, actor: Any, name: str, facts: MachineFacts) -> None:
+        super().__init__(actor, name)
+        self.facts = facts
+
+    def read_clock(self) -> tuple[int, int]:
+        """Stamped by the actor: its process and the driver's share a clock."""
+        stamps: tuple[int, int] = self.call("read_clock", patience_s=CALL_S)
+        return stamps
+
+    def network(self) -> Mapping[str, Nic]:
+        """Read on the machine."""
+        found: Mapping[str, Nic] = self.call("network", patience_s=CALL_S)
+        return found
+
+    def open(self, plan: DrivePlan) -> Opened:
+        """Send the share of the plan, and wait until its clients are connected."""
+        opened: Opened = self.call("open", plan, patience_s=LONG_CALL_S)
+        return opened
+
+    def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
+        """Order a slice; a machine that does not answer in time is lost."""
+        longest_s = None if patience_s is None else patience_s + ON_THE_WAY_S
+        driven: Driven = self.call("drive", request, patience_s, patience_s=longest_s)
+        return driven
+
+    def close(self) -> None:
+        """End the driver; an actor that does not answer is killed, and its driver ends with it."""
+        if self.lost:
+            self.kill()
+            return
+        try:
+            self.call("close", patience_s=LONG_CALL_S)
+        except DriverError:
+            self.kill()
+
+
+class RayMachines:
+    """Machines of a cluster that offer `steelyard_host`, one actor each; implements Machines."""
+
+    def __init__(self, count: int, address: str | None = None) -> None:
+        """Reserve them, all or none. `address` of the cluster; None: the one that runs here.
+
+        UsageError: Ray is not installed. DriverError: no cluster, another version, or too few.
+        """
+        self.count = count
+        self._group: Any = None
+        self._members: dict[int, RayMember] = {}
+        connect(address)
+        try:
+            self._group = _reserve(count)
+            self.members()
+        except BaseException:
+            self.close()
+            raise
+
+    def members(self) -> Sequence[RayMember]:
+        """All of them; where one was lost, Ray gives its place to another machine, if there is."""
+        lost = [number for number, one in self._members.items() if one.lost]
+        for number in lost:
+            self._members.pop(number).kill()
+        missing = [number for number in range(self.count) if number not in self._members]
+        if missing:
+            joined = self._join(missing)
+            hosts = Counter(one.facts.host for one in self._members.values())
+            for number, (actor, facts) in joined.items():
+                hosts[facts.host] += 1
+                again = hosts[facts.host]
+                name = facts.host if again == 1 else f"{facts.host}-{again}"
+                self._members[number] = RayMember(actor, self._unused(name), facts)
+        return [self._members[number] for number in range(self.count)]
+
+    def close(self) -> None:
+        """End every actor, give the machines back, leave the cluster; safe to call twice."""
+        import ray
+
+        for member in self._members.values():
+            member.kill()
+        self._members.clear()
+        if self._group is not None:
+            with suppress(ray.exceptions.RayError):
+                ray.util.remove_placement_group(self._group)
+            self._group = None
+        ray.shutdown()
+
+    def _unused(self, name: str) -> str:
+        taken, free, number = {one.name for one in self._members.values()}, name, 1
+        while free in taken:
+            number += 1
+            free = f"{name}-{number}"
+        return free
+
+    def _join(self, places: Sequence[int]) -> dict[int, tuple[Any, MachineFacts]]:
+        """An actor for each place of the group. DriverError: one does not come up."""
+        import ray
+
+        actors = {place: _actor(self._group, place) for place in places}
+        asked = [actor.facts.remote() for actor in actors.values()]
+        try:
+            found = ray.get(asked, timeout=RESERVE_S)
+        except ray.exceptions.RayError as error:
+            for actor in actors.values():
+                ray.kill(actor, no_restart=True)
+            raise DriverError(
+                f"the Ray cluster has no machine in the place of {len(places)} of {self.count}",
+                detail=str(error).strip() or f"None joined within {RESERVE_S:.0f} s.",
+                hint="Nothing is weighed with fewer: go on with --resume when there are enough.",
+            ) from error
+        return dict(zip(actors, zip(actors.values(), found, strict=True), strict=True))
+
+
+def _reserve(count: int) -> Any:
+    """A place on each of so many machines, made at once or not at all."""
+    import ray
+
+    group = ray.util.placement_group([{HOST: 1}] * count, strategy="STRICT_SPREAD")
+    if group.wait(timeout_seconds=RESERVE_S):
+        return group
+    ray.util.remove_placement_group(group)
+    offered = sum(HOST in node["Resources"] for node in ray.nodes() if node["Alive"])
+    raise DriverError(
+        f"the Ray cluster has no {count} free machines",
+        detail=f"{offered} offer {HOST}; another load may hold some of them.",
+        hint=f"Start Ray on load machines with {OFFER}.",
+    )
+
+
+def _actor(group: Any, place: int) -> Any:
+    import ray
+    from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    there = PlacementGroupSchedulingStrategy(
+        placement_group=group, placement_group_bundle_index=place
+    )
+    # Two at once: a driver may be ended while it drives.
+    options = {**ONCE, "max_concurrency": 2, "scheduling_strategy": there}
+    return ray.remote(HostActor).options(**options).remote()

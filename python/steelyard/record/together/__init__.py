@@ -1,0 +1,1 @@
+"""Slices that several load machines drove at once."""

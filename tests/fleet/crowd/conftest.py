@@ -1,0 +1,5 @@
+"""The driver's own test server is what a crowd drives too."""
+
+from driver.conftest import server
+
+__all__ = ["server"]

@@ -1,0 +1,61 @@
+"""A crowd is made of machines that are alike and reach every arm; it is given up at the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from driver.served import Server
+from fleet.crowd.false_clock import FarHand, FarMachines
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
+from steelyard.fleet.crowd.drivers import CrowdDrivers
+from steelyard.fleet.crowd.hand import machine_facts
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import DriverError, UsageError
+
+SCRIPTS = (DriveScript("one", "SELECT 1;", rows=1),)
+
+
+def _elsewhere(**changes: str) -> FarHand:
+    hand = FarHand("far")
+    hand.hand.facts = replace(machine_facts(), boot="another", **changes)
+    return hand
+
+
+def _plan(host: str) -> DrivePlan:
+    return DrivePlan(arms=(DriveArm("x", Endpoint(host, 1, "u", "d"), 2),), scripts=SCRIPTS)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"version": "9.9.9"}, {"build_profile": "never heard of"}], ids=str
+)
+def test_machines_with_another_steelyard_are_refused(changes: dict[str, str]) -> None:
+    drivers = CrowdDrivers(FarMachines([FarHand("a"), _elsewhere(**changes)]))
+    with pytest.raises(DriverError, match="other versions of Steelyard"):
+        drivers.start(_plan("db.example"))
+
+
+@pytest.mark.parametrize("host", ["/tmp", "localhost", "127.0.0.1"])
+def test_an_arm_on_this_machine_is_refused_to_other_machines(host: str) -> None:
+    drivers = CrowdDrivers(FarMachines([FarHand("a"), _elsewhere()]))
+    with pytest.raises(UsageError, match=f'cannot reach arm "x": it is looked for at "{host}"'):
+        drivers.start(_plan(host))
+
+
+@pytest.mark.postgres
+def test_a_crowd_is_started_for_each_epoch_and_given_up_at_the_end(server: Server) -> None:
+    machines = FarMachines([FarHand("a"), FarHand("b")])
+    drivers = CrowdDrivers(machines, threads=1)
+    assert drivers.build_profile() == machine_facts().build_profile
+    for epoch in range(2):
+        plan = DrivePlan(arms=(server.arm(clients=4),), scripts=SCRIPTS, seed=epoch)
+        crowd = drivers.start(plan)
+        (answer,) = crowd.run([SliceRequest(arm=0, each=1)])
+        assert answer.transactions == 4
+        crowd.close()
+    assert [plan.threads for plan in machines.hands[0].plans] == [1, 1]
+    drivers.start(plan)
+    drivers.close()
+    assert machines.closed
+    assert [hand.hand.driver_pid for hand in machines.hands] == [None, None]
