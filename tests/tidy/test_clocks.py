@@ -16,8 +16,7 @@ MAY = {
     PACKAGE + "cli/options/running_server.py": "names a base backup",
     PACKAGE + "cli/views/drive_summary.py": "dates progress lines, as pgbench's option does",
     PACKAGE + "engines/builds/adding.py": "dates a build that was added",
-    PACKAGE
-    + "engines/local/cloning.py": "waits for a file system's next time stamp",
+    PACKAGE + "engines/local/cloning.py": "waits for a file system's next time stamp",
     PACKAGE + "engines/registry.py": "names and dates a run",
     PACKAGE + "integrity/scrub/lsn_catalogue.py": "dates a catalogue",
     PACKAGE + "integrity/scrub/state_file.py": "dates a scrub",
