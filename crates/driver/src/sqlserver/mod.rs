@@ -8,7 +8,7 @@ mod wire;
 
 use std::io;
 
-use steelyard_script::Sql;
+use steelyard_script::{Dialect, Sql};
 use steelyard_tds_wire::WireError;
 
 use crate::connection::stream::Stream;
@@ -34,6 +34,9 @@ impl Protocol for SqlServer {
     type Session = SessionId;
     type Statement = Statement;
     type Wire = SqlServerWire;
+
+    /// Strings and comments are cut by the same rules as PostgreSQL's.
+    const DIALECT: Dialect = Dialect::Postgres;
 
     /// SQLSTATEs, which the server's own numbers never are: they have no letters, and no zero in
     /// front.

@@ -85,8 +85,12 @@ def _inspect(setup: Setup, arms: _Arms, name: str) -> ArmInspection:
         arms.settings[control.name],
         arms.settings[name],
     )
+    differing = {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
     if _as_it_stands(setup, name):
-        may_differ |= {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
+        may_differ |= differing
+    elif arms.identities[control.name].kind != arms.identities[name].kind:
+        # Two products: what they do by default is what is weighed, but not what the study gives.
+        may_differ |= differing - set(study.settings)
     found = compare(ours, theirs, may_differ, rules)
     found.refuse_undeclared(control.name, name)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
