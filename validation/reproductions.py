@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import steelyard
 from steelyard.cli.views.reproductions.page import Found, page, row
 from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
 from steelyard.record.sweep import Swept
@@ -40,8 +41,9 @@ def take(folder: Path) -> None:
 
 
 def kept(told: Verdict | Swept) -> dict[str, Any]:
-    """What is kept of a step."""
-    return {"swept" if isinstance(told, Swept) else "verdict": told.to_json()}
+    """What is kept of a step, its files named from the checkout that it was weighed from."""
+    found = json.dumps(told.to_json()).replace(f"{Path(steelyard.__file__).parents[2]}/", "")
+    return {"swept" if isinstance(told, Swept) else "verdict": json.loads(found)}
 
 
 def text_of(study: Reproduction, results: Results) -> str:
