@@ -26,6 +26,7 @@ from steelyard.model.endpoint import POSTGRES, SQLSERVER, Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
+from steelyard.workloads.reading.dialects import language
 
 BROKEN = 1
 """Exit status where --check finds the data inconsistent."""
@@ -193,7 +194,7 @@ def read_scripts(
         scripts.append(DriveScript(path, _text(path), weight))
     try:
         texts = [(script.name, script.text) for script in scripts]
-        _core.check_scripts(texts, {**AUTOMATIC, **variables}, mode, dialect=protocol)
+        _core.check_scripts(texts, {**AUTOMATIC, **variables}, mode, dialect=language(protocol))
     except ValueError as error:
         path = str(error).split(":", 1)[0]
         raise UsageError(f'cannot drive script "{path}"', detail=str(error)) from error
