@@ -27,7 +27,8 @@ def test_every_case_has_a_key_and_a_seed_of_its_own() -> None:
 def test_new_kinds_stand_at_the_end_so_that_seeds_stay_what_they_were() -> None:
     kinds = ["alike", "twice 1 %", "twice 2 %", "twice 3 %", "twice 5 %", "stall", "background"]
     kinds += ["alike in turns", "twice 10 % in turns"]
-    assert list(KINDS) == [*kinds, "alike in sessions", "twice 5 % in sessions"]
+    kinds += ["alike in sessions", "twice 5 % in sessions"]
+    assert list(KINDS) == [*kinds, "alike on MySQL", "twice 5 % on MySQL"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
