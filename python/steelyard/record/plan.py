@@ -82,7 +82,7 @@ class TurnChoices(Frozen):
     longest_ns: int
     """Longest measured part."""
     turn_ns: int
-    """What one turn was expected to take."""
+    """What one turn was expected to take, the mean of the arms'."""
     settings: Mapping[str, Mapping[str, str]] = {}
     """Arm → its settings as the time scale leaves them."""
     cycle_seconds: Mapping[str, float] = {}

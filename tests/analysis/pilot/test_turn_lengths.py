@@ -57,6 +57,13 @@ def test_less_than_that_is_a_shortage_and_says_what_it_takes() -> None:
     )
 
 
+def test_all_turns_of_their_mean_length_take_what_the_epochs_take() -> None:
+    rarer = ArmCycle(300.0, 1e15, 10.0, 0.0)  # makes no checkpoint: no cycle before it is measured
+    found = chosen(Wish(budget_s=24_200, cycles=2), [FIVE_MINUTES, rarer])
+    assert found.mean_turn_s < found.turn_s
+    assert found.epochs * 2 * found.mean_turn_s == found.total_s <= 24_200
+
+
 def test_the_smaller_of_the_arms_limits_bounds_the_factor() -> None:
     stiff = ArmCycle(300.0, 1e15, 4.0, 1e6)
     found = choose_lengths([FIVE_MINUTES, stiff], Wish(2_000, 2), idle_s=5.0, warm_s=25.0)

@@ -67,6 +67,11 @@ class TurnLengths:
     cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
 
     @property
+    def mean_turn_s(self) -> float:
+        """What a turn takes, the mean of the arms'."""
+        return self.epoch_s / len(self.cycles_s)
+
+    @property
     def total_s(self) -> float:
         """What all epochs take."""
         return self.epochs * self.epoch_s

@@ -230,7 +230,7 @@ def _turn_choices(setup: Setup, looked: Mapping[str, _Looked], lengths: TurnLeng
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
         wait_ns=round(lengths.wait_s * NS_PER_S),
         longest_ns=round(lengths.longest_s * NS_PER_S),
-        turn_ns=round(lengths.turn_s * NS_PER_S),
+        turn_ns=round(lengths.mean_turn_s * NS_PER_S),
         settings=settings,
         cycle_seconds={
             arm: round(seconds, 1)
@@ -260,6 +260,6 @@ def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Prog
     scale = "" if turns.time_scale == 1 else f", checkpoints {turns.time_scale:g} times as near"
     progress.note(
         f"layout: turns ({setup.layout_why}); {lengths.epochs} epochs of "
-        f"{len(setup.design.arms)} turns of up to {format_duration(turns.turn_ns)}{scale}: "
+        f"{len(setup.design.arms)} turns of about {format_duration(turns.turn_ns)}{scale}: "
         f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
     )
