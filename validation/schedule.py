@@ -36,6 +36,9 @@ MYSQL = (
     "workload.scale=10",
 )
 """Needs `steelyard engines add mysql-5.7`."""
+ALIKE_WITH_WRITES = 20
+WRITES = ("layout=slices", "workload.scripts={tpcb-like=1}", "workload.scale=10")
+"""Commits wait for the log: what a wait for it is called must not differ between equal arms."""
 ALIKE_IN_SESSIONS = 20
 DOUBLE_WORK_IN_SESSIONS = 10
 SESSIONS = ("workload=pgbench", "workload.scale=20", "workload.scripts={select-only=1}")
@@ -112,6 +115,7 @@ KINDS: Mapping[str, int] = {
     f"twice {SESSIONS_PERCENT} % in sessions": DOUBLE_WORK_IN_SESSIONS,
     "alike on MySQL": ALIKE_ON_MYSQL,
     f"twice {MYSQL_PERCENT} % on MySQL": DOUBLE_WORK_ON_MYSQL,
+    "alike with writes": ALIKE_WITH_WRITES,
 }
 
 
@@ -141,7 +145,7 @@ def _case(kind: str, number: int) -> Case:
     if kind.endswith("in sessions"):
         weighted = (*SESSIONS, *doubled)
         return Case(kind, number, weighted, double_work=percent / 100, study="sessions")
-    here = MYSQL if kind.endswith("on MySQL") else ()
+    here = MYSQL if kind.endswith("on MySQL") else WRITES if kind.endswith("with writes") else ()
     return Case(kind, number, (*here, *doubled), double_work=percent / 100)
 
 

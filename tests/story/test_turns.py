@@ -262,6 +262,20 @@ def test_every_phase_of_a_turn_is_told_with_the_time_left_of_the_whole_weighing(
         assert after <= before + 0.2 * took_s
 
 
+def test_the_time_left_counts_each_arms_turns_by_its_own(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    watcher = Watcher()
+    nearer = {"name": "off", "checksums": False, "settings": {"nearer": "3"}}
+    weigh_in(writing, writing_study(arms=[nearer]), progress=watcher)
+    told = list(zip(watcher.phases, watcher.seconds_left, strict=True))
+    begins = [(arm, left) for (_, arm, phase), left in told if phase == "evict"]
+    fell: dict[str, list[float]] = {"on": [], "off": []}
+    for (arm, before), (_, after) in list(pairwise(begins))[4:]:
+        fell[arm].append(before - after)
+    assert max(fell["off"]) < 0.7 * min(fell["on"]), "a third of the distance, a shorter turn"
+
+
 def test_a_device_that_does_not_rest_is_waited_for_ten_seconds_and_said(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

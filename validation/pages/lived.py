@@ -16,6 +16,7 @@ from validation.proportion import Proportion
 from validation.results import Results
 from validation.schedule import (
     ALIKE,
+    ALIKE_WITH_WRITES,
     DOUBLE_WORK,
     DOUBLE_WORK_PERCENT,
     KINDS,
@@ -29,6 +30,9 @@ MOST_FALSE = 6
 LEAST_COVERED = 72
 MOST_NAMED = 6
 """Of the equal arms, weighings that may name a cause of their difference."""
+WITH_WRITES = "alike with writes"
+MOST_FALSE_WITH_WRITES = 2
+"""Of those equal arms, weighings that may tell them apart, and that may name a cause."""
 WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
@@ -42,9 +46,9 @@ _WORDS = """
     10, checkpoints brought nearer, no commit waits, 8 epochs). *In sessions*: the arms are
     sessions of one server that runs all the while (`--address`), the treatment drawn onto
     connections that every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in
-    slices. *Bias*: mean of estimate
-    less truth, in points of percent, ± its standard error from the scatter of all their epochs.
-    *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Cause
+    slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *Bias*: mean of
+    estimate less truth, in points of percent, ± its standard error from the scatter of all their
+    epochs. *Covered*: the printed interval holds the truth. *Seen*: the share called slower. *Cause
     named*: the part of a transaction's time that covers at least half of the difference, in how
     many weighings (METHODOLOGY.md, section 7a). *Time*: median of the whole command, the servers'
     starts and the pilot included.
@@ -140,6 +144,7 @@ SETTINGS = (
 
 def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     false, covered = _false(weighings, ["alike"]), _covered(weighings, WEIGHTS)
+    written = _false(weighings, [WITH_WRITES])
     weighted = DOUBLE_WORK * len(WEIGHTS)
     invalid = sum(one["verdict"] == "invalid" for one in weighings)
     told: list[tuple[str, set[str]]] = [
@@ -154,7 +159,14 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
             f"{_interval(covered)}at least {LEAST_COVERED} of {weighted} must be.",
             set(WEIGHTS),
         ),
-        (_named(weighings), {"alike"}),
+        (_named(weighings, "alike", MOST_NAMED), {"alike"}),
+        (
+            f"- With writes, equal arms told apart: **{written.count} of {written.trials}**, "
+            f"{_done(written, ALIKE_WITH_WRITES)}; at most {MOST_FALSE_WITH_WRITES} of "
+            f"{ALIKE_WITH_WRITES} may be.",
+            {WITH_WRITES},
+        ),
+        (_named(weighings, WITH_WRITES, MOST_FALSE_WITH_WRITES), {WITH_WRITES}),
     ]
     for setting in SETTINGS:
         told += _of_setting(setting, weighings)
@@ -181,13 +193,15 @@ def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, 
     ]
 
 
-def _named(weighings: Sequence[Json]) -> str:
+def _named(weighings: Sequence[Json], kind: str, most: int) -> str:
     """Of how many equal arms a cause was named, among those that told where the time goes."""
-    told = [one for one in weighings if one["kind"] == "alike" and one.get("told")]
+    told = [one for one in weighings if one["kind"] == kind and one.get("told")]
     named = Proportion(sum(one["cause"] is not None for one in told), len(told))
+    where = kind.removeprefix("alike").strip()
     return (
-        f"- A cause named for the difference of equal arms: **{named.count} of {named.trials}**, "
-        f"{_done(named, ALIKE)}; {_interval(named)}at most {MOST_NAMED} of {ALIKE} may be."
+        f"- A cause named for the difference of equal arms{where and ' '}{where}: **{named.count} "
+        f"of {named.trials}**, {_done(named, KINDS[kind])}; {_interval(named)}at most {most} of "
+        f"{KINDS[kind]} may be."
     )
 
 

@@ -50,7 +50,7 @@ class TurnsRunner:
         self._choices = choices
         self._epochs = choices.epochs
         self._expected_ns = choices.turns.turn_ns
-        self._took_ns: list[int] = []
+        self._took_ns: dict[str, list[int]] = {}  # by arm
         self._done = done
         self._progress = progress
         self._turn = TurnRunner(setup, choices)
@@ -95,12 +95,13 @@ class TurnsRunner:
                 if arm in where.done:
                     continue
                 own: list[SliceLine] = []
-                later = sum(one not in where.done for one in order[position + 1 :])
+                later = [one for one in order[position + 1 :] if one not in where.done]
                 began_ns = setup.laboratory.clock.now_ns()
                 try:
                     turn = TurnPlace(arm, position, where.place, where.seed)
                     line = self._turn.run(turn, own, self._report(epoch, arm, later))
-                    self._took_ns.append(setup.laboratory.clock.now_ns() - began_ns)
+                    took_ns = setup.laboratory.clock.now_ns() - began_ns
+                    self._took_ns.setdefault(arm, []).append(took_ns)
                     setup.record.append(TELEMETRY, line.to_json())
                     setup.spent.keep(epoch)
                     where.done[arm] = TurnDone(line, tuple(own))
@@ -112,12 +113,15 @@ class TurnsRunner:
                     lines += own
         return ending
 
-    def _report(self, epoch: int, arm: str, later: int) -> ReportsPhase:
-        """Tells a phase with the time that is left; `later`: turns of this epoch after this one."""
+    def _report(self, epoch: int, arm: str, later: Sequence[str]) -> ReportsPhase:
+        """Tells a phase with the time that is left; `later`: whose turns of this epoch come after
+        this one."""
         clock = self._setup.laboratory.clock
-        began_ns, turn_ns = clock.now_ns(), self._turn_ns()
+        began_ns, turn_ns = clock.now_ns(), self._turn_ns(arm)
         whole = self._epochs - epoch - 1
-        ahead_ns = turn_ns * (later + whole * len(self._design.arms))
+        ahead_ns = sum(map(self._turn_ns, later)) + whole * sum(
+            map(self._turn_ns, self._design.arms)
+        )
 
         def report(phase: str) -> None:
             own_ns = max(began_ns + turn_ns - clock.now_ns(), 0)
@@ -126,10 +130,10 @@ class TurnsRunner:
 
         return report
 
-    def _turn_ns(self) -> int:
-        """What a turn takes: the mean of those that were run, before there is one what the plan
-        expects."""
-        took = self._took_ns
+    def _turn_ns(self, arm: str) -> int:
+        """What a turn of an arm takes: the mean of those that were run, before there is one what
+        the plan expects."""
+        took = self._took_ns.get(arm)
         return sum(took) // len(took) if took else self._expected_ns
 
 
