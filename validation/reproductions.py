@@ -41,9 +41,13 @@ def take(folder: Path) -> None:
 
 
 def kept(told: Verdict | Swept) -> dict[str, Any]:
-    """What is kept of a step, its files named from the checkout that it was weighed from."""
-    found = json.dumps(told.to_json()).replace(f"{Path(steelyard.__file__).parents[2]}/", "")
-    return {"swept" if isinstance(told, Swept) else "verdict": json.loads(found)}
+    """What is kept of a step, its files named from the checkout that it was weighed from, and its
+    record from the folder that it stood in."""
+    text = json.dumps(told.to_json()).replace(f"{Path(steelyard.__file__).parents[2]}/", "")
+    found = json.loads(text)
+    if "record" in found:
+        found["record"] = Path(found["record"]).name
+    return {"swept" if isinstance(told, Swept) else "verdict": found}
 
 
 def text_of(study: Reproduction, results: Results) -> str:

@@ -52,7 +52,7 @@ def test_a_capped_weighing_reads_from_the_device_and_leaves_no_group(
     capped: None, start: Start
 ) -> None:
     one = start("record", "capped.toml", study=STUDY)
-    one.wait_for("epoch +1/")
+    one.in_the_middle_of(1)
     markers = one.directories()[0].glob(f"*/{MARKER}")
     groups = {Path(marker.read_text().strip()) for marker in markers}
     assert len(groups) == 2, "each arm has its own"
