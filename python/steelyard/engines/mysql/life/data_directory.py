@@ -21,7 +21,6 @@ SUPERUSER = "root"
 VERSION_FILE = "steelyard.version"
 PID_FILE = "server.pid"
 CRC32 = "crc32"
-_PRODUCTS = {"mysql": "MySQL", "mariadb": "MariaDB"}
 
 _SYSTEM_SQL = ("mysql_system_tables.sql", "mysql_performance_tables.sql")
 _SYSTEM_ROWS = "mysql_system_tables_data.sql"
@@ -35,7 +34,7 @@ SET @skip_auth_anonymous=1;
 
 def product(identity: Identity) -> str:
     """As people write it: "MySQL 5.7.29"."""
-    return f"{_PRODUCTS[identity.kind]} {identity.version}"
+    return identity.product
 
 
 def series(identity: Identity) -> str:
