@@ -100,8 +100,9 @@ class Mysql:
         return BuildDefaults(_layout(self._identity, reported), self._defaults(reported))
 
     def _defaults(self, reported: Mapping[str, str]) -> dict[str, Default]:
-        """What can be set is what the command line takes; the rest is told only."""
-        settable = defaults_of(self._build, self._account)
+        """What can be set is what the command line takes; the rest is told only. MariaDB's help
+        lists what it is compiled with, too, which it does not take."""
+        settable = defaults_of(self._build, self._account).keys() - SETTING_RULES.compiled
         return {
             name: Default(value, "", "startup" if name in settable else "internal")
             for name, value in reported.items()
