@@ -17,6 +17,7 @@ mod protocol;
 mod report;
 #[cfg(test)]
 mod second_protocol;
+mod server_arm;
 mod slice;
 mod sqlserver;
 mod threads;

@@ -88,29 +88,29 @@ pub trait Wire<P: Protocol>: Send {
     /// A request that executes a statement, with the variables of `scope` as its parameters.
     fn execute(&mut self, statement: &P::Statement, scope: &Scope, out: &mut Vec<u8>);
 
-    /// A request that prepares those statements that are not; false: all of them are.
-    fn prepare<'a>(
-        &mut self,
-        statements: impl Iterator<Item = &'a P::Statement>,
-        out: &mut Vec<u8>,
-    ) -> bool;
+    /// A request that prepares those statements that are not; false: all of them are. Only
+    /// pipelines prepare beforehand.
+    fn prepare<'a>(&mut self, _: impl Iterator<Item = &'a P::Statement>, _: &mut Vec<u8>) -> bool {
+        false
+    }
 
     /// The server has prepared these statements.
-    fn mark_prepared<'a>(&mut self, statements: impl Iterator<Item = &'a P::Statement>);
+    fn mark_prepared<'a>(&mut self, _: impl Iterator<Item = &'a P::Statement>) {}
 
     /// The server has forgotten every prepared statement.
     fn forget_prepared(&mut self);
 
-    /// Several statements follow before their replies are awaited.
-    fn begin_pipeline(&mut self);
+    /// Several statements follow before their replies are awaited. This and the next three are of
+    /// no use where every mode is refused by [`Protocol::refuse_pipeline`].
+    fn begin_pipeline(&mut self) {}
 
-    fn add_to_pipeline(&mut self, statement: &P::Statement, scope: &Scope, out: &mut Vec<u8>);
+    fn add_to_pipeline(&mut self, _: &P::Statement, _: &Scope, _: &mut Vec<u8>) {}
 
     /// A point up to which the server executes a pipeline as one transaction.
-    fn sync_pipeline(&mut self, out: &mut Vec<u8>);
+    fn sync_pipeline(&mut self, _: &mut Vec<u8>) {}
 
     /// The last synchronization of a pipeline, which completes the request.
-    fn end_pipeline(&mut self, out: &mut Vec<u8>);
+    fn end_pipeline(&mut self, _: &mut Vec<u8>) {}
 
     /// The message that ends the connection in order.
     fn terminate(out: &mut Vec<u8>);

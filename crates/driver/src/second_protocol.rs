@@ -134,21 +134,7 @@ impl Wire<Lines> for LineWire {
         out.push(b'\n');
     }
 
-    fn prepare<'a>(&mut self, _: impl Iterator<Item = &'a Vec<Piece>>, _: &mut Vec<u8>) -> bool {
-        false
-    }
-
-    fn mark_prepared<'a>(&mut self, _: impl Iterator<Item = &'a Vec<Piece>>) {}
-
     fn forget_prepared(&mut self) {}
-
-    fn begin_pipeline(&mut self) {}
-
-    fn add_to_pipeline(&mut self, _: &Vec<Piece>, _: &Scope, _: &mut Vec<u8>) {}
-
-    fn sync_pipeline(&mut self, _: &mut Vec<u8>) {}
-
-    fn end_pipeline(&mut self, _: &mut Vec<u8>) {}
 
     fn terminate(out: &mut Vec<u8>) {
         out.extend(b"bye\n");

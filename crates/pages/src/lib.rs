@@ -13,6 +13,7 @@ pub mod innodb;
 mod judge;
 mod lanes;
 mod pace;
+mod pieces;
 mod reading;
 mod recheck;
 mod regular;

@@ -39,6 +39,8 @@ class LoadedData:
     scale: int
     rows: int
     digest: str
+    options: str | None = None
+    """The options that decided the rows, as a JSON object; None: loaded by an older Steelyard."""
 
 
 @dataclass(frozen=True)

@@ -51,3 +51,16 @@ class Endpoint:
 def on_this_machine(host: str) -> bool:
     """Whether a host as a user gives it is this machine, or a socket on it."""
     return host in ("", "localhost", "127.0.0.1", "::1") or host.startswith("/")
+
+
+_SQLSTATE_LETTERS = 5
+
+
+def error_words(code: str, protocol: str = POSTGRES) -> str:
+    """How an error is named by its code: "SQLSTATE 40001", or "error 1205" where the server numbers
+    its errors. SQL Server's numbers may be as long as a SQLSTATE: `protocol` tells them apart."""
+    as_long = len(code) == _SQLSTATE_LETTERS
+    numbered = code.isdigit() and (
+        not as_long or (protocol == SQLSERVER and not code.startswith("0"))
+    )
+    return f"error {code}" if numbered else f"SQLSTATE {code}"

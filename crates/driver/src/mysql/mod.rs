@@ -1,6 +1,5 @@
 //! Implements the wire trait for MySQL and MariaDB, and names their error codes.
 
-mod arm_plan;
 mod connect;
 mod server;
 mod statement;
@@ -13,13 +12,16 @@ use steelyard_script::{Dialect, Sql};
 
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
-use crate::mysql::arm_plan::ArmPlan;
 use crate::mysql::connect::{connect, kill_query};
 use crate::mysql::server::Server;
 use crate::mysql::statement::Statement;
 use crate::mysql::wire::MysqlWire;
 use crate::plan::Mode;
 use crate::protocol::{ErrorClass, ErrorCodes, Fault, Protocol};
+use crate::server_arm::ServerArm;
+
+/// One arm of a plan.
+type ArmPlan = ServerArm<3306>;
 
 /// Version 10 of the protocol, as MySQL 4.1 and all later ones and MariaDB speak it.
 pub struct Mysql;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use steelyard_mysql_wire::Credentials;
 
 use crate::error::DriveError;
-use crate::mysql::arm_plan::ArmPlan;
+use crate::mysql::ArmPlan;
 use crate::tls::Encryption;
 
 /// From the first byte to the first acknowledgement, where the plan names no time.

@@ -78,24 +78,9 @@ impl Wire<Mysql> for MysqlWire {
         }
     }
 
-    /// Only pipelines prepare beforehand, and there are none.
-    fn prepare<'a>(&mut self, _: impl Iterator<Item = &'a Statement>, _: &mut Vec<u8>) -> bool {
-        false
-    }
-
-    fn mark_prepared<'a>(&mut self, _: impl Iterator<Item = &'a Statement>) {}
-
     fn forget_prepared(&mut self) {
         self.known.fill(Known::Not);
     }
-
-    fn begin_pipeline(&mut self) {}
-
-    fn add_to_pipeline(&mut self, _: &Statement, _: &Scope, _: &mut Vec<u8>) {}
-
-    fn sync_pipeline(&mut self, _: &mut Vec<u8>) {}
-
-    fn end_pipeline(&mut self, _: &mut Vec<u8>) {}
 
     fn terminate(out: &mut Vec<u8>) {
         out.extend_from_slice(quit());

@@ -1,6 +1,5 @@
 //! Implements the wire trait for SQL Server, and names its error numbers.
 
-mod arm_plan;
 mod connect;
 mod server;
 mod statement;
@@ -15,11 +14,14 @@ use crate::connection::stream::Stream;
 use crate::error::DriveError;
 use crate::plan::Mode;
 use crate::protocol::{ErrorClass, ErrorCodes, Fault, Protocol};
-use crate::sqlserver::arm_plan::ArmPlan;
+use crate::server_arm::ServerArm;
 use crate::sqlserver::connect::connect;
 use crate::sqlserver::server::Server;
 use crate::sqlserver::statement::Statement;
 use crate::sqlserver::wire::SqlServerWire;
+
+/// One arm of a plan.
+type ArmPlan = ServerArm<1433>;
 
 /// TDS 7.2 to 8.0, as SQL Server 2005 and all later ones speak it.
 pub struct SqlServer;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use steelyard_tds_wire::{Credentials, Privacy};
 
 use crate::error::DriveError;
-use crate::sqlserver::arm_plan::ArmPlan;
+use crate::sqlserver::ArmPlan;
 use crate::tls::{Encryption, TlsPlan, TlsVersion};
 
 /// From the first byte to the answer to the login, where the plan names no time.

@@ -85,24 +85,9 @@ impl Wire<SqlServer> for SqlServerWire {
         }
     }
 
-    /// Only pipelines prepare beforehand, and there are none.
-    fn prepare<'a>(&mut self, _: impl Iterator<Item = &'a Statement>, _: &mut Vec<u8>) -> bool {
-        false
-    }
-
-    fn mark_prepared<'a>(&mut self, _: impl Iterator<Item = &'a Statement>) {}
-
     fn forget_prepared(&mut self) {
         self.known.fill_with(|| None);
     }
-
-    fn begin_pipeline(&mut self) {}
-
-    fn add_to_pipeline(&mut self, _: &Statement, _: &Scope, _: &mut Vec<u8>) {}
-
-    fn sync_pipeline(&mut self, _: &mut Vec<u8>) {}
-
-    fn end_pipeline(&mut self, _: &mut Vec<u8>) {}
 
     /// There is no such message: a client that is done closes the connection.
     fn terminate(_: &mut Vec<u8>) {}

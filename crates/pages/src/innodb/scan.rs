@@ -1,15 +1,13 @@
 //! Scans the files of an InnoDB data directory by several threads: every page is read once.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use super::files::DataFile;
 use super::judge::{judge, Carried, Fault, Place, Verdict, Wrong};
-use crate::pace::Pace;
-use crate::reading::{OpenStretch, CHUNK_BYTES};
-use crate::scan::{lock, read_when_idle, PIECE_BYTES, TICK};
+use crate::pieces::{lock, Counters, Manner, Pieces, Reader, Stretch, TICK};
 
 /// Pages wrong at first that are kept; the others are only counted.
 const MOST_KEPT: usize = 500_000;
@@ -57,30 +55,12 @@ pub struct Scanned {
     pub denied: Vec<(usize, io::Error)>,
 }
 
-struct Piece {
-    file: usize,
-    from: u64,
-    to: u64,
-}
-
-#[derive(Default)]
-struct State {
-    open: Mutex<Option<Arc<OpenStretch>>>,
-    left: AtomicUsize,
-    pages: AtomicU64,
-    /// The file ended within a page, which was reported.
-    torn_end: AtomicBool,
-    failed: AtomicBool,
-}
-
-struct Work<'a> {
+struct Scan<'a> {
     files: &'a [DataFile],
-    options: &'a Options,
-    pieces: Vec<Piece>,
-    next: AtomicUsize,
-    states: Vec<State>,
-    pace: Pace,
-    progress: &'a Progress,
+    /// Files that ended within a page, which was reported.
+    torn_ends: Vec<AtomicBool>,
+    /// Pages that were wrong so far.
+    wrong: &'a AtomicU64,
     found: Mutex<Scanned>,
 }
 
@@ -92,13 +72,14 @@ pub fn scan(
     progress: &Progress,
     mut tick: impl FnMut(),
 ) -> Scanned {
-    let work = Work::new(files, options, progress);
+    let scan = Scan::new(files, progress);
+    let pieces = pieces(files, options, progress);
     std::thread::scope(|scope| {
         let (sender, ended) = channel::<()>();
         for _ in 0..options.threads.max(1) {
-            let (work, sender) = (&work, sender.clone());
+            let (mut scan, pieces, sender) = (&scan, &pieces, sender.clone());
             scope.spawn(move || {
-                work.do_pieces();
+                pieces.read(&mut scan);
                 drop(sender);
             });
         }
@@ -108,7 +89,7 @@ pub fn scan(
         }
     });
     tick();
-    let mut found = match work.found.into_inner() {
+    let mut found = match scan.found.into_inner() {
         Ok(found) => found,
         Err(poisoned) => poisoned.into_inner(),
     };
@@ -116,149 +97,61 @@ pub fn scan(
     found
 }
 
-impl<'a> Work<'a> {
-    fn new(files: &'a [DataFile], options: &'a Options, progress: &'a Progress) -> Self {
-        let mut pieces = Vec::with_capacity(files.len());
-        let mut states = Vec::with_capacity(files.len());
-        for (file, each) in files.iter().enumerate() {
-            let count = each.bytes.div_ceil(PIECE_BYTES).max(1);
-            pieces.extend((0..count).map(|n| Piece {
-                file,
-                from: n * PIECE_BYTES,
-                to: ((n + 1) * PIECE_BYTES).min(each.bytes),
-            }));
-            states.push(State {
-                left: AtomicUsize::new(count as usize),
-                ..State::default()
-            });
-        }
+fn pieces<'a>(files: &'a [DataFile], options: &Options, progress: &'a Progress) -> Pieces<'a> {
+    let stretches = files.iter().map(|file| Stretch {
+        path: &file.path,
+        offset: 0,
+        bytes: file.bytes,
+        page_bytes: file.layout.page_bytes,
+    });
+    let manner = Manner {
+        max_rate: options.max_rate,
+        drop_behind: true,
+        idle: options.idle,
+    };
+    let counters = Counters {
+        bytes: &progress.bytes,
+        pages: &progress.pages,
+        files: &progress.files,
+        stop: &progress.stop,
+    };
+    Pieces::new(stretches.collect(), manner, counters)
+}
+
+impl<'a> Scan<'a> {
+    fn new(files: &'a [DataFile], progress: &'a Progress) -> Self {
         let found = Scanned {
             counts: vec![FileCounts::default(); files.len()],
             ..Scanned::default()
         };
         Self {
             files,
-            options,
-            pieces,
-            next: AtomicUsize::new(0),
-            states,
-            pace: Pace::new(options.max_rate),
-            progress,
+            torn_ends: files.iter().map(|_| AtomicBool::default()).collect(),
+            wrong: &progress.wrong,
             found: Mutex::new(found),
         }
     }
 
-    fn do_pieces(&self) {
-        if self.options.idle {
-            read_when_idle();
-        }
-        let mut buffer = vec![0; CHUNK_BYTES];
-        while !self.progress.stop.load(Ordering::Relaxed) {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(piece) = self.pieces.get(number) else {
-                return;
-            };
-            let state = &self.states[piece.file];
-            if !state.failed.load(Ordering::Relaxed) {
-                match self.opened(piece.file) {
-                    Ok(open) => self.read_piece(piece, &open, &mut buffer),
-                    Err(error) if !state.failed.swap(true, Ordering::Relaxed) => {
-                        self.fail(piece.file, error)
-                    }
-                    Err(_) => {}
-                }
-            }
-            self.finish(piece.file);
-        }
-    }
-
-    fn opened(&self, file: usize) -> io::Result<Arc<OpenStretch>> {
-        let mut open = lock(&self.states[file].open);
-        if let Some(open) = &*open {
-            return Ok(Arc::clone(open));
-        }
-        let DataFile { path, bytes, .. } = &self.files[file];
-        let made = OpenStretch::open(path, 0, *bytes, true)?;
-        Ok(Arc::clone(open.insert(Arc::new(made))))
-    }
-
-    fn fail(&self, file: usize, error: io::Error) {
-        let mut found = lock(&self.found);
-        match error.kind() {
-            io::ErrorKind::NotFound => found.vanished.push(file),
-            _ => found.denied.push((file, error)),
-        }
-    }
-
-    /// Ends a piece; with the last one of a file, sees whether the file is as long as it must be.
-    fn finish(&self, file: usize) {
-        let state = &self.states[file];
-        if state.left.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return;
-        }
-        *lock(&state.open) = None;
-        if state.failed.load(Ordering::Relaxed) || self.progress.stop.load(Ordering::Relaxed) {
-            return;
-        }
-        self.progress.files.fetch_add(1, Ordering::Relaxed);
+    fn number(&self, file: usize, at: u64) -> u32 {
         let DataFile {
-            first_page,
-            least_pages,
-            ..
-        } = self.files[file];
-        let pages = state.pages.load(Ordering::Relaxed) as u32;
-        if pages < least_pages && !state.torn_end.load(Ordering::Relaxed) {
-            self.suspect(
-                file,
-                first_page.wrapping_add(pages),
-                short(least_pages, pages),
-            );
-        }
+            layout, first_page, ..
+        } = &self.files[file];
+        first_page.wrapping_add((at / layout.page_bytes as u64) as u32)
     }
 
-    fn read_piece(&self, piece: &Piece, open: &OpenStretch, buffer: &mut [u8]) {
-        open.read_ahead(piece.from);
-        let mut at = piece.from;
-        while at < piece.to && !self.progress.stop.load(Ordering::Relaxed) {
-            let wanted = (piece.to - at).min(buffer.len() as u64) as usize;
-            self.pace.take(wanted, &self.progress.stop);
-            let chunk = &mut buffer[..wanted];
-            let bytes = match open.read(at, chunk) {
-                Ok(bytes) => bytes,
-                Err(_) => self.read_pages(piece.file, open, at, chunk),
-            };
-            self.judge_chunk(piece.file, at, &chunk[..bytes]);
-            self.progress
-                .bytes
-                .fetch_add(bytes as u64, Ordering::Relaxed);
-            at += wanted as u64;
-            if bytes < wanted {
-                break; // truncated since the walk
-            }
+    fn suspect(&self, file: usize, page: u32, wrong: Wrong) {
+        self.wrong.fetch_add(1, Ordering::Relaxed);
+        let mut found = lock(&self.found);
+        if found.suspects.len() < MOST_KEPT {
+            found.suspects.push(Suspect { file, page, wrong });
+        } else {
+            found.uncounted += 1;
         }
-        open.drop_behind(piece.from, at);
     }
+}
 
-    /// Reads page by page where a large read failed: what cannot be read is reported, and is zero
-    /// in the buffer.
-    fn read_pages(&self, file: usize, open: &OpenStretch, at: u64, chunk: &mut [u8]) -> usize {
-        let mut done = 0;
-        for page in chunk.chunks_mut(self.files[file].layout.page_bytes) {
-            match open.read(at + done as u64, page) {
-                Ok(bytes) if bytes < page.len() => return done + bytes,
-                Ok(_) => {}
-                Err(_) => {
-                    page.fill(0);
-                    let number = self.number(file, at + done as u64);
-                    self.suspect(file, number, unreadable());
-                }
-            }
-            done += page.len();
-        }
-        done
-    }
-
-    fn judge_chunk(&self, file: usize, at: u64, chunk: &[u8]) {
+impl Reader for &Scan<'_> {
+    fn pages(&mut self, file: usize, at: u64, chunk: &[u8]) {
         let DataFile {
             layout,
             space,
@@ -285,36 +178,40 @@ impl<'a> Work<'a> {
                 Verdict::Wrong(wrong) => self.suspect(file, number, wrong),
             }
         }
-        let state = &self.states[file];
         if torn_end {
-            state.torn_end.store(true, Ordering::Relaxed);
+            self.torn_ends[file].store(true, Ordering::Relaxed);
             let index = (at / layout.page_bytes as u64) as u32 + whole as u32;
             let number = first.wrapping_add(whole as u32);
             self.suspect(file, number, short(index + 1, index));
         }
-        state.pages.fetch_add(whole as u64, Ordering::Relaxed);
-        self.progress
-            .pages
-            .fetch_add(whole as u64, Ordering::Relaxed);
         let mut found = lock(&self.found);
         let sums = found.counts[file].iter_mut().zip(counts);
         sums.for_each(|(sum, count)| *sum += count);
     }
 
-    fn number(&self, file: usize, at: u64) -> u32 {
-        let DataFile {
-            layout, first_page, ..
-        } = &self.files[file];
-        first_page.wrapping_add((at / layout.page_bytes as u64) as u32)
+    fn unreadable(&mut self, file: usize, at: u64) {
+        self.suspect(file, self.number(file, at), unreadable());
     }
 
-    fn suspect(&self, file: usize, page: u32, wrong: Wrong) {
-        self.progress.wrong.fetch_add(1, Ordering::Relaxed);
+    fn failed(&mut self, file: usize, error: io::Error) {
         let mut found = lock(&self.found);
-        if found.suspects.len() < MOST_KEPT {
-            found.suspects.push(Suspect { file, page, wrong });
-        } else {
-            found.uncounted += 1;
+        match error.kind() {
+            io::ErrorKind::NotFound => found.vanished.push(file),
+            _ => found.denied.push((file, error)),
+        }
+    }
+
+    /// Sees whether the file is as long as it must be.
+    fn done(&mut self, file: usize, pages: u64) {
+        let DataFile {
+            first_page,
+            least_pages,
+            ..
+        } = self.files[file];
+        let pages = pages as u32;
+        if pages < least_pages && !self.torn_ends[file].load(Ordering::Relaxed) {
+            let wrong = short(least_pages, pages);
+            self.suspect(file, first_page.wrapping_add(pages), wrong);
         }
     }
 }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from steelyard.cli.options.writable import require_writable
+from steelyard.model.errors import UsageError
 
-Version = Annotated[str, typer.Option("--version", help="Of PostgreSQL, or an engine's name.")]
+Version = Annotated[
+    str, typer.Option("--version", help="Of PostgreSQL, or an engine's name: mysql-5.7.")
+]
 AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]
 Copies = Annotated[
     int, typer.Option(min=1, max=200, help="Times that a fault is planted on a whole server.")
@@ -21,7 +25,11 @@ Faults = Annotated[
 ]
 Places = Annotated[
     list[str] | None,
-    typer.Option("--place", metavar="NAME", help="heap, index, TOAST, FSM, VM; all without."),
+    typer.Option(
+        "--place",
+        metavar="NAME",
+        help="heap, index, TOAST, FSM, VM; of InnoDB rows, index, BLOB; all without.",
+    ),
 ]
 Recovery = Annotated[
     int, typer.Option(min=0, help="Times for each fault of a crash, pg_xact or the log.")
@@ -70,6 +78,12 @@ def drill(
     Takes half an hour and more; fewer --copies, --recovery and --trials, or one --part, take less.
     Ctrl-C and SIGTERM end it with what was seen by then.
     """
+    from steelyard.engines.mysql.builds.adding import is_product
+
+    if is_product(version.removeprefix("system-")):
+        _refuse_innodb({"--part": part, "--algorithms": algorithms, "--page": page})
+        _drill_innodb(version, account, copies, (fault, place), seed, as_json=as_json)
+        return
     from steelyard.cli.views.drilled import render, render_algorithms
     from steelyard.engines.postgres.sql.drill_tables import PLACES
     from steelyard.integrity.drill import drill as drilling
@@ -106,6 +120,35 @@ def drill(
         write_page(words, facts, page, interval)
     if ended_by is not None:
         raise ended_by
+
+
+def _refuse_innodb(given: Mapping[str, object]) -> None:
+    """UsageError where an option was given that is for PostgreSQL's clusters."""
+    for option, value in given.items():
+        if value:
+            raise UsageError(f"{option} is for PostgreSQL: of InnoDB only files are drilled")
+
+
+def _drill_innodb(
+    version: str,
+    account: str | None,
+    copies: int,
+    chosen: tuple[list[str] | None, list[str] | None],
+    seed: int,
+    *,
+    as_json: bool,
+) -> None:
+    """`chosen`: faults and places, or None for all."""
+    from steelyard.cli.views.drills.innodb_drill import render
+    from steelyard.integrity.innodb.drill.drill import InnodbDrillRequest, drill_innodb
+    from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES
+
+    faults, places = chosen[0] or tuple(FAULTS), chosen[1] or PLACES
+    request = InnodbDrillRequest(version, account, copies, faults, places, seed)
+    result = drill_innodb(request, _print_progress)
+    typer.echo(json.dumps(result.to_json()) if as_json else render(result))
+    if result.ended_by is not None:
+        raise result.ended_by
 
 
 def _print_progress(text: str) -> None:

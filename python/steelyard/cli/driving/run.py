@@ -104,6 +104,7 @@ def _drive(plan: DrivePlan, target: Endpoint, options: DriveOptions) -> Driven:
         ramp=(
             summarize_ramp(options.rates, slices, options.latency_limit) if options.rates else None
         ),
+        protocol=target.protocol,
         machine=machine,
     )
 

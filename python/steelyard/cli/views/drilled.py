@@ -40,7 +40,7 @@ def render(facts: Facts) -> str:
               "one copy may count as an error and a wrong answer"]  # fmt: skip
     files = table(facts["files"])
     if files:
-        lines += [_certainty(facts["copies"])]
+        lines += [certainty(facts["copies"])]
         lines += ["", "Whole servers, all places together:", *matrix(files)]
     lines += [""]
     for place in dict.fromkeys(cell["place"] for cell in facts["files"]):
@@ -48,7 +48,7 @@ def render(facts: Facts) -> str:
         lines += [f"In {place}:", *matrix(of_place), ""]
     for arm in ("off", "on") if files else ():
         lines += [f"By the way of asking, checksums {arm}:", *matrix(files, ways(arm)), ""]
-    lines += _not_planted(facts["files"])
+    lines += not_planted(facts["files"], "on")
     for grid in grids(facts):
         lines += [*text_of(grid), ""]
     if facts["pages"]:
@@ -60,7 +60,7 @@ def render(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def _certainty(times: int) -> str:
+def certainty(times: int) -> str:
     """What shares of 0 and 100 mean for so many faults of a kind."""
     none, every = Rate(0, times).interval()[1], Rate(times, times).interval()[0]
     return (
@@ -116,10 +116,11 @@ def matrix(
     return lines
 
 
-def _not_planted(cells: Sequence[Facts]) -> list[str]:
+def not_planted(cells: Sequence[Facts], arm: str) -> list[str]:
+    """Places in which a fault was planted in fewer copies, by one arm, which is as all are."""
     few = [
         f"  {cell['fault']}, {cell['place']}: {cell['noticed']} of {cell['times']}"
-        for cell in partly_planted(cells)
+        for cell in partly_planted(cells, arm)
     ]
     title = "Planted in fewer copies, since in the others nothing would have changed:"
     return [title, *few, ""] if few else []

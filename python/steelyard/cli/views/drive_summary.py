@@ -10,6 +10,7 @@ from typing import Any
 
 from steelyard.driver.answer import Progress
 from steelyard.driver.summary import Ramp, ScriptSummary, Summary
+from steelyard.model.endpoint import POSTGRES, error_words
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_S, NS_PER_US
 
@@ -31,6 +32,8 @@ class Driven:
     latency_limit_ms: float | None
     max_tries: int
     ramp: Ramp | None
+    protocol: str = POSTGRES
+    """Whose error codes they are."""
     machine: tuple[Reading, ...] = ()
     """What the driver's machine did meanwhile."""
     work: Mapping[str, float] = field(default_factory=dict)
@@ -40,7 +43,7 @@ class Driven:
 
     def to_json(self) -> dict[str, Any]:
         """DESIGN's object for `drive --json`."""
-        apart = ("load", "ramp", "machine", "work", "violations")
+        apart = ("load", "ramp", "protocol", "machine", "work", "violations")
         names = [one.name for one in fields(self) if one.name not in apart]
         shown = self.load.to_json() | {name: getattr(self, name) for name in names}
         machine = {one.name: one.value for one in self.machine}
@@ -85,7 +88,8 @@ def readable(driven: Driven) -> list[str]:
     if load.retries:
         lines.append(f"retried        {load.retried} transactions, {load.retries} times")
     for state, times in sorted(load.errors.items()):
-        lines.append(f"  SQLSTATE {state}: {times} ({load.error_messages.get(state, '')})")
+        name = error_words(state, driven.protocol)
+        lines.append(f"  {name}: {times} ({load.error_messages.get(state, '')})")
     for count, meaning in (
         (load.skipped, "arrivals were skipped: later than the latency limit"),
         (load.unstarted, "arrivals had not begun at the end"),

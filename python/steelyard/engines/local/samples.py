@@ -1,4 +1,4 @@
-"""Reads processes from /proc: parents, processor time, and what a tree of them is.
+"""Reads processes from /proc: parents, processor time, what a tree of them is, and their I/O.
 
 Parents are found by scanning /proc/PID/stat: /proc/PID/task/TID/children is missing from many
 kernels, and skips entries while children end.
@@ -7,9 +7,14 @@ kernels, and skips entries while children end.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from steelyard.engines.account import Account
+
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+_GONE = (FileNotFoundError, ProcessLookupError)
+_GONE_OR_GOING = (*_GONE, PermissionError)
 
 
 @dataclass(frozen=True)
@@ -76,3 +81,31 @@ def times_ns(one: Sample) -> tuple[int, int]:
     except (FileNotFoundError, ProcessLookupError, ValueError):
         precise = queued = 0
     return precise or one.ticks * NS_PER_TICK, queued
+
+
+def transferred(pids: Sequence[int], account: Account) -> tuple[int, int, int]:
+    """Bytes from and to the block layer, and bytes asked for by read calls; a parent's figures
+    hold its dead children's. `account`: whose processes they are."""
+    try:
+        return _transferred(pids)
+    except PermissionError:
+        # Root without CAP_SYS_PTRACE: the same files open for the server's own user id.
+        # A process that is just ending is root's there for a moment: it is left out.
+        read, written, requested = account.call(lambda: _transferred(pids, _GONE_OR_GOING))
+    return read, written, requested
+
+
+def _transferred(
+    pids: Sequence[int], passed_over: tuple[type[OSError], ...] = _GONE
+) -> tuple[int, int, int]:
+    read = written = requested = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/io", "rb") as file:
+                fields = dict(line.split(b": ") for line in file.read().splitlines())
+        except passed_over:
+            continue
+        read += int(fields[b"read_bytes"])
+        written += int(fields[b"write_bytes"])
+        requested += int(fields[b"rchar"])
+    return read, written, requested

@@ -27,6 +27,7 @@ from steelyard.engines.mysql.settings import (
     memory_need,
     validate_settings,
 )
+from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Default, Identity
 
@@ -100,8 +101,9 @@ class Mysql:
         return BuildDefaults(_layout(self._identity, reported), self._defaults(reported))
 
     def _defaults(self, reported: Mapping[str, str]) -> dict[str, Default]:
-        """What can be set is what the command line takes; the rest is told only."""
-        settable = defaults_of(self._build, self._account)
+        """What can be set is what the command line takes; the rest is told only. MariaDB's help
+        lists what it is compiled with, too, which it does not take."""
+        settable = defaults_of(self._build, self._account).keys() - SETTING_RULES.compiled
         return {
             name: Default(value, "", "startup" if name in settable else "internal")
             for name, value in reported.items()
@@ -131,6 +133,15 @@ class Mysql:
                 detail=f"Its server is process {pid}.",
             )
         return self._instance(directory)
+
+    def run_program(self, name: str, *arguments: str) -> tuple[int, str] | None:
+        """Exit status and output of one of the build's programs; None: the build lacks it."""
+        places = (self._build.server.parent, self._build.base / "bin")
+        program = next((one / name for one in places if (one / name).is_file()), None)
+        if program is None:
+            return None
+        command = [str(program), *arguments]
+        return run(self._account, command, environment=self._build.environment)
 
     def _instance(self, directory: Path) -> MysqlInstance:
         return MysqlInstance(self._build, self._identity, self._account, directory)

@@ -96,9 +96,9 @@ def drill(request: DrillRequest, progress: Progress) -> DrillResult:
     UsageError: an unknown fault, place or part.
     """
     began = time.monotonic()
-    _require_known("fault", request.faults, FAULTS)
-    _require_known("place", request.places, PLACES)
-    _require_known("part", request.parts, PARTS)
+    require_known("fault", request.faults, FAULTS)
+    require_known("place", request.places, PLACES)
+    require_known("part", request.parts, PARTS)
     engine, amcheck = _engine(request)
     with open_run(open_cache(), engine.account) as run:
         progress(
@@ -158,7 +158,8 @@ def _engine(request: DrillRequest) -> tuple[Postgres, bool]:
         return find_postgres(request.version, account=request.account), False
 
 
-def _require_known(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+def require_known(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+    """UsageError: one that is wanted is not known."""
     for name in wanted:
         if name not in known:
             raise UsageError(f'unknown {kind}: "{name}"', hint=f"Known: {'; '.join(known)}.")

@@ -29,12 +29,13 @@ class Target:
     foreign: bytes  # a file of another relation
     sibling: bytes  # the same file of another copy
     block: int  # the number of the page
+    page_bytes: int = PAGE
 
 
-def changed_blocks(current: bytes, earlier: bytes) -> list[int]:
-    """The blocks in which two versions of a file differ."""
-    blocks = range(0, len(current), PAGE)
-    return [at // PAGE for at in blocks if current[at : at + PAGE] != earlier[at : at + PAGE]]
+def changed_blocks(current: bytes, earlier: bytes, size: int = PAGE) -> list[int]:
+    """The blocks in which two versions of a file differ; `size`: of a page, in bytes."""
+    blocks = range(0, len(current), size)
+    return [at // size for at in blocks if current[at : at + size] != earlier[at : at + size]]
 
 
 def with_checksum(page: bytes, block: int) -> bytes:
@@ -51,7 +52,7 @@ def _flip(page: bytearray, bit: int) -> None:
 def one_bit(page: bytes, target: Target, rng: random.Random) -> bytes:
     """One bit anywhere in the page."""
     changed = bytearray(page)
-    _flip(changed, rng.randrange(PAGE * 8))
+    _flip(changed, rng.randrange(len(page) * 8))
     return bytes(changed)
 
 
@@ -59,7 +60,7 @@ def bit_run(page: bytes, target: Target, rng: random.Random) -> bytes:
     """Each bit of a run of 3 to 64, with probability 1/2."""
     changed = bytearray(page)
     length = rng.randrange(3, 65)
-    first = rng.randrange(PAGE * 8 - length)
+    first = rng.randrange(len(page) * 8 - length)
     for bit in range(first, first + length):
         if rng.random() < 0.5:
             _flip(changed, bit)
@@ -67,14 +68,14 @@ def bit_run(page: bytes, target: Target, rng: random.Random) -> bytes:
 
 
 def zeroed_sector(page: bytes, target: Target, rng: random.Random) -> bytes:
-    """One of the 16 sectors of 512 bytes."""
-    at = SECTOR * rng.randrange(PAGE // SECTOR)
+    """One of the sectors of 512 bytes."""
+    at = SECTOR * rng.randrange(len(page) // SECTOR)
     return page[:at] + bytes(SECTOR) + page[at + SECTOR :]
 
 
 def zeroed_page(page: bytes, target: Target, rng: random.Random) -> bytes:
     """The whole page: to the server, a page that was never used."""
-    return bytes(PAGE)
+    return bytes(len(page))
 
 
 def torn_sector(page: bytes, target: Target, rng: random.Random) -> bytes:
@@ -83,12 +84,12 @@ def torn_sector(page: bytes, target: Target, rng: random.Random) -> bytes:
 
 
 def torn_half(page: bytes, target: Target, rng: random.Random) -> bytes:
-    """One of two file system blocks of 4 kB is old."""
-    return _torn(page, target, rng, PAGE // 2)
+    """The new page up to a file system block of 4 kB, the old one behind it, or the other way."""
+    return _torn(page, target, rng, TORN["torn page, 4 kB"])
 
 
 def _torn(page: bytes, target: Target, rng: random.Random, size: int) -> bytes:
-    torn = torn_between(_block(target.earlier, target.block), page, size)
+    torn = torn_between(lost_write(page, target, rng), page, size)
     return rng.choice(torn) if torn else page
 
 
@@ -97,7 +98,7 @@ def torn_between(old: bytes, new: bytes, size: int) -> list[bytes]:
 
     Without those equal to the old page: that is a lost write, and not a torn page.
     """
-    cuts = range(size, PAGE, size)
+    cuts = range(size, len(new), size)
     both = [torn for at in cuts for torn in (new[:at] + old[at:], old[:at] + new[at:])]
     return [each for each in both if each not in (new, old)]
 
@@ -142,16 +143,16 @@ def _content(page: bytes) -> bytes:
 
 def other_relation(page: bytes, target: Target, rng: random.Random) -> bytes:
     """The page of the same number from another relation."""
-    return _block(target.foreign, target.block)
+    return _block(target.foreign, target.block, target.page_bytes)
 
 
 def lost_write(page: bytes, target: Target, rng: random.Random) -> bytes:
     """The earlier version of the page: its last write never arrived."""
-    return _block(target.earlier, target.block)
+    return _block(target.earlier, target.block, target.page_bytes)
 
 
-def _block(file: bytes, block: int) -> bytes:
-    return file[block * PAGE : (block + 1) * PAGE].ljust(PAGE, b"\0")
+def _block(file: bytes, block: int, page_bytes: int = PAGE) -> bytes:
+    return file[block * page_bytes : (block + 1) * page_bytes].ljust(page_bytes, b"\0")
 
 
 PageFault = Callable[[bytes, Target, random.Random], bytes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard._core import judge_page, page_checksum
@@ -135,19 +135,22 @@ def _run_checks(
 
 
 def score(
-    answers: Mapping[int, Answers], truth: Mapping[int, Answers], logged: set[int]
+    answers: Mapping[int, Answers],
+    truth: Mapping[int, Answers],
+    logged: set[int],
+    paths: Collection[str] = DRILL_QUERIES,
 ) -> dict[str, set[int]]:
     """Copies by what noticed them; one copy may raise an error on one access path and answer
     wrongly on another."""
     found: dict[str, set[int]] = {}
-    for kind, paths in (
+    for kind, affected in (
         ("error", {n: each.erred for n, each in answers.items()}),
         ("wrong answer", {n: each.wrong(truth[n]) for n, each in answers.items()}),
         ("hangs", {n: each.hung for n, each in answers.items()}),
     ):
-        found[f"query: {kind}"] = {n for n in answers if paths[n]}
-        for path in DRILL_QUERIES:
-            found[f"{path}: {kind}"] = {n for n in answers if path in paths[n]}
+        found[f"query: {kind}"] = {n for n in answers if affected[n]}
+        for path in paths:
+            found[f"{path}: {kind}"] = {n for n in answers if path in affected[n]}
     found[SERVER_LOG] = logged & set(answers)
     noticing = (QUERY_ERROR, WRONG_ANSWER, HANGS, SERVER_LOG)
     found[UNNOTICED] = set(answers).difference(*(found[check] for check in noticing))

@@ -94,10 +94,10 @@ class Matrix:
         ]
 
 
-def partly_planted(cells: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The cells of faults that could not be planted in every copy."""
+def partly_planted(cells: Iterable[Mapping[str, Any]], arm: str = "on") -> list[Mapping[str, Any]]:
+    """The cells of faults that could not be planted in every copy of an arm."""
     return [
         cell
         for cell in cells
-        if cell["check"] == PLANTED and cell["arm"] == "on" and cell["noticed"] < cell["times"]
+        if cell["check"] == PLANTED and cell["arm"] == arm and cell["noticed"] < cell["times"]
     ]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from steelyard._core import read_control
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.local.reply import Reply
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.drill_tables import (
     DRILL_QUERIES,
-    Reply,
     create_table,
     file_paths,
     run_drill_query,

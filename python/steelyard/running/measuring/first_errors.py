@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.model.endpoint import error_words
 from steelyard.model.errors import WeighingError
 from steelyard.record.slice import SliceLine
 
@@ -18,7 +19,7 @@ def require_work(lines: Sequence[SliceLine]) -> None:
         if state.startswith(CANNOT_WORK):
             raise WeighingError(
                 f'the workload cannot work on arm "{arm}": {_message(lines, state)}',
-                detail=f"SQLSTATE {state}, {count} times in the pilot.",
+                detail=f"{error_words(state)}, {count} times in the pilot.",
                 hint="What its scripts ask for must be made by its schema, on every arm's version.",
             )
     if not any(line.transactions for line in lines):
@@ -43,7 +44,7 @@ def require_answers(lines: Sequence[SliceLine]) -> None:
 def errors_told(lines: Sequence[SliceLine]) -> str:
     """The errors of slices in words, for a DETAIL."""
     told = [
-        f'SQLSTATE {state}: {count} times on arm "{arm}" ({_message(lines, state)})'
+        f'{error_words(state)}: {count} times on arm "{arm}" ({_message(lines, state)})'
         for (state, arm), count in _errors_of(lines).items()
     ]
     return "; ".join(told) or "No error was reported; no transaction ended either."

@@ -32,6 +32,7 @@ from steelyard.engines.engine import (
 )
 from steelyard.engines.memory.cap import Capped
 from steelyard.engines.page_cache import Evicted
+from steelyard.model.endpoint import error_words
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
 from steelyard.record.plan import Residency, Upkeep
@@ -376,6 +377,6 @@ class ArmLostError(ServerError):
     @classmethod
     def in_slice(cls, arm: str, errors: Mapping[str, int]) -> Self:
         """The arm's server died in mid-slice, or threw its clients out."""
-        states = ", ".join(f"{state} ({count})" for state, count in sorted(errors.items()))
+        told = [f"{error_words(state)} ({count})" for state, count in sorted(errors.items())]
         primary = f'arm "{arm}" lost its connections in mid-slice'
-        return cls(arm, "crashed", primary, f"SQLSTATE {states}." if states else None)
+        return cls(arm, "crashed", primary, f"{', '.join(told)}." if told else None)

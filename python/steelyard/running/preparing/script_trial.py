@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from steelyard.model.endpoint import error_words
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import LeftOutScript
@@ -47,7 +48,9 @@ class _Tried:
             return
         self.failed += 1
         for state in line.errors:
-            self.errors[f"{line.error_messages.get(state, 'no message')} (SQLSTATE {state})"] += 1
+            self.errors[
+                f"{line.error_messages.get(state, 'no message')} ({error_words(state)})"
+            ] += 1
 
     @property
     def fails(self) -> bool:

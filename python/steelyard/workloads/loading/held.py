@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.reading.workload import Workload
@@ -38,3 +40,13 @@ def require_held(workload: Workload, scale: int, held: LoadedData | None, host: 
         raise UsageError(
             f"{where} was loaded at scale {held.scale}, not {scale}", hint="Leave --set out."
         )
+    for name, chosen in workload.loading.items():
+        loaded = json.loads(held.options or "{}").get(name, chosen)
+        # A number, such as one of partitions, changes how rows are kept; a word, what they are.
+        if workload.options[name].values and loaded != chosen:
+            other = f"Say --set {name}={loaded}, or load anew: {load}"
+            raise UsageError(
+                f'cannot drive workload "{workload.name}" with {name} = {chosen}: {where} was '
+                f"loaded with {name} = {loaded}",
+                hint=other if loaded in workload.options[name].values else f"Load anew: {load}",
+            )

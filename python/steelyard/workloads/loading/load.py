@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -72,7 +73,8 @@ def load(
         for table, more in _insert_last(loader, workload, scale, reported).items():
             rows[table] += more
         every = sum(rows.values())
-        loader.mark(LoadedData(workload.loaded_name, scale, every, workload.digest()))
+        name, options = workload.loaded_name, json.dumps(workload.loading)
+        loader.mark(LoadedData(name, scale, every, workload.digest(), options))
         size = loader.size_bytes()
     seconds = time.monotonic() - started
     digests = {name: one.digest for name, one in filled.items() if one.digest}

@@ -45,7 +45,7 @@ class Provenance:
     end_of_life: str  # of its series: "2023-10-21"
 
     def words(self, today: str) -> str:
-        """One line for whoever adds it; `today` as "2026-11-23"."""
+        """The line that `engines add` prints; `today` as "2026-11-23"."""
         by = f"built by {self.publisher}" if self.publisher else "its builder is not known"
         released = f", released {self.released}" if self.released else ""
         ended = self.end_of_life and self.end_of_life < today

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -11,11 +10,11 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import UNPROTECTED, PoolFill, Settings, Slot
-from steelyard.engines.local import cloning
+from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.ending import kill
+from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
 from steelyard.engines.local.samples import sample
-from steelyard.engines.memory.cap import MemoryCap, MemoryUse
-from steelyard.engines.memory.group import MemoryGroup, naming_oom_kills
+from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
     CRC32,
@@ -26,7 +25,7 @@ from steelyard.engines.mysql.life.data_directory import (
     product,
     serving_pid,
 )
-from steelyard.engines.mysql.life.server import Server, quoted
+from steelyard.engines.mysql.life.server import Server
 from steelyard.engines.mysql.life.thread_account import ThreadAccount, threads_of
 from steelyard.engines.mysql.settings import (
     OUR_SETTINGS,
@@ -47,14 +46,15 @@ from steelyard.model.identity import Identity
 from steelyard.model.process import TreeUse
 from steelyard.model.readings import Kind, Sample
 
-SOCKET_PATH_LIMIT = 107  # sun_path of struct sockaddr_un holds 108 bytes with the final zero
 _STILL_S = 2.0
 _POLL_S = 0.001
 
 
-class MysqlInstance:
+class MysqlInstance(OwnServer[Build, Server]):
     """One server; implements LocalInstance, Clonable, Protection, Tunable, Placeable, Freezable,
     Crashable, Observable, Countable, Plans, Checkpointer, Warmable, Capped and HoldsWorkload."""
+
+    noun = "server"
 
     def __init__(
         self,
@@ -62,124 +62,47 @@ class MysqlInstance:
         identity: Identity,
         account: Account,
         directory: Path,
-        manifest: cloning.Manifest | None = None,
+        manifest: Manifest | None = None,
     ) -> None:
-        self._build = build
-        self._identity = identity
-        self._account = account
-        self._directory = directory
-        self._manifest: cloning.Manifest = manifest or {}
+        super().__init__(build, identity, account, directory, manifest)
         self._protection = CRC32
-        self._server: Server | None = None
-        self._last_log = ""  # of the life before
-        self._slot: Slot | None = None
-        self._group: MemoryGroup | None = None
         self._accounting: ThreadAccount | None = None
         self._frozen = False
 
     @property
-    def identity(self) -> Identity:
-        return self._identity
-
-    @property
-    def account(self) -> Account:
-        """The account that the data directory belongs to and the server runs under."""
-        return self._account
-
-    @property
-    def directory(self) -> Path:
-        return self._directory
-
-    @property
-    def running(self) -> bool:
-        return self._server is not None and self._server.running
-
-    @property
-    def pid(self) -> int:
-        """The server's process id; EngineError when it is not running."""
-        return self._required().pid
-
-    @property
     def address(self) -> Endpoint:
         """Where superuser "root" reaches it, without a database; only after a start."""
-        if self._slot is None:
-            raise EngineError(f'server "{self._directory}" has no address: it was never started')
-        where = str(_socket(self._slot))
-        return Endpoint(where, self._slot.port, SUPERUSER, "", protocol=MYSQL)
+        slot = self._placed()
+        return Endpoint(str(_socket(slot)), slot.port, SUPERUSER, "", protocol=MYSQL)
 
-    def start(self, slot: Slot, settings: Settings) -> None:
-        """Start at the slot and wait until it accepts connections; ServerError quotes the log."""
-        self.launch(slot, settings)
-        self.await_ready()
-
-    def launch(self, slot: Slot, settings: Settings) -> None:
-        """Begin to start at the slot; EngineError where it runs or cannot be launched."""
-        self._require_stopped("start")
-        given = self._arguments(slot, settings)
-        log = _prepare_slot(slot, self._account)
-        cloning.require_reachable(self._account, self._directory)
-        # Its own identifier among servers that replicate; made anew where there is none.
-        (self._directory / "auto.cnf").unlink(missing_ok=True)
-        name = f"{product(self._identity)} in slot {slot.number}"
-        self._slot = slot
-        self._group = None if slot.memory is None else MemoryGroup.make(slot.memory, slot.path)
-        where = self._directory
-        try:
-            self._server = Server.launch(
-                name, self._build, self._account, where, _socket(slot), log, given, self._group
-            )
-        except BaseException:
-            self._leave_group()
-            raise
-        self._accounting = ThreadAccount(self._server.pid, self._account)
-
-    def _arguments(self, slot: Slot, settings: Settings) -> list[str]:
+    def _prepare(self, slot: Slot, settings: Settings) -> list[str]:
         refuse_slot_settings(settings)
+        require_short(_socket(slot))
         own = {} if self._protection == CRC32 else {"innodb_checksum_algorithm": self._protection}
-        return [
+        temporary = slot.path / "tmp"
+        given = [
             *base_arguments(self._build, self._directory),
             f"--pid-file={self._directory / PID_FILE}",
-            f"--tmpdir={_temporary(slot)}",
+            f"--tmpdir={temporary}",
             f"--port={slot.port}",
             "--skip-networking",
             *as_options({**OUR_SETTINGS, **own, **normal(settings)}),
         ]
+        prepare_slot(slot, self._account)
+        self._account.make_directory(temporary)
+        return given
 
-    def await_ready(self) -> None:
-        """Wait until it accepts connections; ServerError quotes the log, nothing of it is left."""
-        server = self._server
-        if server is None:
-            raise EngineError(f'server "{self._directory}" was not launched')
-        try:
-            with naming_oom_kills(self._group, f"could not start {server.name}"):
-                server.await_ready(self._group)
-        except BaseException:
-            self._server = None
-            self._leave_group()
-            raise
-
-    def begin_stop(self) -> None:
-        """Begin a clean shutdown, which `stop` waits for; nothing where it does not run."""
-        self.thaw()
-        if self._server is not None and self._server.running:
-            self._server.begin_stop()
-
-    def stop(self) -> None:
-        """Stop cleanly, every dirty page written. Of a server that died by itself only the remains
-        are removed; `last_words` quotes it."""
-        self.thaw()
-        server, self._server = self._server, None
-        if server is None:
-            return
-        try:
-            with naming_oom_kills(self._group, f"could not stop {server.name}"):
-                if server.running:
-                    server.stop()
-                else:
-                    server.kill()
-        finally:
-            self._leave_group()
-            self._last_log = server.words()
+    def _begin(
+        self, slot: Slot, arguments: list[str], log: Path, group: MemoryGroup | None
+    ) -> Server:
+        # Its own identifier among servers that replicate; made anew where there is none.
+        (self._directory / "auto.cnf").unlink(missing_ok=True)
+        name, socket = f"{product(self._identity)} in slot {slot.number}", _socket(slot)
+        server = Server.launch(
+            name, self._build, self._account, self._directory, socket, log, arguments, group
+        )
+        self._accounting = ThreadAccount(server.pid, self._account)
+        return server
 
     def crash(self) -> None:
         """Kill at once, and leave nothing running."""
@@ -188,59 +111,17 @@ class MysqlInstance:
 
     def discard(self) -> None:
         """Kill at once; what is on disk then must be put back before it is used."""
-        server, self._server, self._frozen = self._server, None, False
-        if server is None:
-            return
-        try:
-            server.kill()
-        finally:
-            self._leave_group()
-            self._last_log = server.words()
-
-    @property
-    def memory_cap(self) -> MemoryCap | None:
-        """The cap of the slot that it was started in last."""
-        return None if self._slot is None else self._slot.memory
-
-    def memory_use(self) -> MemoryUse | None:
-        """What the group of this life tells; None where it has no cap, or is stopped."""
-        return None if self._group is None else self._group.use()
-
-    def _leave_group(self) -> None:
-        group, self._group = self._group, None
-        if group is not None:
-            group.close()
-
-    def last_words(self) -> str:
-        """The errors of this life's (or the last one's) log, else its tail."""
-        return quoted(self._server.words() if self._server is not None else self._last_log)
-
-    def clone(self, directory: Path) -> MysqlInstance:
-        """Copy this stopped server's data to `directory` (reflink where possible, else copy)."""
-        self._require_stopped("clone")
-        manifest = cloning.clone(self._directory, directory, self._account)
-        return MysqlInstance(self._build, self._identity, self._account, directory, manifest)
-
-    def adopted(self, build: Build, identity: Identity) -> MysqlInstance:
-        """This stopped server's data, to be started by another build of the same layout."""
-        self._require_stopped("hand over")
-        return MysqlInstance(build, identity, self._account, self._directory, self._manifest)
+        self._frozen = False  # it is killed where it stands still
+        with self._ending() as server:
+            if server is not None:
+                server.kill()
 
     def restore(self, template: Path) -> int:
-        """Make this stopped clone byte-identical to its template again; bytes that were copied."""
+        """Make this stopped clone byte-identical to its template again, written as that is; bytes
+        that were copied."""
         self._require_stopped("restore")
         self._protection = CRC32
-        copied, self._manifest = cloning.restore(
-            template, self._directory, self._account, self._manifest
-        )
-        return copied
-
-    def move(self, directory: Path) -> None:
-        """Rename this stopped server's data directory, within one file system."""
-        self._require_stopped("move")
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        self._directory.rename(directory)
-        self._directory = directory
+        return super().restore(template)
 
     def protect(self, level: str) -> None:
         """With which algorithm the next start writes pages; "none" writes a constant and verifies
@@ -265,7 +146,7 @@ class MysqlInstance:
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Pin the threads that serve these connections: by connection id, as the driver knows it.
-        A thread serves another connection when its client has gone, so it is asked each time."""
+        A thread serves another connection when its client has gone: the map is read each time."""
         threads = self._threads()
         pin(
             self._account,
@@ -275,7 +156,7 @@ class MysqlInstance:
     def _threads(self) -> dict[int, int]:
         self._required()
         threads = read_threads(self.address)
-        assert self._accounting is not None  # set wherever _server is
+        assert self._accounting is not None  # set by every launch
         self._accounting.serving(threads)
         if not threads:
             raise EngineError(
@@ -308,7 +189,7 @@ class MysqlInstance:
     def use(self) -> TreeUse:
         """Processor time and I/O of the process since its start, thread by thread."""
         server = self._required()
-        assert self._accounting is not None  # set wherever _server is
+        assert self._accounting is not None  # set by every launch
         known = self._accounting
         if not self._frozen and len(threads_of(server.pid)) != known.looked_at:
             known.serving(read_threads(self.address))
@@ -339,45 +220,9 @@ class MysqlInstance:
     def _in(self, database: str) -> Endpoint:
         return replace(self.address, database=database)
 
-    def _required(self) -> Server:
-        if self._server is None:
-            raise EngineError(f'server "{self._directory}" is not running')
-        if not self._server.running:
-            raise ServerError(
-                f"{self._server.name} died: status {self._server.process.returncode}",
-                detail=self.last_words() or None,
-            )
-        return self._server
-
-    def _require_stopped(self, action: str) -> None:
-        pid = self._server.pid if self.running and self._server else serving_pid(self._directory)
-        if pid is not None:
-            raise EngineError(
-                f'could not {action} server "{self._directory}": it is running',
-                detail=f"Its process is {pid}.",
-            )
+    def _serving_pid(self) -> int | None:
+        return serving_pid(self._directory)
 
 
 def _socket(slot: Slot) -> Path:
-    path = slot.socket_directory / f"m{slot.port}"
-    if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
-        raise EngineError(
-            f'socket path "{path}" is too long: {len(os.fsencode(path))} bytes',
-            detail=f"A Unix socket's path has at most {SOCKET_PATH_LIMIT} bytes.",
-            hint="Choose a shorter directory for the sockets, such as one under /tmp.",
-        )
-    return path
-
-
-def _temporary(slot: Slot) -> Path:
-    return slot.path / "tmp"
-
-
-def _prepare_slot(slot: Slot, account: Account) -> Path:
-    """Make the slot's directories; the path of its log, which every life appends to."""
-    slot.path.mkdir(parents=True, exist_ok=True)
-    if account.switched:
-        slot.path.chmod(slot.path.stat().st_mode & 0o777 | 0o011)  # to its data directory
-    account.make_directory(slot.socket_directory)
-    account.make_directory(_temporary(slot))
-    return slot.path / "server.log"
+    return slot.socket_directory / f"m{slot.port}"

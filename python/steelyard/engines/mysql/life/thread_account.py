@@ -1,4 +1,4 @@
-"""Keeps account of a server's threads from /proc: processor time, and who serves a client.
+"""Keeps account of a server's threads from /proc: processor time, and which serve a client.
 
 A server of MySQL is one process, and each connection is served by a thread of its own, which is
 kept for the next one when the client has gone. Times of a thread are those of
@@ -14,8 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.samples import sample
-from steelyard.engines.local.transfers import transferred
+from steelyard.engines.local.samples import sample, transferred
 from steelyard.model.process import Process, TreeUse
 
 SERVER = "server"

@@ -58,8 +58,11 @@ class MysqlChecker:
         """What the marker says; None: there is none, or it is still empty."""
         if not self._holds(MARKER):
             return None
-        rows = rows_of(self._connection, f"SELECT workload, scale, `rows`, digest FROM {MARKER}")
-        return LoadedData(*rows[0]) if rows else None
+        for _, workload, scale, rows, digest, _, *options in rows_of(
+            self._connection, f"SELECT * FROM {MARKER}"
+        ):
+            return LoadedData(workload, scale, rows, digest, *options)  # an older one has none
+        return None
 
     def _holds(self, table: str) -> bool:
         query = (
@@ -141,7 +144,8 @@ class MysqlLoader(MysqlChecker):
         columns = (
             "id INT PRIMARY KEY, workload VARCHAR(255) NOT NULL, scale BIGINT NOT NULL, "
             "`rows` BIGINT NOT NULL, digest VARCHAR(255) NOT NULL, "
-            "loaded TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP"
+            "loaded TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, "
+            "options TEXT"
         )
         self.execute([f"CREATE TABLE {MARKER} ({columns})"], "could not mark the database")
 
@@ -153,9 +157,9 @@ class MysqlLoader(MysqlChecker):
             self.analyze(table)
         with self._connection.cursor() as cursor:
             cursor.execute(
-                f"INSERT INTO {MARKER} (id, workload, scale, `rows`, digest) "
-                "VALUES (1, %s, %s, %s, %s)",
-                (loaded.workload, loaded.scale, loaded.rows, loaded.digest),
+                f"INSERT INTO {MARKER} (id, workload, scale, `rows`, digest, options) "
+                "VALUES (1, %s, %s, %s, %s, %s)",
+                (loaded.workload, loaded.scale, loaded.rows, loaded.digest, loaded.options),
             )
 
     def size_bytes(self) -> int:

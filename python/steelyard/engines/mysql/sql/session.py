@@ -22,12 +22,15 @@ SQL_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ANSI_QUOTES,PIPES_AS_CONCAT
 error, and || joins strings."""
 
 
-def connect(address: Endpoint, *, sends_rows: bool = False) -> Connection[Any]:
+def connect(
+    address: Endpoint, *, sends_rows: bool = False, read_s: float | None = None
+) -> Connection[Any]:
     """A control connection in autocommit, its time zone UTC. It waits for what it asked as long as
     that takes. Raises pymysql's own errors.
 
     `sends_rows`: the server may ask for the rows of a LOAD DATA LOCAL, which are sent to it by the
     statement that announced them (sql/lines.py). No server ever gets a file of this machine.
+    `read_s`: how long an answer may take; None: as long as it does.
     """
     import pymysql
     from pymysql.constants import CLIENT
@@ -45,6 +48,7 @@ def connect(address: Endpoint, *, sends_rows: bool = False) -> Connection[Any]:
             charset="utf8mb4",
             autocommit=True,
             connect_timeout=CONNECT_S,
+            read_timeout=read_s,
             client_flag=CLIENT.LOCAL_FILES if sends_rows else 0,
             local_infile=False,
             sql_mode=SQL_MODE,

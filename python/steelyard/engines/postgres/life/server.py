@@ -8,40 +8,24 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.local.ending import adopting_orphans, kill, kill_inside, wait_for_orphans
-from steelyard.engines.local.logs import log_since
 from steelyard.engines.local.samples import Sample, tree
+from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.processes.cleanup import PROGRAMS, remove_segments
-from steelyard.engines.programs import launch
-from steelyard.model.errors import ServerError
+from steelyard.engines.postgres.processes.freeze import thaw_all
 
-START_TIMEOUT_S = 600.0  # crash recovery of a large cluster takes minutes
-STOP_TIMEOUT_S = 300.0  # so does the checkpoint of a large buffer pool on a slow disk
 IMMEDIATE_TIMEOUT_S = 10.0
-_POLL_S = 0.005
 
 
-@dataclass
-class Server:
-    """One life of a server, from its start to its end."""
-
-    name: str  # for messages: "PostgreSQL 18.4 in slot 0"
-    process: subprocess.Popen[bytes]
-    directory: Path
-    log: Path
-    log_offset: int
-    account: Account
+class Server(ServerProcess):
+    """One life of a PostgreSQL server; its first process is the postmaster."""
 
     @classmethod
     def launch(
@@ -55,93 +39,48 @@ class Server:
         group: MemoryGroup | None = None,
     ) -> Server:
         """Begin to start a server, which `await_ready` waits for."""
-        command = [build.program("postgres"), "-D", str(directory), *arguments]
-        with log.open("ab") as output:
-            offset = output.tell()
-            process = launch(
-                account,
-                command,
-                directory=directory,
-                output=output,
-                environment=build.environment,
-                group=group,
-            )
+        process, offset = begin(
+            account,
+            [build.program("postgres"), "-D", str(directory), *arguments],
+            directory=directory,
+            log=log,
+            environment=build.environment,
+            group=group,
+        )
         return cls(name, process, directory, log, offset, account)
 
-    def await_ready(self, group: MemoryGroup | None, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Wait until it accepts connections, in the group that it was launched in; ServerError
-        quotes its log, and nothing of it is left."""
-        try:
-            self._wait_until_ready(timeout_s)
-            if group is not None:
-                group.settle(self.pid)
-        except BaseException:
-            with defer_signals():
-                self.kill()
-            raise
+    def reason(self) -> str:
+        """The message of the last FATAL or PANIC line; "" when there is none."""
+        return reason(self.words())
 
-    @property
-    def running(self) -> bool:
-        """Whether the postmaster lives."""
-        return self.process.poll() is None
-
-    @property
-    def pid(self) -> int:
-        """The postmaster's process id."""
-        return self.process.pid
-
-    def words(self) -> str:
-        """What the server wrote to its log in this life, at most the last 64 kB."""
-        return log_since(self.log, self.log_offset)
+    def quoted(self) -> str:
+        """FATAL and PANIC lines with their DETAIL and HINT, else the tail."""
+        return quoted(self.words())
 
     def begin_stop(self) -> None:
         """Ask for a fast shutdown with its checkpoint; asked again it goes on with that."""
         self.process.send_signal(signal.SIGINT)
 
-    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
-        """Fast shutdown with its checkpoint; ServerError when it had to be forced or failed.
-
-        Interrupted, it becomes a kill: no server is left behind.
-        """
-        try:
-            self._stop(timeout_s)
-        except BaseException:
-            with defer_signals():
-                self.kill()
-            raise
-
-    def _stop(self, timeout_s: float) -> None:
-        for number, patience_s in (
-            (signal.SIGINT, timeout_s),
-            (signal.SIGQUIT, IMMEDIATE_TIMEOUT_S),
-        ):
-            self.process.send_signal(number)
-            if not self._wait(patience_s):
-                continue
-            if number == signal.SIGINT and self.process.returncode == 0:
-                return
-            break
-        raise ServerError(
-            f"could not stop {self.name} cleanly: "
-            + (reason(self.words()) or f"it did not end within {timeout_s:.0f} s"),
-            detail=quoted(self.words()),
-        )
+    def _shut_down(self, timeout_s: float) -> bool:
+        thaw_all(self.pid)
+        self.begin_stop()
+        if self._wait(timeout_s):
+            return self.process.returncode == 0
+        self.process.send_signal(signal.SIGQUIT)
+        self._wait(IMMEDIATE_TIMEOUT_S)
+        return False
 
     def quit(self) -> None:
         """Immediate shutdown, which writes nothing; a kill where it leaves anything behind."""
-        try:
+        with self._killed_on_error():
             if self.running:
                 self.process.send_signal(signal.SIGQUIT)
                 if self._wait(IMMEDIATE_TIMEOUT_S) and read_pid_file(self.directory) is None:
                     return  # the postmaster waited for its children and removed their memory
-        except BaseException:
-            with defer_signals():
-                self.kill()
-            raise
         self.kill()
 
-    def kill(self) -> list[int]:
-        """SIGKILL every process at once; removes shared memory; the process ids that were killed.
+    def kill(self) -> None:
+        """SIGKILL every process at once; removes shared memory.
 
         The postmaster is held first, so that it can neither start nor clean up anything between.
         """
@@ -156,32 +95,6 @@ class Server:
             wait_for_orphans(member.pid for member in members[1:])
         kill_inside(self.directory, self.account, PROGRAMS)
         remove_segments(self.directory, self.account)
-        return [member.pid for member in members]
-
-    def _wait(self, patience_s: float) -> bool:
-        try:
-            self.process.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def _wait_until_ready(self, timeout_s: float) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not self._ready():
-            if not self.running:
-                words = self.words()
-                raise ServerError(
-                    f"could not start {self.name}: "
-                    + (reason(words) or f"it ended with status {self.process.returncode}"),
-                    detail=quoted(words) or None,
-                    hint=f'The whole log is in "{self.log}".',
-                )
-            if time.monotonic() > deadline:
-                raise ServerError(
-                    f"could not start {self.name}: not ready after {timeout_s:.0f} s",
-                    detail=quoted(self.words()) or None,
-                )
-            time.sleep(_POLL_S)
 
     def _ready(self) -> bool:
         lock = read_pid_file(self.directory)

@@ -8,8 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.samples import NS_PER_TICK, Sample, sample, times_ns, tree
-from steelyard.engines.local.transfers import transferred
+from steelyard.engines.local.samples import (
+    NS_PER_TICK,
+    Sample,
+    sample,
+    times_ns,
+    transferred,
+    tree,
+)
 from steelyard.model.process import Process, TreeUse
 
 POSTMASTER = "postmaster"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.engines.local.reply import Reply
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import ServerError
@@ -158,16 +159,6 @@ _KILLED_AFTER_S = 3.0
 """A damaged index may link in a circle, and not every loop of a server can be cancelled. On an
 intact copy a query takes milliseconds."""
 _CANCELLED = "57014"  # SQLSTATE query_canceled
-
-
-@dataclass(frozen=True)
-class Reply:
-    """The result of one query: rows as text, an error, or a timeout."""
-
-    answer: str = ""
-    error: str = ""
-    hung: bool = False
-    died: bool = False  # the connection, and maybe the server with it
 
 
 def run_statements(address: Endpoint, texts: Sequence[str]) -> list[tuple[Any, ...]]:

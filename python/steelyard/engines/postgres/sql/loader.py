@@ -56,9 +56,11 @@ class PostgresChecker:
         marked = self._connection.execute(there.encode(), (f"public.{MARKER}",)).fetchone()
         if marked != (True,):
             return None
-        query = f"SELECT workload, scale, rows, digest FROM public.{MARKER}"
-        row = self._connection.execute(query.encode()).fetchone()
-        return None if row is None else LoadedData(*row)
+        row = self._connection.execute(f"SELECT * FROM public.{MARKER}".encode()).fetchone()
+        if row is None:
+            return None
+        workload, scale, rows, digest, _, *options = row  # those of an older Steelyard lack it
+        return LoadedData(workload, scale, rows, digest, *options)
 
 
 class PostgresLoader(PostgresChecker):
@@ -127,16 +129,17 @@ class PostgresLoader(PostgresChecker):
         """Make the marker: empty until everything is loaded."""
         columns = (
             "workload text NOT NULL, scale bigint NOT NULL, rows bigint NOT NULL, "
-            "digest text NOT NULL, loaded timestamptz NOT NULL DEFAULT now()"
+            "digest text NOT NULL, loaded timestamptz NOT NULL DEFAULT now(), "
+            "options text"
         )
         self._connection.execute(f"CREATE TABLE {MARKER} ({columns})".encode())
 
     def mark(self, loaded: LoadedData) -> None:
         """Write into the marker what was loaded."""
-        columns = "workload, scale, rows, digest"
+        columns = "workload, scale, rows, digest, options"
         self._connection.execute(
-            f"INSERT INTO {MARKER} ({columns}) VALUES (%s, %s, %s, %s)".encode(),
-            (loaded.workload, loaded.scale, loaded.rows, loaded.digest),
+            f"INSERT INTO {MARKER} ({columns}) VALUES (%s, %s, %s, %s, %s)".encode(),
+            (loaded.workload, loaded.scale, loaded.rows, loaded.digest, loaded.options),
         )
 
     def size_bytes(self) -> int:

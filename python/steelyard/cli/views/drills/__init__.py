@@ -1,0 +1,1 @@
+"""Drills as text, beside PostgreSQL's."""

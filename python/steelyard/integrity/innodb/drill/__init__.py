@@ -1,0 +1,1 @@
+"""Damages InnoDB files of servers made for it, and counts what notices."""

@@ -1,0 +1,212 @@
+"""Runs a drill of InnoDB: damages tables page by page, and collects what noticed it.
+
+Under each checksum algorithm the same faults are planted. What is counted is what a server says
+that reads the damaged tables, what innochecksum says of their files, and what a scrub does.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.engines.adapters import Wanted
+from steelyard.engines.cache import open_cache
+from steelyard.engines.mysql.adapter import find_arms
+from steelyard.engines.mysql.builds.build import MARIADB
+from steelyard.engines.mysql.life.data_directory import product
+from steelyard.engines.mysql.sql.drill_tables import DRILL_QUERIES
+from steelyard.engines.registry import open_run
+from steelyard.integrity.drill.drill import Progress, require_known
+from steelyard.integrity.drill.files import score
+from steelyard.integrity.drill.matrix import NO_START, PLANTED, Matrix, Rate
+from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES, pages_by_place, plant
+from steelyard.integrity.innodb.drill.test_server import (
+    TestServer,
+    log_of,
+    make_test_server,
+    path_of,
+)
+from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
+from steelyard.model.errors import ServerError, SteelyardError
+from steelyard.model.identity import Identity
+
+DIED = "query: server dies"
+"""Its queries count as errors, too."""
+INNOCHECKSUM, SCRUB = "innochecksum", "scrub"
+_UNKNOWN_TO_INNOCHECKSUM = ("none", "innodb")
+_LOGGED = re.compile(r"page id: space=(\d+), page number|\bdrill_(\d+)\b")
+
+
+@dataclass(frozen=True)
+class InnodbDrillRequest:
+    """What to drill, and how often."""
+
+    version: str  # "mysql-5.7", "mariadb-10.11.19", or a build's name
+    account: str | None = None
+    copies: int = 20  # of the table: times that each fault is planted in each place
+    faults: Sequence[str] = tuple(FAULTS)
+    places: Sequence[str] = PLACES
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class InnodbDrillResult:
+    """What a drill found; an arm of the matrix is a checksum algorithm."""
+
+    product: str  # "MySQL 5.7.29"
+    algorithms: tuple[str, ...]
+    seed: int
+    copies: int
+    seconds: float
+    files: Matrix
+    ended_by: BaseException | None = None
+    """What ended the drill early (Ctrl-C, SIGTERM, a failure); the caller raises it at the end."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `drill --json` gives it."""
+        return {
+            "engine": "innodb",
+            "version": self.product,
+            "algorithms": list(self.algorithms),
+            "seed": self.seed,
+            "copies": self.copies,
+            "seconds": round(self.seconds, 1),
+            "files": self.files.to_json(),
+            "interrupted": self.ended_by is not None,
+        }
+
+
+def algorithms_of(identity: Identity) -> tuple[str, ...]:
+    """The checksum algorithms that a server can write pages with. MariaDB took "none" and "innodb"
+    away in 10.6 (MDEV-25105); full_crc32 came with its 10.4."""
+    if identity.kind != MARIADB:
+        return ("none", "crc32", "innodb")
+    number = identity.version_number
+    older = () if number >= 100600 else ("none",)
+    return (*older, "crc32", *(("full_crc32",) if number >= 100400 else ()))
+
+
+def drill_innodb(request: InnodbDrillRequest, progress: Progress) -> InnodbDrillResult:
+    """Drill every algorithm; a drill that is ended early returns what was found by then.
+
+    UsageError: an unknown fault or place. EngineError: no such build.
+    """
+    began = time.monotonic()
+    require_known("fault", request.faults, tuple(FAULTS))
+    require_known("place", request.places, PLACES)
+    [engine] = find_arms([Wanted(request.version)], request.account, contrib=False)
+    name, algorithms = product(engine.identity), algorithms_of(engine.identity)
+    matrix, ended_by = Matrix(), None
+    with open_run(open_cache(), engine.account) as run:
+        try:
+            for algorithm in algorithms:
+                progress(f"test server: {request.copies} tables, {name}, checksums {algorithm}")
+                server = make_test_server(engine, run.slot(0), algorithm, request.copies)
+                drill_server(server, request, progress, matrix)
+        except (KeyboardInterrupt, SystemExit, SteelyardError, OSError) as error:
+            ended_by = error
+    return InnodbDrillResult(
+        product=name,
+        algorithms=algorithms,
+        seed=request.seed,
+        copies=request.copies,
+        seconds=time.monotonic() - began,
+        files=matrix,
+        ended_by=ended_by,
+    )
+
+
+def drill_server(
+    server: TestServer, request: InnodbDrillRequest, progress: Progress, matrix: Matrix
+) -> None:
+    """Plant every fault in every place, once in each copy, and count what notices it.
+
+    Adds each result to `matrix` at once, since a drill may be interrupted.
+    """
+    for fault in request.faults:
+        for place in request.places:
+            progress(f"{fault} in {place}, checksums {server.algorithm}")
+            # The same seed under every algorithm draws the same faults.
+            rng = random.Random(f"{request.seed} {fault} {place}")
+            try:
+                damaged = plant_in_copies(server, fault, place, rng)
+                planted = Rate(len(damaged), server.copies)
+                matrix.add(fault, place, server.algorithm, PLANTED, planted)
+                if damaged:
+                    _run_checks(server, fault, place, damaged, matrix)
+            finally:
+                server.restore()
+
+
+def plant_in_copies(server: TestServer, fault: str, place: str, rng: random.Random) -> list[int]:
+    """Plant a fault in each copy of the clone; the copies that it changed."""
+    server.prepare()
+    damaged = []
+    for number in range(server.copies):
+        current = server.current(number)
+        foreign = server.current((number + 1) % (server.copies + 1))
+        path = server.clone.directory / path_of(number)
+        pages = pages_by_place(current)[place]
+        if plant(fault, path, current, server.earlier[number], foreign, pages, rng):
+            damaged.append(number)
+    return damaged
+
+
+def _run_checks(
+    server: TestServer, fault: str, place: str, damaged: Sequence[int], matrix: Matrix
+) -> None:
+    def count(check: str, noticed: Iterable[int] | None, times: int = len(damaged)) -> None:
+        if noticed is not None:
+            rate = Rate(len(set(noticed) & set(damaged)), times)
+            matrix.add(fault, place, server.algorithm, check, rate)
+
+    count(SCRUB, found_by_scrub(server))
+    count(INNOCHECKSUM, found_by_innochecksum(server, damaged))
+    log = log_of(server)
+    begun = log.stat().st_size
+    try:
+        with server.running():
+            answers = server.query_copies(damaged)
+    except ServerError:
+        count(NO_START, damaged)
+        return
+    logged = copies_logged(server, log.read_bytes()[begun:].decode(errors="replace"))
+    for check, noticed in score(answers, server.truth, logged, DRILL_QUERIES).items():
+        count(check, noticed, len(answers))
+    died = (n for n, each in answers.items() if any(one.died for one in each.replies.values()))
+    count(DIED, died, len(answers))
+
+
+def found_by_scrub(server: TestServer) -> set[int]:
+    """Copies in which `steelyard scrub` finds damage."""
+    outcome = scrub_innodb(InnodbRequest(server.clone.directory, threads=1), lambda *_: None)
+    by_path = {path_of(number): number for number in range(server.copies)}
+    return {by_path[found.path] for found in outcome.bad if found.path in by_path}
+
+
+def found_by_innochecksum(server: TestServer, copies: Iterable[int]) -> set[int] | None:
+    """Copies whose files innochecksum refuses; None: the build has none that runs here, or it does
+    not know the algorithm."""
+    asked = server.engine.run_program(INNOCHECKSUM, "--version")
+    if server.algorithm in _UNKNOWN_TO_INNOCHECKSUM or asked is None or asked[0] != 0:
+        return None
+
+    def refused(number: int) -> bool:
+        path = server.clone.directory / path_of(number)
+        done = server.engine.run_program(INNOCHECKSUM, str(path))
+        return done is not None and done[0] != 0
+
+    return {number for number in copies if refused(number)}
+
+
+def copies_logged(server: TestServer, words: str) -> set[int]:
+    """Copies that a server's log names, by the number of their tablespace or by their table."""
+    spaces = {server.space(number): number for number in range(server.copies)}
+    found = set()
+    for space, table in _LOGGED.findall(words):
+        found.add(int(table) if table else spaces.get(int(space), -1))
+    return found

@@ -1,0 +1,141 @@
+"""Makes the server that a drill of InnoDB damages: copies of one table with known content.
+
+A fault goes into one copy, so that one start of the server tests as many faults as there are
+copies. Each file is kept as it was before the last writes, for lost writes and torn pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard.engines.engine import Slot
+from steelyard.engines.local.reply import Reply
+from steelyard.engines.mysql.life.data_directory import CRC32
+from steelyard.engines.mysql.life.instance import MysqlInstance
+from steelyard.engines.mysql.mysql import Mysql
+from steelyard.engines.mysql.sql.drill_tables import (
+    DATABASE,
+    DRILL_QUERIES,
+    create_tables,
+    run_drill_query,
+    update_tables,
+)
+from steelyard.integrity.drill.test_cluster import MARKER, Answers, require_drill_cluster
+from steelyard.model.errors import ServerError
+
+QUIET_SETTINGS = {
+    "innodb_buffer_pool_size": "67108864",
+    "innodb_log_file_size": "8388608",
+    "innodb_flush_log_at_trx_commit": "0",
+    # What was deleted is gone and every page is in its place when a server has stopped.
+    "innodb_fast_shutdown": "0",
+    "loose_innodb_change_buffering": "none",
+    "loose_performance_schema": "OFF",
+}
+"""Nothing writes to the tables' files but the drill."""
+_SPACE = slice(34, 38)  # FIL_PAGE_SPACE_ID of fil0fil.h
+
+
+@dataclass(frozen=True)
+class TestServer:
+    """A stopped template that is never damaged, a clone that is, and their known content."""
+
+    __test__ = False  # for pytest, which collects classes by their names
+
+    engine: Mysql
+    template: MysqlInstance
+    clone: MysqlInstance
+    slot: Slot
+    algorithm: str
+    copies: int  # that are damaged; one more, with this number, never is
+    earlier: dict[int, bytes]  # copy → its file before the last writes
+    truth: dict[int, Answers]
+
+    def current(self, copy: int) -> bytes:
+        """A copy's file without damage."""
+        return (self.template.directory / path_of(copy)).read_bytes()
+
+    def space(self, copy: int) -> int:
+        """The number of a copy's tablespace."""
+        with (self.template.directory / path_of(copy)).open("rb") as file:
+            return int.from_bytes(file.read(_SPACE.stop)[_SPACE], "big")
+
+    def restore(self) -> None:
+        """Remove all damage from the clone, whose server is killed where it runs."""
+        self.clone.discard()
+        self.clone.restore(self.template.directory)
+
+    def prepare(self) -> None:
+        """Remove all damage from the clone, which a drill made."""
+        require_drill_cluster(self.clone.directory)
+        self.restore()
+
+    def start(self) -> None:
+        """Start the clone; ServerError: it does not."""
+        self.clone.start(self.slot, _settings(self.algorithm))
+
+    @contextmanager
+    def running(self) -> Iterator[MysqlInstance]:
+        """The clone while it runs; killed at the end, as it would write over faults."""
+        self.start()
+        try:
+            yield self.clone
+        finally:
+            self.clone.discard()
+
+    def query_copies(self, copies: Iterable[int]) -> dict[int, Answers]:
+        """The answers of every copy. A server that dies of one is started again for the next; where
+        it does not start any more, the remaining copies are left out."""
+        found: dict[int, Answers] = {}
+        for number in copies:
+            replies: dict[str, Reply] = {}
+            found[number] = Answers(replies)
+            for path in DRILL_QUERIES:
+                replies[path] = run_drill_query(self.clone.address, path, number)
+                if replies[path].died:
+                    self.clone.discard()
+                    try:
+                        self.start()
+                    except ServerError:
+                        return found
+        return found
+
+
+def make_test_server(engine: Mysql, slot: Slot, algorithm: str, copies: int) -> TestServer:
+    """A new server whose tables were loaded and then updated, and its clone."""
+    template = engine.create(slot.path / f"template-{algorithm}", protection=CRC32)
+    (template.directory / MARKER).write_text("A drill made this directory and may damage it.\n")
+    template.start(slot, _settings(algorithm))
+    create_tables(template.address, copies + 1)
+    template.stop()
+    paths = {number: template.directory / path_of(number) for number in range(copies)}
+    earlier = {number: path.read_bytes() for number, path in paths.items()}
+    template.start(slot, _settings(algorithm))
+    update_tables(template.address, copies + 1)
+    template.stop()
+    clone = template.clone(slot.path / f"drilled-{algorithm}")
+    made = TestServer(engine, template, clone, slot, algorithm, copies, earlier, {})
+    with made.running():
+        truth = made.query_copies(range(copies + 1))
+    made.restore()
+    for number, answers in truth.items():
+        if answers.erred or answers.hung:
+            raise ServerError(f"could not read table {number} of a drill", detail=str(answers))
+    return replace(made, truth=truth)
+
+
+def path_of(copy: int) -> str:
+    """A copy's file, relative to the data directory."""
+    return f"{DATABASE}/drill_{copy}.ibd"
+
+
+def _settings(algorithm: str) -> dict[str, str]:
+    return {**QUIET_SETTINGS, "innodb_checksum_algorithm": algorithm}
+
+
+def log_of(server: TestServer) -> Path:
+    """The log of the server."""
+    return server.slot.path / "server.log"
