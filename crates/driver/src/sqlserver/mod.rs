@@ -2,6 +2,7 @@
 
 mod arm_plan;
 mod connect;
+pub mod control;
 mod server;
 mod statement;
 mod wire;
