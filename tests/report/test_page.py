@@ -96,13 +96,13 @@ def test_what_has_to_be_said_stands_before_any_figure_once(
 
     def noticed(facts: dict[str, Any]) -> None:
         for arm in facts["arms"].values():
-            arm["notices"] = ["a <licence> says so.", "only ever tried on a double"]
+            arm["notices"] = ['a <licence>: "say so."', "only ever tried on a double"]
 
     assert 'class="notice"' not in page_of(made, counts)
     change(made, "environment.json", noticed)
     page = page_of(made, counts)
     head = page.partition("<main>")[0]
-    assert head.count("a &lt;licence&gt; says so.</p>") == 1
+    assert head.count("a &lt;licence&gt;: &#34;say so.&#34;</p>") == 1
     assert head.count("only ever tried on a double.</p>") == 1
     assert page.count('class="notice"') == 2
 

@@ -69,9 +69,10 @@ def builds(environment: Environment) -> list[tuple[list[str], Rows]]:
 
 
 def notices(environment: Environment) -> list[str]:
-    """What has to be said before any figure, each once."""
+    """What has to be said before any figure, each once, as sentences."""
     every = (notice for about in environment.arms.values() for notice in about.notices)
-    return [notice.removesuffix(".") for notice in dict.fromkeys(every)]
+    ends = (".", '."')
+    return [one if one.endswith(ends) else f"{one}." for one in dict.fromkeys(every)]
 
 
 def hash_rows(environment: Environment) -> Rows:

@@ -32,11 +32,11 @@ class Request:
 def packets(kind: int, content: bytes, share: int = 4088) -> bytes:
     """A message in packets."""
     parts = [content[at : at + share] for at in range(0, len(content), share)] or [b""]
-    out = b""
+    out = []
     for number, part in enumerate(parts, 1):
         last = number == len(parts)
-        out += struct.pack(">BBHHBB", kind, last, len(part) + 8, 51, number % 256, 0) + part
-    return out
+        out += [struct.pack(">BBHHBB", kind, last, len(part) + 8, 51, number % 256, 0), part]
+    return b"".join(out)
 
 
 def short(text: str) -> bytes:
@@ -79,11 +79,8 @@ def table(columns: Sequence[str], *rows: Sequence[int | str | None]) -> bytes:
     for name, number in zip(columns, numbers, strict=True):
         kind = b"\x26\x08" if number else b"\xe7" + struct.pack("<H", 8000) + bytes(5)
         out += struct.pack("<IH", 0, 9) + kind + short(name)
-    for row in rows:
-        out += b"\xd1"
-        for value in row:
-            out += _value(value)
-    return out + done(COUNTED, len(rows))
+    told = [b"\xd1" + b"".join(map(_value, row)) for row in rows]
+    return b"".join((out, *told, done(COUNTED, len(rows))))
 
 
 def _value(value: int | str | None) -> bytes:
