@@ -22,7 +22,6 @@ BRIEF = (
     *("--budget", "20s", "--set", "budget.epochs=2", "--set", "budget.slice=200ms"),
     *("--set", "workload.scale=1", "--set", "workload.clients=2", "--seed", "3"),
 )
-pytestmark = pytest.mark.long
 
 
 def weigh(instance: Instance, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -75,6 +74,7 @@ def test_from_weigh_to_report(tmp_path: Path) -> None:
     assert not [file for file in kept if PASSWORD in file.read_text(errors="replace")]
 
 
+@pytest.mark.long
 def test_which_database_is_whose_is_drawn_anew_and_its_pages_are_rewritten(tmp_path: Path) -> None:
     with Instance().running() as instance:
         seen: dict[str, list[str]] = {}
@@ -104,6 +104,7 @@ def unmark(instance: Instance, name: str) -> None:
     instance.databases[name].marker = None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("lie", "said"),
     [(unmark, "its marker is gone"), (Instance.rename, "renamed or dropped by somebody")],
@@ -128,6 +129,19 @@ def test_a_database_that_is_no_more_ours_ends_the_weighing_and_is_left(
         instance.require_harmless()
         assert lied[0] not in instance.dropped
         assert sorted(instance.dropped) == sorted(instance.made - {*lied})
+
+
+@pytest.mark.long
+def test_a_server_that_goes_away_keeps_its_databases_which_are_named(tmp_path: Path) -> None:
+    with Instance().running() as instance:
+        instance.before = lambda text: b"" if instance.checkpoints > 20 else None
+        done = weigh(instance, tmp_path)
+        assert done.returncode == 3, done.stdout
+        assert "the connection was lost" in done.stderr
+        for name in instance.made:
+            assert f"database {name} is left on the server" in done.stderr
+        assert (instance.dropped, len(instance.ours)) == ([], 3)
+        instance.require_harmless()
 
 
 def test_a_connection_that_is_lost_while_databases_are_made_leaves_none_but_the_one_named(
