@@ -27,8 +27,11 @@ from validation.weighed import STEELYARD, machine_of, revision
 RESULTS = Results(FOLDER / "questions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "studies.md"
 SEED = 16
-ASKED_OF_A_USER = ("addresses", "builds", "calibrate", "queries", "sessions", "settings")
-"""Studies whose arms a user names, or that have no answer of their own."""
+ASKED_OF_A_USER = (
+    *("addresses", "builds", "calibrate", "queries", "sessions", "settings"),
+    "page-verify-sqlserver",
+)
+"""Studies whose arms or servers a user names, or that have no answer of their own."""
 _OF_15 = ("--set", "control.version=15", "--set", "arm.version=15")
 _OF_NPM = ("--set", "control.version=npm-18.4", "--set", "arm.version=npm-18.4")
 WORDS: Mapping[str, Sequence[str]] = {

@@ -344,3 +344,22 @@ def histogram_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
 
 def histogram_merge(latencies: list[str]) -> str:
     """Encoded histograms as one encoded histogram; empty for none; DriverError."""
+
+# sqlserver
+
+class SqlServerSession:
+    """A connection to SQL Server on which texts are executed one by one.
+
+    `arm`: JSON as in a plan. DriverError: it cannot be opened.
+    """
+
+    def __init__(self, arm: str) -> None: ...
+    def execute(self, sql: str) -> list[tuple[list[str], list[list[str | None]]]]:
+        """Columns and rows, as text, of each result of a text; None: NULL. DriverError: the server
+        refused, which leaves the connection as it is, or the connection is no more."""
+
+    def cancel(self) -> None:
+        """End what another thread executes with an error; the connection is closed."""
+
+    def close(self) -> None:
+        """Disconnect; safe to call twice."""

@@ -10,6 +10,7 @@ import pytest
 from steelyard.cli.options.address_options import (
     address_changes,
     require_agreed,
+    with_addresses,
     with_own_workload,
     without_passwords,
 )
@@ -46,6 +47,38 @@ def test_a_password_goes_to_the_environment_and_into_no_study() -> None:
     assert os.environ["PGPASSWORD"] == "secret"
     assert "secret" not in str(changes)
     assert "user=app" in str(changes)
+
+
+def test_a_sql_server_keeps_the_studys_workload_and_its_password_goes_to_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SQLCMDPASSWORD", "")
+    uri = "sqlserver://sa:s%40cret@db1:1444/?encrypt=strict"
+    study = read_study("page-verify-sqlserver", with_addresses([], uri, None, None))
+    assert study.address == "sqlserver://sa@db1:1444/?encrypt=strict"
+    assert study.workload.name == "select-insert"
+    assert study.arms[1].settings == {"page_verify": "NONE"}
+    assert os.environ["SQLCMDPASSWORD"] == "s@cret"
+    assert without_passwords(["--address", uri]) == ["--address", study.address]
+
+
+def test_arms_of_a_sql_server_have_no_address_of_their_own() -> None:
+    with pytest.raises(UsageError, match="databases on one server: give --address alone"):
+        with_addresses([], "sqlserver://sa@db1", None, "address=sqlserver://sa@db2")
+
+
+@pytest.mark.parametrize(("host", "asks"), [("127.0.0.1", False), ("db1", True)])
+def test_databases_are_made_on_another_machine_only_where_that_was_agreed_to(
+    host: str, asks: bool
+) -> None:
+    changes = with_addresses([], f"sqlserver://sa@{host}", None, None)
+    study = completed(read_study("page-verify-sqlserver", changes))
+    require_agreed(study, agreed=True)
+    if asks:
+        with pytest.raises(UsageError, match=r'3 databases would be made .* server at "db1"'):
+            require_agreed(study, agreed=False)
+    else:
+        require_agreed(study, agreed=False)
 
 
 def test_two_passwords_are_refused() -> None:

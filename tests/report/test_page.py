@@ -89,6 +89,24 @@ def test_a_page_tells_the_health_of_drives_before_and_after(
     assert "not computed: it does not say how much of it is used" in page
 
 
+def test_what_has_to_be_said_stands_before_any_figure_once(
+    record: MakeRecord, counts: Counts
+) -> None:
+    made = record()
+
+    def noticed(facts: dict[str, Any]) -> None:
+        for arm in facts["arms"].values():
+            arm["notices"] = ['a <licence>: "say so."', "only ever tried on a double"]
+
+    assert 'class="notice"' not in page_of(made, counts)
+    change(made, "environment.json", noticed)
+    page = page_of(made, counts)
+    head = page.partition("<main>")[0]
+    assert head.count("a &lt;licence&gt;: &#34;say so.&#34;</p>") == 1
+    assert head.count("only ever tried on a double.</p>") == 1
+    assert page.count('class="notice"') == 2
+
+
 def test_a_page_is_well_formed(record: MakeRecord, counts: Counts) -> None:
     page = page_of(record(arms=("on", "off", "half")), counts)
     parser = Balanced()

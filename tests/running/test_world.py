@@ -18,7 +18,7 @@ from story.asked import study_of
 def test_an_engine_without_an_adapter_is_refused_by_its_name() -> None:
     with World() as laboratory, pytest.raises(UsageError, match='engine: "oracle"') as caught:
         laboratory.engines.of_arms(study_of(engine="oracle"))
-    assert caught.value.hint == "Known: postgres, mysql, mariadb."
+    assert caught.value.hint == "Known: postgres, mysql, mariadb, sqlserver."
 
 
 def test_data_is_loaded_only_into_engines_that_can_be_loaded() -> None:

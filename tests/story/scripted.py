@@ -279,6 +279,9 @@ class ScriptedWorkload:
     def require_loaded(self, instance: Instance) -> None:
         self.world.required.append(instance.address.host)
 
+    def fill(self, instance: Instance, report: Callable[[str], None]) -> None:
+        self.world.required.append(f"fill {instance.address.host}")
+
     def altered(
         self,
         engine: Engine,

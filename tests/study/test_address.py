@@ -83,3 +83,31 @@ def test_what_needs_a_server_of_ours_is_refused_by_its_name(
 ) -> None:
     with pytest.raises(ValueError, match=named):
         study(**changes)
+
+
+def on_sqlserver(**changes: Any) -> Study:
+    return study(engine="sqlserver", address="sqlserver://sa@db1", **changes)
+
+
+def test_arms_of_a_sql_server_are_databases_and_pay_their_own_debt() -> None:
+    assert on_sqlserver(cost="whole").housed
+    assert not study().housed
+    assert not study(engine="sqlserver", address=None).housed
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"arms": [{"name": "b", "address": "sqlserver://sa@db2"}]}, "one address"),
+        ({"layout": "turns"}, "needs servers that we start"),
+        ({"memory": "1GB"}, "only servers that we start"),
+        ({"workload": {"machines": 2}}, "by this machine alone"),
+        ({"address": "sqlserver://sa:secret@db1"}, "SQLCMDPASSWORD"),
+    ],
+)
+def test_what_a_server_of_others_cannot_be_asked_for_is_refused_there_too(
+    changes: dict[str, Any], said: str
+) -> None:
+    facts: dict[str, Any] = {"engine": "sqlserver", "address": "sqlserver://sa@db1", **changes}
+    with pytest.raises(ValueError, match=said):
+        study(**facts)

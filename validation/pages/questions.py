@@ -17,6 +17,7 @@ from validation.pages.table import table
 Json = Mapping[str, Any]
 BEGIN, END = "<!-- the table of studies begins -->", "<!-- the table of studies ends -->"
 UNREAD = "not yet read"
+NOT_TO_BE_READ = "no server is to be had here"
 _HEAD = ["study", "question", "minutes", "needs", "reading on the development machine"]
 _NEEDS = {
     "jit": "a build with LLVM",
@@ -27,6 +28,8 @@ _NEEDS = {
     "pgbouncer": "PgBouncer",
 }
 _MINUTES_OF_LOAD = 2
+_BY_ADDRESS = "sqlserver"
+"""The engine of which no server is made here."""
 _OWN = "own"
 """The workload whose scripts are the user's."""
 """A weighing in slices takes about twice its time under load."""
@@ -80,6 +83,7 @@ def needs(study: Study) -> str:
     """What must be there, in words; empty where the bundled builds do."""
     told = ["contrib (`steelyard engines add 18.4`)"] if study.contrib else []
     told += [_NEEDS[need] for need in study.needs]
+    told += ["a SQL Server of yours (`--address`)"] if study.engine == _BY_ADDRESS else []
     told += ["the right to cap memory"] if study.memory is not None else []
     told += ["running servers, and scripts of yours"] if study.workload.name == _OWN else []
     told += ["settings, builds or versions of yours for the arms"] if _is_a_users(study) else []
@@ -98,6 +102,8 @@ def _unread(study: Study) -> str:
     """Whose arms are a user's own has no reading of ours."""
     if study.name == "calibrate":
         return "[readings beside truths](calibrate.md)"
+    if study.engine == _BY_ADDRESS:
+        return NOT_TO_BE_READ
     return "of your own arms" if _is_a_users(study) else UNREAD
 
 

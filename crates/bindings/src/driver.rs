@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use steelyard_driver::{DriveError, Latencies};
 
 /// `steelyard.errors.DriverError` with its three parts.
-fn to_python(py: Python<'_>, error: &DriveError) -> PyErr {
+pub(crate) fn to_python(py: Python<'_>, error: &DriveError) -> PyErr {
     let raised = || -> PyResult<PyErr> {
         let parts = PyDict::new(py);
         parts.set_item("detail", error.detail.as_deref())?;

@@ -9,6 +9,7 @@ mod pages;
 mod scan;
 mod script;
 mod scrub;
+mod sqlserver;
 
 use pyo3::prelude::*;
 
@@ -33,5 +34,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     script::register(module)?;
     scan::register(module)?;
     scrub::register(module)?;
+    sqlserver::register(module)?;
     Ok(())
 }

@@ -27,6 +27,7 @@ pub use cancellation::cancel_everything;
 pub use error::DriveError;
 pub use postgres::query::query;
 pub use report::latency::{Latencies, Summary};
+pub use sqlserver::control::{ControlSession, ResultRows};
 
 use std::io::{BufRead, Read, Write};
 

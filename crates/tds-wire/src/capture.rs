@@ -1,4 +1,4 @@
-//! Keeps what scripts store of results: the columns, the number of rows, the last row.
+//! Keeps of results what scripts store (columns, the number of rows, the last row), or all rows.
 
 use crate::column::Column;
 use crate::error::WireError;
@@ -8,6 +8,8 @@ use crate::value::read_value;
 
 /// The longest row that is kept.
 pub(crate) const LONGEST_KEPT: usize = 1 << 20;
+/// Bytes of all rows of a reply that are kept.
+const MOST_KEPT: usize = 1 << 24;
 
 /// What stands for the length of a value that is NULL in a kept row.
 const NULL: u32 = u32::MAX;
@@ -23,6 +25,8 @@ pub struct CapturedResult {
     pub rows: u64,
     /// The last row, for [`row_values`].
     pub last: Vec<u8>,
+    /// Those before it, where every row is captured.
+    pub earlier: Vec<Vec<u8>>,
 }
 
 /// The values of a kept row. Err: it was not written by this crate.
@@ -45,13 +49,21 @@ pub fn row_values(row: &[u8]) -> Result<Row, WireError> {
     Ok(values)
 }
 
-/// The bytes of the row under way.
+/// The bytes of the row under way, and of those of the reply that are kept beside the last.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     row: Vec<u8>,
+    every: bool,
+    kept: usize,
 }
 
 impl Capture {
+    /// Rows of the reply that begins are all kept from now on.
+    pub fn begin_every(&mut self) {
+        self.every = true;
+        self.kept = 0;
+    }
+
     #[cold]
     pub fn begin_row(&mut self) {
         self.row.clear();
@@ -72,7 +84,7 @@ impl Capture {
     /// Counts the row that is whole, and writes its values to the result.
     #[cold]
     pub fn end_row(
-        &self,
+        &mut self,
         columns: &[Column],
         nulls: &[u8],
         results: &mut [CapturedResult],
@@ -80,6 +92,15 @@ impl Capture {
         let Some(result) = results.last_mut() else {
             return Ok(());
         };
+        if self.every && result.rows > 0 {
+            self.kept += result.last.len();
+            if self.kept > MOST_KEPT {
+                return Err(WireError::malformed(format!(
+                    "rows of more than {MOST_KEPT} bytes that would have to be kept"
+                )));
+            }
+            result.earlier.push(std::mem::take(&mut result.last));
+        }
         result.rows += 1;
         result.last.clear();
         let mut reader = Reader::new(&self.row);

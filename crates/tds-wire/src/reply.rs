@@ -124,6 +124,12 @@ impl Scanner {
         self.capturing = true;
     }
 
+    /// As [`Scanner::capture_results`], with every row in place of the last.
+    pub fn capture_every_row(&mut self) {
+        self.capturing = true;
+        self.capture.begin_every();
+    }
+
     #[inline]
     fn forget(&mut self) {
         self.reply.rows = 0;

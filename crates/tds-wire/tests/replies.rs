@@ -125,6 +125,30 @@ fn results_are_captured_whatever_statement_they_are_of() {
 }
 
 #[test]
+fn every_row_is_kept_where_that_is_wanted() {
+    let mut scanner = Scanner::new();
+    let content = [
+        columns(&[(BIGINT, "n")]),
+        row(1),
+        row(2),
+        row(3),
+        done(DONE, COUNTED, 3),
+    ];
+    for _ in 0..2 {
+        scanner.expect_reply();
+        scanner.capture_every_row();
+        assert_eq!(scanner.scan(&packet(&content.concat())), Ok(true));
+        let [result] = &scanner.take_captured()[..] else {
+            panic!("one result")
+        };
+        assert_eq!(result.rows, 3);
+        let rows = result.earlier.iter().chain([&result.last]);
+        let values: Vec<_> = rows.map(|row| row_values(row).unwrap().remove(0)).collect();
+        assert_eq!(values, ["1", "2", "3"].map(|text| Some(text.to_owned())));
+    }
+}
+
+#[test]
 fn an_attention_is_answered_after_the_reply_or_within_it() {
     let whole = [packet(&done(DONE, 0, 0)), packet(&done(DONE, ATTENTION, 0))];
     let within = [error(3617, 16, "cancelled"), done(DONE, ATTENTION, 0)];

@@ -18,8 +18,8 @@ from steelyard.engines.loading import WorkloadDatabase
 from steelyard.model.endpoint import MYSQL, Endpoint
 from steelyard.model.errors import UsageError
 
-NAMES = ("postgres", "mysql", "mariadb")
-"""The last two share an adapter, and may be weighed against each other."""
+NAMES = ("postgres", "mysql", "mariadb", "sqlserver")
+"""MySQL and MariaDB share an adapter, and may be weighed against each other."""
 GROUP = "steelyard.engines"
 """Of entry points: an installed package brings the adapter of an engine of its own by its name."""
 
@@ -74,6 +74,10 @@ def adapter(name: str) -> Adapter:
         from steelyard.engines.mysql import adapter as mysql
 
         return mysql
+    if name == "sqlserver":
+        from steelyard.engines.sqlserver import adapter as sqlserver
+
+        return sqlserver
     brought = _brought()
     if name in brought:
         found: Adapter = brought[name].load()

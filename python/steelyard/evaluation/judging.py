@@ -33,6 +33,7 @@ from steelyard.record.recorded import JUDGED, RESUMED, Recorded
 _WHERE = {
     "one server": "sessions of one running server",
     "several servers": "these instances as they stand",
+    "own databases": "databases of ours on one running server",
 }
 
 

@@ -244,9 +244,10 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "weigh on at least two processors",
     ),
     ThreatKind.SHARED_BACKGROUND: _Template(
-        "the arms are sessions of one server: caches, the log, checkpoints and autovacuum are "
-        "everybody's, and what one arm leaves to them the other pays too",
-        "read it as what sessions pay in the foreground; for the rest, weigh copies: --from",
+        "the arms share one server: its caches and its background work, and as sessions the log "
+        "and checkpoints too, are everybody's, and what one arm leaves to them the other pays too",
+        "read it as what sessions pay in the foreground; for the rest, weigh copies where an "
+        "engine's servers are made here: --from",
     ),
     ThreatKind.ADDRESS_ONLY: _Template(
         "nothing was drawn but the order: machines, versions, data and neighbours of the servers "

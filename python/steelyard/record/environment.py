@@ -58,6 +58,8 @@ class ArmFacts(Frozen):
     settings: Mapping[str, str] = {}
     round_trip_us: float | None = None
     """Of the shortest statement, where the server is reached at an address."""
+    notices: tuple[str, ...] = ()
+    """What has to be said wherever a figure of it is shown, as its licence or its state asks."""
 
 
 class FindingLine(Frozen):

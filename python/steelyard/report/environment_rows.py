@@ -68,6 +68,13 @@ def builds(environment: Environment) -> list[tuple[list[str], Rows]]:
     return [(names, _build_rows(build)) for names, build in found]
 
 
+def notices(environment: Environment) -> list[str]:
+    """What has to be said before any figure, each once, as sentences."""
+    every = (notice for about in environment.arms.values() for notice in about.notices)
+    ends = (".", '."')
+    return [one if one.endswith(ends) else f"{one}." for one in dict.fromkeys(every)]
+
+
 def hash_rows(environment: Environment) -> Rows:
     """SHA-256 of the files that took part."""
     return list(environment.files.items())

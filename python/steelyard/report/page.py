@@ -99,6 +99,7 @@ def _context(source: Source) -> dict[str, Any]:
     return {
         "source": source,
         "question": source.question,
+        "notices": environment_rows.notices(source.environment),
         "plan": plan,
         "verdict": verdict,
         "title": source.title or plan.study or "weighing",

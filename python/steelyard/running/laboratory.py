@@ -89,6 +89,10 @@ class WorkloadData(Protocol):
     def require_loaded(self, instance: Instance) -> None:
         """UsageError where a server that is not ours does not hold what the scripts work on."""
 
+    def fill(self, instance: Instance, report: ReportsStage) -> None:
+        """Load it into the database of an arm that was made for it, on a server that is not ours.
+        UsageError: it has no data of its own."""
+
     def altered(
         self,
         engine: Engine,

@@ -51,7 +51,7 @@ from steelyard.tuning.probe.kept import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.altered import altered_template
 from steelyard.workloads.loading.held import held_by, require_held
-from steelyard.workloads.loading.load import before_clients
+from steelyard.workloads.loading.load import before_clients, load
 from steelyard.workloads.loading.taken import taken_template
 from steelyard.workloads.loading.template import description, template
 from steelyard.workloads.reading.resolved import resolve
@@ -207,6 +207,16 @@ class LoadedWorkload:
         if self._workload.loaded:
             held = held_by(database_of(instance))
             require_held(self._workload, self._scale, held, instance.address.host)
+
+    def fill(self, instance: Instance, report: ReportsStage) -> None:
+        """Load it into a database that was made for it."""
+        if not self._workload.loaded:
+            raise UsageError(
+                f'workload "{self._workload.name}" has no data of its own',
+                hint="Arms are databases of ours here: name a workload that is loaded into them.",
+            )
+        workload = self._read_for(instance.identity.kind)
+        load(workload, database_of(instance), self._scale, report)
 
     def template(self, engine: Engine, report: ReportsStage, *, number: int, copies: int) -> Path:
         """A loaded, cleanly stopped cluster for this engine, made where missing."""

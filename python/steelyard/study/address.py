@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from steelyard.study.study import Study
 
+HOUSED = frozenset({"sqlserver"})
+"""Kinds of server at whose address arms are databases that are made there for the weighing, and
+not sessions: their settings are those of a database, and they pay their own debt."""
 _PASSWORD = re.compile(r"(?:^|\s)password\s*=|^[a-z]+://[^/@\s]*:[^/@\s]+@|[?&]password=")
 _OURS = {
     "source": "data is taken in only by servers that we start",
@@ -35,17 +38,23 @@ def require_reachable(study: Study) -> None:
                 "the servers that are started on this one"
             )
         return
+    if study.housed and any(addresses[1:]):
+        raise ValueError(
+            "arms are databases of one server here: give one address, and none to an arm"
+        )
+    if study.housed and study.workload.machines > 1:
+        raise ValueError("workload.machines: SQL Server is loaded by this machine alone")
     if study.address is None and None in addresses[1:]:
         raise ValueError("every arm needs an address, or the study one for all of them")
     if any(holds_password(address) for address in addresses if address):
         raise ValueError(
-            "an address says a password, which would stand in the record: leave it to PGPASSWORD "
-            "or to a password file"
+            "an address says a password, which would stand in the record: leave it to PGPASSWORD, "
+            "SQLCMDPASSWORD or a password file"
         )
     for key, why in _OURS.items():
         if getattr(study, key):
             raise ValueError(f'"{key}" does not go with an address: {why}')
-    if study.layout == "turns" or study.cost == "whole":
+    if study.layout == "turns" or (study.cost == "whole" and not study.housed):
         key = 'layout = "turns"' if study.layout == "turns" else 'cost = "whole"'
         raise ValueError(
             f"{key} needs servers that we start and stop: an address is weighed as it is"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from steelyard.study.address import require_reachable
+from steelyard.study.address import HOUSED, require_reachable
 from steelyard.study.arm import Arm, Level, Weight, shown_sql
 from steelyard.study.factors import Factorial, Fraction, factorial
 from steelyard.study.values import (
@@ -262,6 +262,11 @@ class Study(StudyModel):
     def reaches(self) -> bool:
         """Whether the arms are sessions of servers that are not ours."""
         return any((self.address, *(arm.address for arm in self.every_arm)))
+
+    @property
+    def housed(self) -> bool:
+        """Whether the arms are databases of ours on a server that is not."""
+        return self.reaches and self.engine in HOUSED
 
     @property
     def factorial(self) -> Factorial | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
-from steelyard.engines.access.reached import Reached
+from steelyard.engines.access.reached import Noticed, Reached
 from steelyard.engines.engine import Instance, Tunable
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_US
@@ -117,6 +117,8 @@ def _arm(instance: Instance) -> dict[str, Any]:
     told: dict[str, Any] = {"build": asdict(instance.identity), "settings": settings}
     if isinstance(instance, Reached):
         told["round_trip_us"] = round(instance.round_trip_ns() / NS_PER_US, 1)
+    if isinstance(instance, Noticed):
+        told["notices"] = list(instance.notices)
     return told
 
 

@@ -29,6 +29,10 @@ class Double:
 
     answer: Callable[[str], bytes | None] | None = None
     """The tokens that answer a text; None of them: the usual. Empty: the connection is closed."""
+    answer_in: Callable[[str, str], bytes | None] | None = None
+    """The same, of the database that the login named."""
+    admit: Callable[[str], bytes | None] | None = None
+    """The error that a login to a database meets; None: it is let in."""
     context: ssl.SSLContext | None = None
     strict: bool = False
     """TLS begins at once."""
@@ -93,6 +97,7 @@ class Connection:
         self.pending = 0
         """Changes in it."""
         self.prepared: dict[int, str] = {}
+        self.database = ""
 
     def serve(self) -> None:
         """Until the client goes."""
@@ -110,6 +115,11 @@ class Connection:
         double.logins.append(login)
         if (login["user"], login["password"]) != (USER, PASSWORD):
             self._send(tokens.error(18456, f"Login failed for user '{login['user']}'.", 14))
+            return
+        self.database = login["database"]
+        refused = double.admit(self.database) if double.admit is not None else None
+        if refused is not None:
+            self._send(refused)
             return
         version = struct.unpack_from("<I", content, 4)[0]
         assert version == (0x08000000 if double.strict else 0x74000004)
@@ -168,6 +178,8 @@ class Connection:
 
     def _execute(self, text: str) -> bytes:
         own = self.double.answer(text) if self.double.answer is not None else None
+        if self.double.answer_in is not None:
+            own = self.double.answer_in(text, self.database)
         if own is not None:
             return self._after(own)
         match text.split(maxsplit=1)[0]:

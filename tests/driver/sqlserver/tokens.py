@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 BATCH, CALL, REPLY, ATTENTION, LOGIN, PRELOGIN = 0x01, 0x03, 0x04, 0x06, 0x10, 0x12
@@ -31,11 +32,11 @@ class Request:
 def packets(kind: int, content: bytes, share: int = 4088) -> bytes:
     """A message in packets."""
     parts = [content[at : at + share] for at in range(0, len(content), share)] or [b""]
-    out = b""
+    out = []
     for number, part in enumerate(parts, 1):
         last = number == len(parts)
-        out += struct.pack(">BBHHBB", kind, last, len(part) + 8, 51, number % 256, 0) + part
-    return out
+        out += [struct.pack(">BBHHBB", kind, last, len(part) + 8, 51, number % 256, 0), part]
+    return b"".join(out)
 
 
 def short(text: str) -> bytes:
@@ -69,6 +70,26 @@ def rows(name: str, *values: int) -> bytes:
     for value in values:
         out += b"\xd1\x08" + struct.pack("<q", value)
     return out + done(COUNTED, len(values))
+
+
+def table(columns: Sequence[str], *rows: Sequence[int | str | None]) -> bytes:
+    """A result: a column is of `bigint` where its first value is a number, else `nvarchar`."""
+    numbers = [bool(rows) and isinstance(value, int) for value in (rows or [columns])[0]]
+    out = struct.pack("<BH", 0x81, len(columns))
+    for name, number in zip(columns, numbers, strict=True):
+        kind = b"\x26\x08" if number else b"\xe7" + struct.pack("<H", 8000) + bytes(5)
+        out += struct.pack("<IH", 0, 9) + kind + short(name)
+    told = [b"\xd1" + b"".join(map(_value, row)) for row in rows]
+    return b"".join((out, *told, done(COUNTED, len(rows))))
+
+
+def _value(value: int | str | None) -> bytes:
+    if value is None:
+        return b"\xff\xff"
+    if isinstance(value, int):
+        return b"\x08" + struct.pack("<q", value)
+    wide = value.encode("utf-16-le")
+    return struct.pack("<H", len(wide)) + wide
 
 
 def began(number: int) -> bytes:

@@ -18,6 +18,7 @@ OF_MYSQL = {
     "schema.mysql": "CREATE TABLE things (n bigint);\n",
     "scripts/look.mysql": "SELECT :scale AS mysql;\n",
     "scripts/look.mariadb": "SELECT :scale AS mariadb;\n",
+    "schema.sqlserver": "CREATE TABLE things (n bigint);\n",
 }
 
 
@@ -33,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
         ("noop", "schema.sql", "look.sql"),
         ("mysql", "schema.mysql.sql", "look.mysql.sql"),
         ("mariadb", "schema.mysql.sql", "look.mariadb.sql"),
+        ("sqlserver", "schema.sqlserver.sql", "look.sql"),
     ],
 )
 def test_the_nearest_dialect_wins_and_the_generic_file_is_the_last(
@@ -55,7 +57,22 @@ def test_a_workload_without_tables_for_an_engine_names_the_file_that_is_missing(
         find_workload(str(folder), kind="mysql")
     with pytest.raises(UsageError, match=r"no schema\.mariadb\.sql and no schema\.mysql\.sql"):
         find_workload("insert-read", kind="mariadb")
+    with pytest.raises(UsageError, match=r"no tables for sqlserver: .* schema\.sqlserver\.sql"):
+        find_workload("pgbench", kind="sqlserver")
     assert find_workload("own", kind="mysql").tables == ()
+
+
+@pytest.mark.parametrize(("side", "script"), [("client", "turn"), ("server", "loop")])
+def test_the_insert_loop_has_its_statements_in_t_sql(side: str, script: str) -> None:
+    choice = WorkloadChoice(name="select-insert", options={"side": side}, clients=1, scale=2)
+    found = resolve(choice, "sqlserver")
+    assert [one.name for one in found.scripts] == [script]
+    [routine] = found.workload.statements("routines.sql", 2)  # cut at no semicolon of its own
+    assert routine.startswith("CREATE PROCEDURE insert_loop")
+    assert routine.endswith("END;")
+    assert found.workload.statements("keys.sql", 2) == []
+    assert len(found.workload.statements("checks.sql", 2)) == 2
+    assert "MAX(id)" in found.workload.counts["turns"]
 
 
 def test_a_dialect_of_comments_alone_leaves_nothing_to_do(folder: Path) -> None:

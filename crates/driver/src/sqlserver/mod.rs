@@ -1,6 +1,7 @@
 //! Implements the wire trait for SQL Server, and names its error numbers.
 
 mod connect;
+pub mod control;
 mod server;
 mod statement;
 mod wire;

@@ -11,7 +11,8 @@ from steelyard.engines.postgres.libpq.connection_string import (
     read_target,
     without_password,
 )
-from steelyard.model.endpoint import Endpoint
+from steelyard.engines.sqlserver import uri as sqlserver
+from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import UsageError
 from steelyard.study.address import holds_password
 from steelyard.study.study import Study
@@ -22,7 +23,10 @@ ADDRESS = "address="
 def with_addresses(
     changes: Sequence[str], common: str | None, control: str | None, arm: str | None
 ) -> list[str]:
-    """Overrides with those of the addresses; the same where none was given."""
+    """Overrides with those of the addresses; the same where none was given. At a SQL Server the
+    study's own workload stays: it is loaded there."""
+    if common is not None and sqlserver.is_sqlserver(common):
+        return [*changes, *_at_sqlserver(common, control, arm)]
     found = address_changes(common, control, arm)
     return [*with_own_workload(changes), *found] if found else list(changes)
 
@@ -50,6 +54,20 @@ def address_changes(common: str | None, control: str | None, arm: str | None) ->
     return ["settings={}", *(f"{key}={json.dumps(_bare(words))}" for key, words in found.items())]
 
 
+def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str]:
+    """The key of the study; the password goes to SQLCMDPASSWORD, where sqlcmd looks too."""
+    if _of(control) is not None or _of(arm) is not None:
+        raise UsageError(
+            "the arms of SQL Server are databases on one server: give --address alone",
+            hint="What they differ in are their settings: --set arm.settings.page_verify=NONE",
+        )
+    sqlserver.read_uri(common)
+    bare, password = sqlserver.without_password(common)
+    if password is not None:
+        os.environ["SQLCMDPASSWORD"] = password
+    return [f"address={json.dumps(bare)}"]
+
+
 def with_own_workload(changes: Sequence[str]) -> list[str]:
     """Overrides in which the user's scripts are driven, unless a workload is named."""
     named = any(
@@ -69,8 +87,12 @@ def without_passwords(arguments: Sequence[str]) -> list[str]:
 
 
 def require_agreed(study: Study, *, agreed: bool) -> None:
-    """UsageError where scripts write into a database that Steelyard did not make, without --yes."""
+    """UsageError without --yes where scripts write into a database that Steelyard did not make, or
+    databases are made on a server that is not on this machine."""
     if not study.reaches or agreed:
+        return
+    if study.housed:
+        _require_near(study)
         return
     from steelyard.workloads.reading.resolved import resolve
 
@@ -81,6 +103,16 @@ def require_agreed(study: Study, *, agreed: bool) -> None:
             f'script "{writing[0]}" writes into the database at {_places(study)}',
             detail="Steelyard did not make it, and what was written stays there.",
             hint="Agree with --yes, or weigh a copy: steelyard weigh ... --from DSN",
+        )
+
+
+def _require_near(study: Study) -> None:
+    host = sqlserver.read_uri(study.address or "").host
+    if not on_this_machine(host):
+        raise UsageError(
+            f'{len(study.every_arm)} databases would be made and loaded on the server at "{host}"',
+            detail="Their names begin with steelyard_, and they are dropped at the end.",
+            hint="Agree with --yes.",
         )
 
 
@@ -99,6 +131,8 @@ def _bare(words: str) -> str:
     """Without its password."""
     if not holds_password(words):
         return words
+    if sqlserver.is_sqlserver(words):
+        return sqlserver.without_password(words)[0]
     return without_password(words)
 
 

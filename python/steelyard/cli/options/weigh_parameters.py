@@ -44,10 +44,17 @@ Config = Annotated[
 ]
 Address = Annotated[
     str | None,
-    typer.Option(metavar="DSN", help="Weigh at a running server: arms are its sessions."),
+    typer.Option(
+        metavar="DSN",
+        help="Weigh at a running server: arms are its sessions, or databases made on a SQL Server.",
+    ),
 ]
 Yes = Annotated[
-    bool, typer.Option("--yes", help="Agree to a base backup, or that scripts write at an address.")
+    bool,
+    typer.Option(
+        "--yes",
+        help="Agree to a base backup, scripts that write at an address, or databases made there.",
+    ),
 ]
 SweepOf = Annotated[
     str | None,

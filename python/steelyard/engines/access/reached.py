@@ -22,3 +22,12 @@ class Reached(Protocol):
     @property
     def setting_rules(self) -> SettingRules:
         """Which of its settings may differ between two servers without being declared."""
+
+
+@runtime_checkable
+class Noticed(Protocol):
+    """Something has to be said wherever a figure of it is shown."""
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Sentences without full stop, or quotations."""

@@ -78,6 +78,14 @@ def read_uri(target: str) -> Endpoint:
     )
 
 
+def without_password(target: str) -> tuple[str, str | None]:
+    """A URI as it may be kept, and its password; None: it has none."""
+    parts = urlsplit(target)
+    if parts.password is None:
+        return target, None
+    return target.replace(f":{parts.password}@", "@", 1), unquote(parts.password)
+
+
 def _words(query: str) -> dict[str, str]:
     """By our spelling; Microsoft's, `TrustServerCertificate`, means the same."""
     known = {word.replace("-", ""): word for word in _WORDS}

@@ -190,6 +190,9 @@ def plan_threats(plan: Plan) -> Iterator[Threat]:
     if plan.residency == "one server":
         seen = "the treatment was drawn onto connections to one running server"
         yield raise_threat(ThreatKind.SHARED_BACKGROUND, seen)
+    if plan.residency == "own databases":
+        seen = "the arms are databases on one running server, which may do other work too"
+        yield raise_threat(ThreatKind.SHARED_BACKGROUND, seen)
     if plan.residency == "several servers":
         yield raise_threat(ThreatKind.ADDRESS_ONLY, "each arm is a running server of its own")
     if plan.placement == "free" and plan.residency == "own servers":

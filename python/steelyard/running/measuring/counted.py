@@ -122,7 +122,7 @@ def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices
         placement_why=placement_why,
         warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
         epochs=design.epochs,
-        upkeep="reconnect" if study.reaches else "restore",
+        upkeep="exchange" if study.housed else "reconnect" if study.reaches else "restore",
         upkeep_why="" if study.reaches else "what an epoch used up is put back",
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),

@@ -315,6 +315,8 @@ class Pilot:
         with self._setup.started_arms(0, "restore"):
             pass
         took_ns = self._setup.laboratory.clock.now_ns() - started
+        if self._study.housed:
+            return "exchange", "databases are drawn, set and rebuilt afresh, and not put back"
         if self._study.reaches:
             return "reconnect", "the servers are not ours: only connections are opened afresh"
         took = format_duration(took_ns)

@@ -24,7 +24,8 @@ from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.recording import Kept
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.reaching.sessions import Sessions, round_trips
+from steelyard.running.reaching.databases import Databases
+from steelyard.running.reaching.sessions import Sessions, notices, round_trips
 from steelyard.running.turns.pilot import too_short
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
@@ -49,7 +50,7 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         require_no_long_pause(study, data.scripts)
         layout, layout_why = _layout(kept, data.scripts)
         slots, builds, memory = (
-            (*_sessions(kept, data, laboratory, progress), None)
+            (*_reach(kept, data, laboratory, progress), None)
             if study.reaches
             else _own_servers(kept, data, laboratory, layout, progress)
         )
@@ -98,22 +99,26 @@ def _own_servers(
     return slots, builds, memory
 
 
-def _sessions(
+def _reach(
     kept: Kept, data: WorkloadData, laboratory: Laboratory, progress: Progress
 ) -> tuple[Sessions, BuildComparison]:
-    """The arms at their addresses; nothing is started or loaded. UsageError: a server does not
-    hold what the scripts work on."""
+    """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
+    does not hold what the scripts work on."""
     study = kept.question.study
     require_whole_passes(study)
     progress.stage("reach the servers")
     with kept.spent.stopwatch("find engines"):
         arms = laboratory.engines.reach(study, data.database)
-        for instance in arms.values():
+        for instance in () if study.housed else arms.values():
             data.require_loaded(instance)
+        for notice in notices(arms):
+            progress.note(notice)
         for arm, taken_ns in round_trips(arms).items():
             progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
-    same = dict.fromkeys(arms, study.control.name)
-    return Sessions(arms), BuildComparison(same, 1, study.defaults)
+    same = BuildComparison(dict.fromkeys(arms, study.control.name), 1, study.defaults)
+    if study.housed:
+        return Databases(arms, data.fill, kept.spent.stopwatch, progress), same
+    return Sessions(arms), same
 
 
 def _engines(
@@ -268,9 +273,11 @@ def _altered(
 
 def _keep_logs(setup: Setup, failure: ServerError) -> None:
     """Copy the servers' logs into the record: their directories are about to be removed."""
-    for slot, log in setup.laboratory.engines.server_logs().items():
+    logs = setup.laboratory.engines.server_logs()
+    for slot, log in logs.items():
         setup.record.write(f"server-{slot}.log", log)
-    failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
+    if logs:
+        failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
 
 
 def _layout(kept: Kept, scripts: tuple[Script, ...]) -> tuple[str, str]:
@@ -319,7 +326,7 @@ def which_cost(study: Study, scripts: tuple[Script, ...], layout: str) -> tuple[
     """ "foreground", "whole" or "cycles", and why: work that writes leaves a debt behind."""
     if layout == "turns":
         return "cycles", "whole checkpoint cycles are measured: what an arm leaves is in them"
-    if study.reaches:
+    if study.reaches and not study.housed:
         return "foreground", "what a server that is not ours leaves to the background is no arm's"
     if study.cost != "auto":
         return study.cost, "the study says so"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.engines.access.reached import Reached
+from steelyard.engines.access.reached import Noticed, Reached
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance
 from steelyard.engines.page_cache import Evicted
@@ -80,6 +80,12 @@ class Sessions:
 def servers(arms: Mapping[str, Instance]) -> set[tuple[str, ...]]:
     """The servers that arms are reached at."""
     return {tuple(one.server()) for one in arms.values() if isinstance(one, Reached)}
+
+
+def notices(arms: Mapping[str, Instance]) -> list[str]:
+    """What has to be said of the servers, each once."""
+    every = (notice for one in arms.values() if isinstance(one, Noticed) for notice in one.notices)
+    return list(dict.fromkeys(every))
 
 
 def round_trips(arms: Mapping[str, Instance]) -> dict[str, int]:

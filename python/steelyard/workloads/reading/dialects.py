@@ -1,6 +1,7 @@
 """Chooses among the files of a workload by the engine that it is read for.
 
-Beside NAME.sql may lie NAME.mysql.sql, and NAME.mariadb.sql, which goes before it on MariaDB;
+Beside NAME.sql may lie NAME.mysql.sql, and NAME.mariadb.sql, which goes before it on MariaDB,
+and NAME.sqlserver.sql;
 beside `workload.toml` a `workload.mysql.toml`, whose keys go over its own. PostgreSQL has the
 generic ones.
 """
@@ -13,7 +14,11 @@ from typing import Any
 
 GENERIC = "postgres"
 """The engine of the files without a dialect."""
-_DIALECTS: Mapping[str, tuple[str, ...]] = {"mysql": ("mysql",), "mariadb": ("mariadb", "mysql")}
+_DIALECTS: Mapping[str, tuple[str, ...]] = {
+    "mysql": ("mysql",),
+    "mariadb": ("mariadb", "mysql"),
+    "sqlserver": ("sqlserver",),
+}
 """Kind of engine → dialects, the nearest first."""
 
 
@@ -26,7 +31,7 @@ def dialect_names(name: str, kind: str) -> list[str]:
 
 def language(kind: str) -> str:
     """By whose rules an engine's SQL is cut into statements, as `_core` names it."""
-    return "mysql" if kind in _DIALECTS else GENERIC
+    return "mysql" if "mysql" in _DIALECTS.get(kind, ()) else GENERIC
 
 
 def says_nothing(content: bytes) -> bool:

@@ -86,7 +86,7 @@ def test_a_build_that_is_no_server_is_refused_in_its_own_words(place: Path, cach
 def test_an_unknown_kind_of_engine_is_refused() -> None:
     with pytest.raises(UsageError, match='unknown kind of engine: "oracle"') as caught:
         adapter("oracle")
-    assert caught.value.hint == "Known: postgres, mysql, mariadb."
+    assert caught.value.hint == "Known: postgres, mysql, mariadb, sqlserver."
 
 
 def test_without_any_build_the_advice_is_to_install_one(

@@ -1,0 +1,184 @@
+"""One arm at a SQL Server that somebody else runs: a database of ours there, as it is given one.
+
+Nothing of the server is set, and of its databases only ours. Everything that is asked about an arm
+concerns its database: options, counters, checkpoints.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from steelyard.engines.access.housed import OwnDatabase
+from steelyard.engines.differences import SettingRules
+from steelyard.engines.engine import CheckpointSession
+from steelyard.engines.sqlserver import counters, options
+from steelyard.engines.sqlserver.database import SqlServerDatabase
+from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
+from steelyard.engines.sqlserver.owned import OwnedDatabase
+from steelyard.engines.sqlserver.session import (
+    RefusedError,
+    Session,
+    connected,
+    literal,
+    open_session,
+)
+from steelyard.engines.sqlserver.writing_out import Checkpoints, rebuild
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
+from steelyard.model.readings import Kind, Sample
+
+ROUND_TRIPS = 20
+_SHORTEST = "SELECT 1;"
+OLDEST = 12
+"""SQL Server 2014, the first with delayed durability."""
+_NOT_AN_INSTANCE = frozenset({"5", "6", "9", "11", "12"})
+"""Values of EngineEdition: Azure's services, and Edge, whose databases are not set alone."""
+_PRODUCT = """
+SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion')),
+       CONVERT(nvarchar(128), SERVERPROPERTY('Edition')),
+       CONVERT(nvarchar(11), SERVERPROPERTY('EngineEdition'));
+"""
+_SERVER = """
+SELECT CONVERT(nvarchar(128), @@SERVERNAME), CONVERT(nvarchar(23), create_date, 121)
+  FROM sys.databases WHERE database_id = 2;
+"""
+"""tempdb is created at each start."""
+
+
+class SqlServerArm:
+    """Implements Housed, Reached, Noticed, Tunable, Countable, Checkpointer, Freezable and
+    HoldsWorkload."""
+
+    setting_rules = SettingRules()
+    counter_kinds: Sequence[Kind] = counters.KINDS
+    notices = (f"SQL Server is {EXPERIMENTAL}", f'Its licence: "{BENCHMARKS}"')
+
+    def __init__(self, server: Endpoint, settings: Mapping[str, str]) -> None:
+        """`settings`: options of its database. UsageError: there are no such."""
+        self._server = server
+        self._options = options.chosen(settings)
+        self._given: OwnedDatabase | None = None
+        self._pulse: Session | None = None
+
+    @property
+    def address(self) -> Endpoint:
+        """That of its database; before it has one, of the server."""
+        return self._server if self._given is None else self._given.address
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Version and edition as the server tells them. EngineError: it cannot be weighed."""
+        with connected(self._server) as session:
+            [(version, edition, engine)] = session.rows(_PRODUCT)
+        parts = [int(part) for part in str(version).split(".")[:3] if part.isdigit()]
+        major, minor, build = (*parts, 0, 0, 0)[:3]
+        if engine in _NOT_AN_INSTANCE or major < OLDEST:
+            raise EngineError(
+                f'cannot weigh the server at "{self._server.host}": {edition}, {version}',
+                detail=f"Instances of SQL Server can be weighed, from version {OLDEST} (2014) on.",
+            )
+        return Identity(
+            kind="sqlserver",
+            version=str(version),
+            version_number=major * 1_000_000 + minor * 10_000 + build,
+            builder=str(edition),
+            configure="",
+            cflags="",
+            origin="address",
+            bindir="",
+            assertions=False,
+        )
+
+    @property
+    def running(self) -> bool:
+        """Whether the server answers now. A connection stays open for that: it is asked after each
+        slice."""
+        for _ in range(2):  # the connection may be old, and the server there again
+            try:
+                self._pulse = self._pulse or open_session(self._server)
+                self._pulse.execute(_SHORTEST)
+            except ServerError:
+                self._pulse = None
+            else:
+                return True
+        return False
+
+    def server(self) -> Sequence[str]:
+        """The instance by its name, its start and its version. EngineError: it cannot be
+        weighed."""
+        with connected(self._server) as session:
+            [row] = session.rows(_SERVER)
+        return (*(str(value) for value in row), self.identity.version)
+
+    def round_trip_ns(self) -> int:
+        """Of the shortest statement, the fastest of 20."""
+        with connected(self._server) as session:
+            return min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
+
+    def make_database(self) -> OwnedDatabase:
+        """A new database; EngineError."""
+        return OwnedDatabase.make(self._server)
+
+    def work_in(self, database: OwnDatabase) -> None:
+        """Its sessions go there from now on."""
+        if not isinstance(database, OwnedDatabase):
+            raise EngineError(f'database "{database.name}" is not one of SQL Server')
+        self._given = database
+
+    def settle(self) -> None:
+        """Set the database, rebuild its tables, write out its pages. EngineError: it is no more
+        ours; ServerError: the server refused."""
+        database = self._database
+        with database.opened() as session:
+            session.execute(options.setting(database.name, self._options))
+            rebuild(session)
+
+    def settings(self) -> dict[str, str]:
+        """The options of its database."""
+        with connected(self._server) as session:
+            found = session.execute(options.READ.format(literal(self._database.name)))
+        [result] = found
+        [row] = result.rows
+        return {
+            name: value
+            for name, value in zip(result.columns, row, strict=True)
+            if value is not None
+        }
+
+    def counters(self, database: str) -> Sample:
+        """What the server counted of its database so far; a reason where it does not tell."""
+        try:
+            with connected(self._server) as session:
+                return counters.read(session, self._database.name)
+        except RefusedError as error:
+            return Sample({}, error.detail or error.primary)
+
+    def checkpointer(self, database: str) -> CheckpointSession:
+        """A session in its database that writes out what is only in memory."""
+        return Checkpoints(self._database)
+
+    def freeze(self) -> None:
+        """Nothing: of a database that has no load and has been written out, the server has nothing
+        left to do in the background."""
+
+    def thaw(self) -> None:
+        """Nothing: it was not held."""
+
+    def workload_database(self) -> SqlServerDatabase:
+        """Its database."""
+        return SqlServerDatabase(self._database)
+
+    @property
+    def _database(self) -> OwnedDatabase:
+        if self._given is None:
+            raise EngineError("an arm at a SQL Server that was given no database yet")
+        return self._given
+
+
+def _round_trip_ns(session: Session) -> int:
+    began = time.monotonic_ns()
+    session.execute(_SHORTEST)
+    return time.monotonic_ns() - began

@@ -1,0 +1,179 @@
+"""Only what was made here is dropped: also where the server's answers do not fit any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from driver.sqlserver import tokens
+from engines.sqlserver.instance import Database, Instance
+from steelyard.engines.sqlserver.owned import OwnedDatabase
+from steelyard.engines.sqlserver.uri import read_uri
+from steelyard.model.errors import EngineError
+
+Lie = Callable[[Instance, str], None]
+
+
+@pytest.fixture
+def instance() -> Iterator[Instance]:
+    with Instance().running() as running:
+        yield running
+        running.require_harmless()
+
+
+def made_on(instance: Instance) -> OwnedDatabase:
+    return OwnedDatabase.make(read_uri(instance.uri))
+
+
+def gone(instance: Instance, name: str) -> None:
+    del instance.databases[name]
+
+
+def created_anew(instance: Instance, name: str) -> None:
+    instance.databases[name].created = "2026-11-24 09:00:00.000"
+
+
+def another_one(instance: Instance, name: str) -> None:
+    number = next(instance.numbers)
+    instance.databases[name] = Database(number, instance.databases[name].created)
+
+
+def unmarked(instance: Instance, name: str) -> None:
+    instance.databases[name].marker = None
+
+
+def marked_otherwise(instance: Instance, name: str) -> None:
+    instance.databases[name].marker = "0" * 32
+
+
+LIES: list[tuple[Lie, str]] = [
+    (Instance.rename, "renamed or dropped by somebody else"),
+    (gone, "renamed or dropped by somebody else"),
+    (created_anew, "created at 2026-11-24 09:00:00.000, has its name"),
+    (another_one, "has its name; ours was database"),
+    (unmarked, "its marker is gone"),
+    (marked_otherwise, "its marker is another one"),
+]
+
+
+def make_and_drop(instance: Instance, made: list[OwnedDatabase]) -> None:
+    made.append(made_on(instance))
+    made[0].drop()
+
+
+def opened(database: OwnedDatabase) -> None:
+    with database.opened():
+        raise AssertionError("it was opened")
+
+
+def test_a_database_is_made_with_its_marker_in_one_call_and_dropped(instance: Instance) -> None:
+    database = made_on(instance)
+    [text] = instance.double.texts
+    assert text.startswith(f"CREATE DATABASE [{database.name}]")
+    assert instance.databases[database.name].marker == database.token
+    with database.opened() as session:
+        session.execute("CHECKPOINT;")
+    assert instance.double.logins[-1]["database"] == database.name
+    database.check()
+    database.drop()
+    assert instance.dropped == [database.name]
+    assert set(instance.databases) == {"master", "tempdb", "shop"}
+
+
+def test_no_two_have_the_same_name_or_token(instance: Instance) -> None:
+    one, other = made_on(instance), made_on(instance)
+    assert (one.name, one.token) != (other.name, other.token)
+    one.drop()
+    assert list(instance.ours) == [other.name]
+
+
+@pytest.mark.parametrize("act", [OwnedDatabase.drop, OwnedDatabase.check, opened])
+@pytest.mark.parametrize(("lie", "said"), LIES, ids=[lie.__name__ for lie, _ in LIES])
+def test_what_is_not_exactly_what_was_made_is_left_and_said(
+    instance: Instance, lie: Lie, said: str, act: Callable[[OwnedDatabase], None]
+) -> None:
+    database = made_on(instance)
+    lie(instance, database.name)
+    before = set(instance.databases)
+    with pytest.raises(EngineError, match=said) as raised:
+        act(database)
+    assert "is not the one that Steelyard made" in raised.value.primary
+    assert raised.value.detail == "Nothing was done to it."
+    assert (instance.dropped, set(instance.databases)) == ([], before)
+    instance.made.discard(database.name)  # what has the name now was not made here
+    texts = [text for text in instance.double.texts[1:] if "DROP" in text or "DBCC" in text]
+    assert not texts
+
+
+@pytest.mark.parametrize("lie", [created_anew, another_one, unmarked, marked_otherwise])
+def test_the_server_looks_once_more_itself_before_it_drops(instance: Instance, lie: Lie) -> None:
+    database = made_on(instance)
+
+    def between(text: str) -> bytes | None:
+        if "DROP" in text:
+            lie(instance, database.name)
+        return None
+
+    instance.before = between
+    with pytest.raises(EngineError, match="changed while it was to be dropped"):
+        database.drop()
+    assert instance.dropped == []
+    assert database.name in instance.databases
+
+
+def test_a_name_that_somebody_has_taken_is_theirs(instance: Instance) -> None:
+    def taken(text: str) -> bytes | None:
+        name = text.partition("[")[2].partition("]")[0]
+        instance.databases[name] = Database(next(instance.numbers), "2026-11-24 00:00:00.000")
+        return None
+
+    instance.before = taken
+    with pytest.raises(EngineError, match="could not make a database") as raised:
+        made_on(instance)
+    assert "already exists. (1801)" in (raised.value.detail or "")
+    assert len(instance.databases) == 4
+    assert instance.dropped == []
+
+
+@pytest.mark.parametrize("moment", ["CREATE DATABASE", "sys.databases WHERE name", "DROP"])
+def test_a_connection_that_is_lost_in_the_middle_is_an_error_in_words(
+    instance: Instance, moment: str
+) -> None:
+    def lost(text: str) -> bytes | None:
+        return b"" if moment in text and (made or moment.startswith("C")) else None
+
+    made: list[OwnedDatabase] = []
+    instance.before = lost
+    with pytest.raises(EngineError, match="could not") as raised:
+        make_and_drop(instance, made)
+    assert "the connection was lost" in (raised.value.detail or "")
+    assert instance.dropped == []
+    if not made:
+        assert "drop it by hand" in (raised.value.hint or "")
+        assert len(instance.double.texts) == 1
+
+
+def test_a_session_that_the_server_still_sees_there_is_waited_for(instance: Instance) -> None:
+    database = made_on(instance)
+    instance.in_use = 2
+    database.drop()
+    assert instance.dropped == [database.name]
+
+
+def test_a_refusal_of_the_drop_is_told_in_the_servers_words(instance: Instance) -> None:
+    database = made_on(instance)
+    instance.before = lambda text: tokens.error(3701, "You may not.") if "DROP" in text else None
+    with pytest.raises(EngineError) as raised:
+        database.drop()
+    assert "You may not. (3701)" in (raised.value.detail or "")
+    assert list(instance.ours) == [database.name]
+
+
+def test_damage_that_the_server_finds_is_an_error_with_its_words(instance: Instance) -> None:
+    database = made_on(instance)
+    instance.damaged = True
+    with pytest.raises(EngineError, match="DBCC CHECKDB of database") as raised:
+        database.check()
+    assert "page (1:99)" in (raised.value.detail or "")
+    assert "left for you to look at" in (raised.value.hint or "")
