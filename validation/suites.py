@@ -16,6 +16,7 @@ from steelyard.analysis.decision import (
     max_t,
     sets,
     sign_flip,
+    student_t,
     t_interval,
 )
 from steelyard.analysis.turns import ageing, by_distance, debt, series
@@ -81,7 +82,7 @@ JUDGING: tuple[Any, ...] = (
 """What judges: the product's own code and what hands it the epochs."""
 ROWS: tuple[Any, ...] = (
     *(replicates, autocorrelation, number_sets, sign_flip, unpaired),
-    *(t_interval, change_points, trend, estimate, case),
+    *(t_interval, student_t, change_points, trend, estimate, case),
     *(sets.judging_sets, sets._flip_sets, sets.equivalence_set, sets.equivalence_set_open),
     *(looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
     *(rule.decide, judge_numbers._contrast, judge_numbers._value, level_steps.steps_of),

@@ -16,7 +16,13 @@ from steelyard.analysis.checks.slots import slot_effect
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.forecast import forecast
 from steelyard.analysis.decision.looks import CONFIDENCE, Stage, Terms, smallest_visible
-from steelyard.analysis.decision.sets import Assignment, JudgingSets, centre, judging_sets
+from steelyard.analysis.decision.sets import (
+    Assignment,
+    JudgingSets,
+    centre,
+    judging_sets,
+    shown_interval,
+)
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
@@ -48,7 +54,7 @@ def contrast_of(
     sets = _sets_after(epochs, terms, arm, control, ended)
     every = (*threats, *threats_of_epochs(epochs, arm, control, terms, ended))
     d = log_ratios(usable)
-    estimate = _estimate(d, sets)
+    estimate = _estimate(d, sets.main)
     return Contrast(
         arm=arm,
         control=control,
@@ -89,11 +95,11 @@ def _sets_after(
     return judging_sets(log_ratios(usable), terms, stage, slot_assignment(usable, arm, control))
 
 
-def _estimate(d: Floats, sets: JudgingSets) -> Estimate:
+def _estimate(d: Floats, main: Interval) -> Estimate:
     if len(d) == 0:
         value, main = math.nan, UNBOUNDED
     else:
-        value, main = centre(d, sets.main), sets.main
+        value = centre(d, main)
     return Estimate(value, main.low, main.high, len(d), LOG_RATIO, CONFIDENCE)
 
 
@@ -106,10 +112,11 @@ def settling_of(
     shown = [n for n in counts if n % step == 0 or n == len(epochs)]
     points = []
     for n in shown:
-        some = epochs[:n]
-        sets = _sets_after(some, terms, arm, control, ended and n == len(epochs))
-        estimate = _estimate(log_ratios([one for one in some if not math.isnan(one.d)]), sets)
-        points.append(Settling(epochs=n, **percent_ends(estimate)))
+        usable = [one for one in epochs[:n] if not math.isnan(one.d)]
+        stage = terms.stage(n, len(usable), ended and n == len(epochs))
+        d = log_ratios(usable)
+        interval = shown_interval(d, terms, stage, slot_assignment(usable, arm, control))
+        points.append(Settling(epochs=n, **percent_ends(_estimate(d, interval))))
     return tuple(points)
 
 

@@ -23,6 +23,7 @@ from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.threats.work_done import work_threats
 from steelyard.evaluation.turns_told import basis_words
 from steelyard.model.estimate import UNBOUNDED, Interval
+from steelyard.model.once import once_each
 from steelyard.model.threat import Threat
 from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import WithdrawnThreat
@@ -82,19 +83,29 @@ def times_looked(events: Sequence[EventLine]) -> int:
     return sum(line.event == JUDGED and line.epoch >= FEWEST_FOR_VERDICT for line in before)
 
 
-def threats_beside(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
-    """Every threat to the contrast of an arm that its log ratios alone do not show."""
+def threats_beside(
+    recorded: Recorded, arm: str, inspected: Sequence[Threat] | None = None
+) -> tuple[Threat, ...]:
+    """Every threat to the contrast of an arm that its log ratios alone do not show.
+
+    `inspected`: what `_inspected` gives for the arm, where it is known.
+    """
     totals, control = [epoch.totals for epoch in recorded.epochs], recorded.study.control.name
     turns = totals if recorded.plan.layout == "turns" else []
     return (
         *_distance(recorded, arm),
         *turn_threats(turns, recorded.plan, control, arm),
-        *inspection_threats(recorded.inspection, control, arm),
+        *(_inspected(recorded, arm) if inspected is None else inspected),
         *work_threats(totals, control, arm, recorded.inspection),
         *run_threats(recorded.epochs, recorded.plan, recorded.study, arm),
         *drive_threats(recorded.environment.drives, recorded.end.drives if recorded.end else ()),
         *memory_threats(recorded.epochs, recorded.plan, recorded.study, recorded.environment, arm),
     )
+
+
+def _inspected(recorded: Recorded, arm: str) -> tuple[Threat, ...]:
+    """The threats that were seen before the first epoch."""
+    return inspection_threats(recorded.inspection, recorded.study.control.name, arm)
 
 
 def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnThreat, ...]:
@@ -103,10 +114,11 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
     terms, control, arm = terms_of(recorded.plan, recorded.events), contrast.control, contrast.arm
     every = len(recorded.epochs)
     readings = _readings(recorded, arm, control, terms)
+    inspected = _inspected(recorded, arm)
     last: dict[str, tuple[int, Threat]] = {}
     for n in range(1, every):
         shown = (
-            *threats_beside(replace(recorded, epochs=recorded.epochs[:n]), arm),
+            *threats_beside(replace(recorded, epochs=recorded.epochs[:n]), arm, inspected),
             *threats_of_epochs(readings[:n], arm, control, terms, False),
         )
         last |= {threat.name: (n, threat) for threat in shown}
@@ -123,7 +135,10 @@ def withdrawn(recorded: Recorded, contrast: WeighedContrast) -> tuple[WithdrawnT
 
 
 def _readings(recorded: Recorded, arm: str, control: str, terms: Terms) -> list[EpochReading]:
-    return [read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
+    return [_read_epoch(epoch.totals, arm, control, terms.metric) for epoch in recorded.epochs]
+
+
+_read_epoch = once_each(read_epoch)
 
 
 def _distance(recorded: Recorded, arm: str) -> Iterator[Threat]:

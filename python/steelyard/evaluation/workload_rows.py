@@ -16,7 +16,8 @@ import numpy as np
 from steelyard.analysis.decision.secondary import quantile_contrasts
 from steelyard.evaluation.causes import Read, compared, counted_rows, epoch_contrasts
 from steelyard.evaluation.judge_epochs import percent_ends
-from steelyard.model.readings import EpochTotals
+from steelyard.model.once import once_each
+from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.units import NS_PER_S
 from steelyard.record.slice import SliceLine
 from steelyard.record.verdict import Latency, Probe, Query, Statement, StatementCost, Work
@@ -219,17 +220,13 @@ def latency_rows(
 
     Without a `script` those of an epoch are pooled: the quantile is of the mix that was driven.
     """
-    from steelyard._core import histogram_quantiles
-
     tables: dict[str, list[list[int]]] = {control: [], arm: []}
     counts = []
     for epoch in epochs:
         for name in (control, arm):
-            every = epoch.arms[name].latencies
-            driven = [every[one] for one in every if script in (None, one)]
-            found = histogram_quantiles(driven, list(quantiles))
-            tables[name].append(found["values"])
-            counts.append(found["count"])
+            count, values = _quantiles(epoch.arms[name], script, tuple(quantiles))
+            tables[name].append(values)
+            counts.append(count)
     if not counts or min(counts) == 0:
         return []
     of_control, of_arm = (np.array(tables[name], dtype=float) for name in (control, arm))
@@ -249,3 +246,16 @@ def latency_rows(
         )
         for one in quantile_contrasts(quantiles, of_control, of_arm, min(counts))
     ]
+
+
+@once_each
+def _quantiles(
+    arm: ArmTotals, script: str | None, quantiles: tuple[float, ...]
+) -> tuple[int, list[int]]:
+    """How many latencies an arm had in an epoch, and their quantiles in ns; kept, since those of
+    the control are asked for by every arm."""
+    from steelyard._core import histogram_quantiles
+
+    driven = [one for name, one in arm.latencies.items() if script in (None, name)]
+    found = histogram_quantiles(driven, list(quantiles))
+    return found["count"], found["values"]

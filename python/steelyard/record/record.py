@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from steelyard.model.errors import RecordError
 
@@ -118,12 +118,12 @@ class Record:
         file = self.directory / name
         if not file.exists():
             return
-        with file.open(encoding="utf-8") as stream:
+        with file.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 try:
-                    value = json.loads(line)
+                    value = _parsed(line)
                 except ValueError as reason:
-                    if line.endswith("\n"):
+                    if line.endswith(b"\n"):
                         raise RecordError(
                             f'damaged line {number} in "{file}": {reason}'
                         ) from reason
@@ -152,6 +152,16 @@ class Record:
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+
+
+def _parsed(line: bytes) -> Json:
+    """Half the time of the standard library's parser, which judges what the other refuses."""
+    from pydantic_core import from_json
+
+    try:
+        return cast(Json, from_json(line))
+    except ValueError:
+        return cast(Json, json.loads(line))
 
 
 def stamp() -> str:

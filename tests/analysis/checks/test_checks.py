@@ -13,13 +13,14 @@ from steelyard.analysis.checks.drops import balance_p_value, unequal
 from steelyard.analysis.checks.littles_law import held_up, impossible
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import (
+    ALPHA,
     UNKNOWN,
     carry_over,
     carry_over_check,
     place_check,
     slot_effect,
 )
-from steelyard.model.readings import ArmTotals, SliceTotals
+from steelyard.model.readings import ArmTotals, EpochTotals, SliceTotals
 
 PLACES = [(0, 1), (1, 0)] * 6
 
@@ -97,7 +98,8 @@ def _log_ratios_of_epochs(rng: np.random.Generator, epochs: int, left_behind: fl
                 rate = 1000 * math.exp(rng.normal(0, 0.05) - slowed - 1.5 * (rng.random() < 0.03))
                 arms[name].append(SliceTotals(block, position, int(rate), 10**6, 10**6))
                 before = name
-        found.append(carry_over({n: _totals(n, some) for n, some in arms.items()}, "b", "a"))
+        totals = {name: _totals(name, some) for name, some in arms.items()}
+        found.append(carry_over(EpochTotals(0, {}, ("a", "b"), totals), "b", "a"))
     return found
 
 
@@ -162,3 +164,22 @@ def test_autocorrelation_of_blocks_is_that_of_numpys_correlation() -> None:
     assert math.isnan(lag_one([1.0, 2.0]))
     assert mean_lag_one([0.2, math.nan, 0.4]) == pytest.approx(0.3)
     assert math.isnan(mean_lag_one([]))
+
+
+@pytest.mark.parametrize("places", [2, 5, 12])
+def test_drawing_ends_early_only_where_a_place_does_not_matter(places: int) -> None:
+    """Against all orders, drawn at once from the same seed."""
+    rng, alarms = np.random.default_rng(places), 0
+    for effect in [0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 3.0]:
+        held = rng.permutation(np.arange(40) % places)
+        d = rng.normal(0, 1, 40) + effect * (held == 0) * math.sqrt(places)
+        shuffled = np.random.default_rng([0x510715, 40]).permuted(np.tile(d, (9_999, 1)), axis=1)
+        rows = np.vstack([d, shuffled])
+        means = np.stack([rows[:, held == place].mean(axis=1) for place in range(places)])
+        spreads = np.ptp(means, axis=0)
+        whole = int((spreads >= spreads[0] * (1 - 1e-9)).sum()) / 10_000
+        found = place_check(d, held.tolist())
+        assert found.alarms == (whole <= ALPHA)
+        assert found.p_value == whole if found.alarms else ALPHA < found.p_value <= whole
+        alarms += found.alarms
+    assert 0 < alarms < 7

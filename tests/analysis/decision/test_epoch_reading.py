@@ -71,12 +71,12 @@ def test_a_slice_beside_a_dropped_one_tells_nothing_of_carry_over() -> None:
     for block in blocks:
         on.append(slice_of(block, int(firsts[block] != "on"), 1000 + block % 3))
         off.append(slice_of(block, int(firsts[block] != "off"), 1000 - block % 3))
-    whole = epoch_of(on, off).arms
+    whole = epoch_of(on, off)
     assert math.isfinite(carry_over(whole, "off", "on"))
     only_first = {
-        name: [one for one in arm.slices if one.position == 0] for name, arm in whole.items()
+        name: [one for one in arm.slices if one.position == 0] for name, arm in whole.arms.items()
     }
-    assert math.isnan(carry_over(epoch_of(only_first["on"], only_first["off"]).arms, "off", "on"))
+    assert math.isnan(carry_over(epoch_of(only_first["on"], only_first["off"]), "off", "on"))
 
 
 def test_mean_latency_is_read_from_totals_too() -> None:
@@ -177,16 +177,16 @@ def blocks_with_carry_over(penalty: float, seed: int) -> EpochTotals:
 
 def test_carry_over_of_one_arm_is_measured_and_none_reads_as_none() -> None:
     totals = blocks_with_carry_over(0.05, seed=1)
-    assert carry_over(totals.arms, "off", "on") == pytest.approx(math.log(0.95), abs=1e-4)
+    assert carry_over(totals, "off", "on") == pytest.approx(math.log(0.95), abs=1e-4)
     shared = blocks_with_carry_over(0.0, 1)
-    assert carry_over(shared.arms, "off", "on") == pytest.approx(0.0, abs=1e-12)
+    assert carry_over(shared, "off", "on") == pytest.approx(0.0, abs=1e-12)
 
 
 def test_carry_over_is_unknown_where_an_arm_never_followed_itself() -> None:
     totals = epoch_of(
         [slice_of(b, 0, 1000) for b in range(9)], [slice_of(b, 1, 1000) for b in range(9)]
     )
-    assert math.isnan(carry_over(totals.arms, "off", "on"))
+    assert math.isnan(carry_over(totals, "off", "on"))
 
 
 def test_the_geometric_mean_weighs_every_block_alike_and_keeps_what_was_given_up() -> None:

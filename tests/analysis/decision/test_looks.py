@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, t, ttest_1samp
 
 from steelyard.analysis.decision.looks import ALPHAS, Stage, Terms, smallest_visible
-from steelyard.analysis.decision.sets import judging_sets
+from steelyard.analysis.decision.sets import judging_sets, shown_interval
 from steelyard.analysis.decision.sign_flip import confidence_set, plain_subsets, rank
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.study.design import first_look
@@ -135,3 +135,17 @@ def test_taking_blocks_for_replicates_would_not_keep_the_level_where_they_are_au
     of_epochs = d.reshape(worlds, epochs, blocks).mean(axis=2)
     missed = sum(0.0 not in confidence_set(one, 0.05).interval for one in of_epochs)
     assert binomtest(missed, worlds).proportion_ci(0.999, "exact").low <= 0.05
+
+
+@pytest.mark.parametrize("terms", [Terms(20, 14), Terms(20, 14, open_ended=True)])
+@pytest.mark.parametrize("done", [1, 5, 8, 9, 14, 20, 23])
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_interval_that_is_shown_is_the_one_that_decides(
+    terms: Terms, done: int, ended: bool
+) -> None:
+    d = np.random.default_rng(done).normal(0.01, 0.005, done)
+    slots = tuple(epoch % 2 == 0 for epoch in range(done))
+    for some in (d, np.where(np.arange(done) == 2, -np.inf, d)):
+        stage = terms.stage(done, done, ended)
+        shown = shown_interval(some, terms, stage, slots)
+        assert shown == judging_sets(some, terms, stage, slots).main

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import linregress
 
 from steelyard.analysis.pilot.batch_means import (
     SliceTrial,
@@ -15,7 +16,7 @@ from steelyard.analysis.pilot.batch_means import (
     shortest_slice_ns,
     standard_error,
 )
-from steelyard.analysis.pilot.steady_state import drift_of, mser5
+from steelyard.analysis.pilot.steady_state import drift_of, line_through, mser5
 
 MS = 1_000_000
 
@@ -113,3 +114,14 @@ def test_work_that_waits_for_the_disk_is_placed_freely_and_other_work_symmetrica
     assert choose_placement(0.7)[0] == "free"
     assert choose_placement(0.0, parallel_plans=True)[0] == "free"
     assert "70 %" in choose_placement(0.7)[1]
+
+
+@pytest.mark.parametrize("values", [3, 10, 41])
+def test_a_line_is_that_of_scipy_to_the_last_digit(values: int) -> None:
+    rng = np.random.default_rng(values)
+    for slope in (0.0, 1e-7, -0.3, 1e9):
+        series = rng.normal(5, 1, values) + slope * np.arange(values)
+        ours, theirs = line_through(series), linregress(np.arange(values), series)
+        assert (ours.slope, ours.p_value) == (float(theirs.slope), float(theirs.pvalue))
+    straight = line_through(np.arange(float(values)))
+    assert straight.p_value == float(linregress(np.arange(values), np.arange(values)).pvalue)

@@ -6,6 +6,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use hdrhistogram::{Counter, Histogram};
 
 use crate::error::DriveError;
+use crate::report::encoded::{Counted, Reader};
 
 /// Longest encoded histogram that is accepted; ours stay below 100 kB.
 const LONGEST_TEXT: usize = 4 << 20;
@@ -29,6 +30,16 @@ pub(crate) fn encode<C: Counter>(histogram: &Histogram<C>) -> Result<String, Dri
 
 fn invalid(why: &dyn std::fmt::Display) -> DriveError {
     DriveError::new("invalid latency histogram").detail(why.to_string())
+}
+
+/// The greatest first, so that a histogram that grows grows once.
+fn add(merged: &mut Histogram<u64>, counted: &[Counted]) -> Result<(), DriveError> {
+    for &(value, count) in counted.iter().rev() {
+        merged
+            .record_n(value, count)
+            .map_err(|error| invalid(&error))?;
+    }
+    Ok(())
 }
 
 /// Several histograms as one.
@@ -67,7 +78,7 @@ impl Latencies {
 
     fn merge_here<S: AsRef<str>>(texts: &[S]) -> Result<Latencies, DriveError> {
         let mut merged = Histogram::<u64>::new(3).map_err(|error| invalid(&error))?;
-        let mut deserializer = Deserializer::new();
+        let (mut reader, mut deserializer) = (Reader::new(), Deserializer::new());
         for text in texts
             .iter()
             .map(AsRef::as_ref)
@@ -75,6 +86,10 @@ impl Latencies {
         {
             if text.len() > LONGEST_TEXT {
                 return Err(invalid(&format_args!("{} bytes are too many", text.len())));
+            }
+            if let Some(counted) = reader.read(text) {
+                add(&mut merged, counted)?;
+                continue;
             }
             let bytes = STANDARD.decode(text).map_err(|error| invalid(&error))?;
             let one: Histogram<u64> = deserializer
@@ -114,5 +129,57 @@ impl Latencies {
             }
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tally::new_histogram;
+
+    /// As the library alone reads and adds them.
+    fn by_the_library(texts: &[String]) -> Histogram<u64> {
+        let mut merged = Histogram::<u64>::new(3).unwrap();
+        for text in texts.iter().filter(|text| !text.is_empty()) {
+            let bytes = STANDARD.decode(text).unwrap();
+            let one: Histogram<u64> = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .unwrap();
+            merged.add(&one).unwrap();
+        }
+        merged
+    }
+
+    #[test]
+    fn merging_gives_what_the_library_gives() {
+        let mut state = 1_u64;
+        let mut drawn = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 33
+        };
+        for many in [0, 1, 2, 7, 100] {
+            let mut texts = vec![String::new()];
+            for _ in 0..many {
+                let mut histogram = new_histogram();
+                for _ in 0..drawn() % 300 {
+                    let widest = 1 << (drawn() % 31);
+                    histogram.saturating_record_n(1 + 1000 * (drawn() % widest), 1);
+                }
+                texts.push(encode(&histogram).unwrap());
+            }
+            let (ours, theirs) = (Latencies::merge(&texts).unwrap(), by_the_library(&texts));
+            assert!(ours.0 == theirs, "{many} histograms");
+            assert_eq!(
+                (ours.0.min_nz(), ours.0.max()),
+                (theirs.min_nz(), theirs.max())
+            );
+            let again = Latencies::merge(&[ours.encoded().unwrap()]).unwrap();
+            assert!(
+                again.0 == theirs,
+                "{many} histograms, merged and merged again"
+            );
+        }
     }
 }

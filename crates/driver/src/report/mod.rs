@@ -1,6 +1,7 @@
 //! Counts what a slice does, and writes it down: tallies, histograms, logs, JSON.
 
 pub mod border_files;
+mod encoded;
 mod interval;
 pub mod latency;
 pub mod log;

@@ -14,12 +14,12 @@ def balance_p_value(count: int, other_count: int, chances: int, other_chances: i
 
     `chances`: how many slices (transactions) an arm had in all, at least its count (ValueError).
     """
-    from scipy.stats import binomtest
-
     if not (0 <= count <= chances and 0 <= other_count <= other_chances):
         raise ValueError("an arm cannot drop more than it had")
     if count + other_count == 0 or chances + other_chances == 0:
         return 1.0
+    from scipy.stats import binomtest
+
     share = chances / (chances + other_chances)
     return float(binomtest(count, count + other_count, share).pvalue)
 

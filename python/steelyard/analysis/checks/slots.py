@@ -17,21 +17,24 @@ conditional randomisation: Liu & Zhong, arXiv 2602.23257.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.sign_flip import Bools, Floats, confidence_set, p_value
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.model.estimate import UNBOUNDED, Interval
-from steelyard.model.readings import ArmTotals, SliceTotals
+from steelyard.model.once import once_each
+from steelyard.model.readings import EpochTotals, SliceTotals
 
 ALPHA = 0.01
 PERMUTATIONS = 9_999
+_DRAWN_AT_ONCE = 500
 _SEED = 0x510715
 
 
@@ -42,8 +45,10 @@ class PlaceCheck:
     effect: float
     """Log: the largest difference between the mean log ratios of two places."""
     p_value: float
+    """Exact up to ALPHA; above, where orders are drawn and not counted, it is at least this."""
     interval: Interval = UNBOUNDED
-    """Of the effect, at 1 − ALPHA; by Welch's t for two places, not bounded for more."""
+    """Of the effect, at 1 − ALPHA; by Welch's t for two places, not bounded for more. Of carry-over
+    it is bounded only where it alarms."""
 
     @property
     def alarms(self) -> bool:
@@ -67,18 +72,47 @@ def place_check(d: Floats, places: Sequence[Hashable]) -> PlaceCheck:
     if len(kept) < FEWEST_FOR_VERDICT or not 1 < len(names) < len(kept):
         return UNKNOWN
     codes = np.array([names.index(label) for label in labels])
-    observed = float(_spread(kept[None, :], codes, len(names))[0])
+    observed = float(_spread(kept[None, :], codes)[0])
     if len(names) == 2 and math.comb(len(kept), int(codes.sum())) <= PERMUTATIONS:
         others = _spread_of_orders(kept, _every_order(len(kept), int(codes.sum())))
-        identity = 0  # it is among them
+        p = int((others >= observed * (1 - 1e-9)).sum()) / len(others)  # the identity among them
     else:
-        rng = np.random.default_rng([_SEED, len(kept)])
-        shuffled = rng.permuted(np.tile(kept, (PERMUTATIONS, 1)), axis=1)
-        others = _spread(shuffled, codes, len(names))
-        identity = 1
-    as_large = identity + int((others >= observed * (1 - 1e-9)).sum())
+        p = _drawn_p_value(kept, codes, observed)
     between = _between(kept, codes) if len(names) == 2 else UNBOUNDED
-    return PlaceCheck(observed, as_large / (identity + len(others)), between)
+    return PlaceCheck(observed, p, between)
+
+
+def _drawn_p_value(kept: Floats, codes: np.ndarray, observed: float) -> float:
+    """The share of drawn orders, the identity counted, that spread as much; orders are drawn until
+    it is sure to be above ALPHA, which takes a few hundred where places do not matter."""
+    as_large = 1
+    for orders in _shuffles(len(kept)).drawn():
+        as_large += int((_spread(kept[orders], codes) >= observed * (1 - 1e-9)).sum())
+        if as_large > ALPHA * (PERMUTATIONS + 1):
+            break
+    return as_large / (PERMUTATIONS + 1)
+
+
+class _Shuffles:
+    """Orders of n epochs from a fixed seed, kept as far as anything asked for them."""
+
+    def __init__(self, n: int) -> None:
+        self._rng = np.random.default_rng([_SEED, n])
+        self._in_order = np.arange(n, dtype=np.uint16)
+        self._kept: list[NDArray[np.uint16]] = []
+
+    def drawn(self) -> Iterator[NDArray[np.uint16]]:
+        """All PERMUTATIONS of them in batches, shape (orders, n)."""
+        for batch, start in enumerate(range(0, PERMUTATIONS, _DRAWN_AT_ONCE)):
+            if batch == len(self._kept):
+                rows = min(_DRAWN_AT_ONCE, PERMUTATIONS - start)
+                self._kept.append(self._rng.permuted(np.tile(self._in_order, (rows, 1)), axis=1))
+            yield self._kept[batch]
+
+
+@lru_cache(maxsize=64)
+def _shuffles(n: int) -> _Shuffles:
+    return _Shuffles(n)
 
 
 def _between(kept: Floats, codes: np.ndarray) -> Interval:
@@ -90,9 +124,11 @@ def _between(kept: Floats, codes: np.ndarray) -> Interval:
 @lru_cache(maxsize=32)
 def _every_order(n: int, taken: int) -> Bools:
     """Every way to have `taken` of n epochs in one of two places, as rows."""
-    rows = np.zeros((math.comb(n, taken), n), dtype=np.bool_)
-    for row, epochs in zip(rows, combinations(range(n), taken), strict=True):
-        row[list(epochs)] = True
+    count = math.comb(n, taken)
+    every = chain.from_iterable(combinations(range(n), taken))
+    epochs = np.fromiter(every, dtype=np.intp, count=count * taken).reshape(count, taken)
+    rows = np.zeros((count, n), dtype=np.bool_)
+    np.put_along_axis(rows, epochs, True, axis=1)
     rows.setflags(write=False)
     return rows
 
@@ -105,9 +141,13 @@ def _spread_of_orders(kept: Floats, orders: Bools) -> Floats:
     return spread
 
 
-def _spread(rows: Floats, codes: np.ndarray, count: int) -> Floats:
-    """Largest minus smallest mean over the places, for every row of log ratios."""
-    means = np.stack([rows[:, codes == code].mean(axis=1) for code in range(count)])
+def _spread(rows: Floats, codes: np.ndarray) -> Floats:
+    """Largest minus smallest mean over the places, for every row of log ratios. `codes`: the places
+    of the columns, from 0, none left out."""
+    sizes = np.bincount(codes)
+    by_place = rows.T[np.argsort(codes, kind="stable")]
+    first = np.cumsum(sizes) - sizes
+    means = np.add.reduceat(by_place, first, axis=0) / sizes[:, None]
     spread: Floats = means.max(axis=0) - means.min(axis=0)
     return spread
 
@@ -128,17 +168,27 @@ def carry_over_check(changes: Sequence[float]) -> PlaceCheck:
     known = np.array([value for value in changes if math.isfinite(value)])
     if len(known) < FEWEST_FOR_VERDICT:
         return UNKNOWN
-    return PlaceCheck(float(known.mean()), p_value(known), confidence_set(known, ALPHA).interval)
+    p = p_value(known)
+    between = confidence_set(known, ALPHA).interval if p <= ALPHA else UNBOUNDED
+    return PlaceCheck(float(known.mean()), p, between)
 
 
-def carry_over(arms: Mapping[str, ArmTotals], arm: str, control: str) -> float:
+def carry_over(totals: EpochTotals, arm: str, control: str) -> float:
     """(arm after another − arm after itself) − (the same of the control), of mean log throughput.
 
-    `arms`: every arm of the epoch, since what came before may be a third one. NaN where the arm or
-    the control has no slice of either kind. One of a kind is enough: it makes an epoch's change
-    wider, not its centre another; with two asked for, three of four weighings of 8 epochs and 20
-    blocks could not speak.
+    NaN where the arm or the control has no slice of either kind. One of a kind is enough: it makes
+    an epoch's change wider, not its centre another; with two asked for, three of four weighings of
+    8 epochs and 20 blocks could not speak.
     """
+    changes = _changes_after_others(totals)
+    return changes[arm] - changes[control]
+
+
+@once_each
+def _changes_after_others(totals: EpochTotals) -> dict[str, float]:
+    """Arm → mean log throughput after another arm, which may be a third one, less that after
+    itself; NaN where it has not both."""
+    arms = totals.arms
     run = sorted(
         (
             (one.block, one.position, name, one)
@@ -152,8 +202,7 @@ def carry_over(arms: Mapping[str, ArmTotals], arm: str, control: str) -> float:
         neighbours = (earlier, last) == (block - 1, len(arms) - 1)  # none was dropped between them
         if position == 0 and neighbours and one.transactions > 0:
             after.setdefault((name, before == name), []).append(_log_rate(one))
-    changes = [_change(after, name) for name in (arm, control)]
-    return changes[0] - changes[1]
+    return {name: _change(after, name) for name in arms}
 
 
 def _change(after: Mapping[tuple[str, bool], list[float]], name: str) -> float:

@@ -86,7 +86,7 @@ def read_epoch(
         typical_d=typical(ratios),
         throughput={name: one.throughput for name, one in both.items()},
         blocks=1 if totals.turns else len(ratios),
-        carry_over=math.nan if totals.turns else carry_over(totals.arms, arm, control),
+        carry_over=math.nan if totals.turns else carry_over(totals, arm, control),
         block_autocorrelation=lag_one(ratios),
         busy_share={name: busy_share(one) for name, one in both.items()},
         uncharged_share={name: uncharged_share(one) for name, one in both.items()},

@@ -18,6 +18,7 @@ import numpy as np
 
 from steelyard.analysis.decision.looks import ALPHAS, FEWEST_FOR_VERDICT, smallest_visible
 from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.student_t import chi_square_quantile
 
 HOPELESS_SHARE = 0.1
 """An estimate within this share of δ from ±δ: no time will settle on which side it lies."""
@@ -101,7 +102,5 @@ def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1], *, balanced: 
 
 @lru_cache(maxsize=4096)
 def _chi2_quantiles(degrees: int) -> tuple[float, float]:
-    from scipy.stats import chi2
-
     tails = ((1 + _SPREAD) / 2, (1 - _SPREAD) / 2)
-    return float(chi2.ppf(tails[0], degrees)), float(chi2.ppf(tails[1], degrees))
+    return chi_square_quantile(tails[0], degrees), chi_square_quantile(tails[1], degrees)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from steelyard.analysis.decision.student_t import t_quantile
+
 FEWEST_FOR_VERDICT = 8
 """Below this many epochs no verdict is given: the t interval is shown, "too few epochs" said."""
 ALPHAS = (0.01, 0.04)
@@ -109,9 +111,7 @@ def smallest_visible(
     sign changes, those of a plan with two slots: 8: 1.44, 10: 1.09, 12: .97, then the same.
     Remembered, since every forecast bisects over the same numbers.
     """
-    from scipy.stats import t
-
     if epochs < 2:
         return math.inf
-    quantiles = float(t.ppf(1 - alpha / 2, epochs - 1)) + float(t.ppf(power, epochs - 1))
+    quantiles = t_quantile(1 - alpha / 2, epochs - 1) + t_quantile(power, epochs - 1)
     return quantiles / math.sqrt(epochs) * (BALANCED.get(epochs, 1.0) if balanced else 1.0)

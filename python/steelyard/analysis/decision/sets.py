@@ -60,6 +60,21 @@ def judging_sets(
     return _flip_sets(d, alpha, stage, assignment if stage is Stage.LAST else None)
 
 
+def shown_interval(
+    d: Floats, terms: Terms, stage: Stage, assignment: Assignment | None = None
+) -> Interval:
+    """`main` of `judging_sets` with the same arguments, without what else these take."""
+    if stage is Stage.TOO_FEW:
+        return t_interval(d, CONFIDENCE)
+    first, last = terms.alphas
+    if not terms.open_ended:
+        alpha = first if stage is Stage.FIRST else last
+        return confidence_set(d, alpha, assignment if stage is Stage.LAST else None).interval
+    if len(d) < terms.epochs:
+        return e_process(d, terms.s0).confidence_set(first)
+    return _open_sets(d, terms, stage, assignment).main
+
+
 def _flip_sets(d: Floats, alpha: float, stage: Stage, assignment: Assignment | None) -> JudgingSets:
     main = confidence_set(d, alpha, assignment)
     return JudgingSets(

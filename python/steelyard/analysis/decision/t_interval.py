@@ -17,18 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.student_t import t_quantile
 from steelyard.model.estimate import UNBOUNDED, Interval
 
 
 def t_interval(d: Floats, confidence: float = 0.95) -> Interval:
     """Mean ± t · s/√n of the finite epochs, shape (n,); unbounded with fewer than two of them or
     where any epoch is infinite on both counts (an arm did no work)."""
-    from scipy.stats import t
-
     n = len(d)
     if n < 2 or not np.isfinite(d).all():
         return UNBOUNDED
-    half = float(t.ppf((1 + confidence) / 2, n - 1)) * float(np.std(d, ddof=1)) / math.sqrt(n)
+    half = t_quantile((1 + confidence) / 2, n - 1) * float(np.std(d, ddof=1)) / math.sqrt(n)
     centre = float(np.mean(d))
     return Interval(centre - half, centre + half)
 
@@ -43,13 +42,11 @@ class Welch:
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The two-sided t interval; unbounded where there is no spread to be had."""
-        from scipy.stats import t
-
         if not math.isfinite(self.error):
             return UNBOUNDED
         if self.error == 0:
             return Interval(self.difference, self.difference)
-        half = float(t.ppf((1 + confidence) / 2, self.freedom)) * self.error
+        half = t_quantile((1 + confidence) / 2, self.freedom) * self.error
         return Interval(self.difference - half, self.difference + half)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.pilot.steady_state import ALPHA, MSER_BATCH, mser5
+from steelyard.analysis.pilot.steady_state import ALPHA, MSER_BATCH, line_through, mser5
 
 FEW_BLOCKS = 0.01
 """Blocks a transaction: a fall of less is no pool that fills."""
@@ -50,9 +50,7 @@ def _span(values: np.ndarray) -> float:
 
 def _falls(values: np.ndarray, few: float) -> bool:
     """Whether a line through the values falls, beyond chance and by no less than `few`."""
-    from scipy.stats import linregress
-
     if len(values) < 3 or np.ptp(values) == 0:
         return False
-    line = linregress(np.arange(len(values)), values)
-    return bool(line.pvalue < ALPHA and -line.slope * len(values) >= few)
+    line = line_through(values)
+    return line.p_value < ALPHA and -line.slope * len(values) >= few

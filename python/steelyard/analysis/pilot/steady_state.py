@@ -14,14 +14,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
+
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.decision.student_t import two_sided_p_value
 
 MSER_BATCH = 5
 FEWEST_MSER_BATCHES = 4
 SLOPE_BATCHES = 10
 ALPHA = 0.01
+_TINY = 1e-20
+"""Keeps a perfect line's t finite."""
 
 
 def mser5(series: Sequence[float]) -> int | None:
@@ -43,6 +47,31 @@ def mser5(series: Sequence[float]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line through values one step apart, by least squares."""
+
+    slope: float
+    """A step."""
+    p_value: float
+    """Two-sided, of "the slope is 0", by Student's t."""
+
+
+def line_through(values: Floats) -> Line:
+    """The line through at least three values that are not all alike, shape (n,).
+
+    As scipy.stats.linregress computes it, to the last digit.
+    """
+    spread_x, both, _, spread_y = np.cov(np.arange(len(values)), values, bias=True).flat
+    slope = float(both / spread_x)
+    if spread_y == 0:  # all alike but for less than a float holds of squares
+        return Line(slope, 1.0)
+    r = min(max(both / np.sqrt(spread_x * spread_y), -1.0), 1.0)
+    freedom = len(values) - 2
+    t = r * np.sqrt(freedom / ((1.0 - r + _TINY) * (1.0 + r + _TINY)))
+    return Line(slope, two_sided_p_value(t, freedom))
+
+
+@dataclass(frozen=True, slots=True)
 class Drift:
     """A straight drift over a whole series."""
 
@@ -60,20 +89,12 @@ def drift_of(series: Sequence[float]) -> Drift:
 
     Fewer than 10 observations, or a slice without work: no drift can be seen (p = 1).
     """
-    return _drift_of(tuple(series))
-
-
-@lru_cache(maxsize=8192)
-def _drift_of(series: tuple[float, ...]) -> Drift:
-    """Kept, since every look at a weighing asks it of all epochs again."""
-    from scipy.stats import linregress
-
     values = np.asarray(series, dtype=float)
     if len(values) < SLOPE_BATCHES or not (np.isfinite(values) & (values > 0)).all():
         return Drift(0.0, 1.0)
     means = np.array([np.log(part).mean() for part in np.array_split(values, SLOPE_BATCHES)])
     if np.ptp(means) == 0:
         return Drift(0.0, 1.0)
-    line = linregress(np.arange(SLOPE_BATCHES), means)
+    line = line_through(means)
     # Batch centres lie 1/10 apart: nine steps span nine tenths of the series.
-    return Drift(float(line.slope) * SLOPE_BATCHES, float(line.pvalue))
+    return Drift(line.slope * SLOPE_BATCHES, line.p_value)

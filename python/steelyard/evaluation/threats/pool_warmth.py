@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
+from steelyard.model.once import once_each
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 
@@ -159,6 +160,7 @@ def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
     return PartReads(tuple(known), reads, times)
 
 
+@once_each
 def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | None:
     """Blocks read and time under load a transaction, by part of the measured slices."""
     parts, totals = epoch.parts.get(arm, ()), epoch.arms[arm]

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.analysis.pilot.steady_state import drift_of
+from steelyard.analysis.pilot.steady_state import Drift, drift_of
 from steelyard.evaluation.causes import (
     BLOCKS_READ,
     SERVER_CPU,
@@ -20,7 +20,9 @@ from steelyard.evaluation.causes import (
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
 from steelyard.evaluation.threats.together import together_threats
-from steelyard.model.readings import EpochTotals
+from steelyard.model.estimate import Interval
+from steelyard.model.once import once_each
+from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
 from steelyard.record.epoch import Epoch
@@ -32,6 +34,7 @@ DRIVER_SHARE = 0.5
 """Of the processor time that driver and servers used: above it the driver is most of the work."""
 DRIFTING_SHARE = 0.5
 """Of the epochs whose measured slices still had a slope."""
+_ROUNDING = 1e-9
 FEW_BLOCKS_READ = 0.1
 """Blocks read per transaction that a working set larger than shared buffers must exceed, and one
 that fits must stay below."""
@@ -135,13 +138,17 @@ def _processor_time(
     totals = complete([epoch.totals for epoch in epochs])
     if len(totals) < FEWEST_FOR_VERDICT:
         return
-    cpu = cause_contrasts(totals, control, arm).get(SERVER_CPU)
     pairs = [(t.arms[arm].throughput, t.arms[control].throughput) for t in totals]
-    if cpu is None or any(a <= 0 or b <= 0 for a, b in pairs):
+    if any(a <= 0 or b <= 0 for a, b in pairs):
         return
     speeds = np.array([math.log(a / b) for a, b in pairs])
     costs = np.array([math.log(_cpu_ratio(t, control, arm)) for t in totals])
     speed, unseen = t_interval(speeds), t_interval(speeds + costs / 2)
+    if not _may_disagree(speed, unseen, float(costs.mean()), margin):
+        return
+    cpu = cause_contrasts(totals, control, arm).get(SERVER_CPU)
+    if cpu is None:
+        return
     more, less = cpu.estimate.low > 0, cpu.estimate.high < 0
     takes = (
         f"{arm} takes {format_percent(percent_of_log(cpu.estimate.value))} processor time a "
@@ -157,6 +164,17 @@ def _processor_time(
         yield raise_threat(ThreatKind.CPU_DISAGREES, seen)
 
 
+def _may_disagree(speed: Interval, unseen: Interval, cost: float, margin: float) -> bool:
+    """Whether any interval around the mean log `cost` could meet one of the two rules: where none
+    can, which is the rule, the joint intervals need not be computed."""
+    return (
+        (speed.low > 0 and cost > -_ROUNDING)
+        or (speed.high < 0 and cost < _ROUNDING)
+        or (unseen.low > 0 and cost > margin - _ROUNDING)
+        or (unseen.high < 0 and cost < _ROUNDING - margin)
+    )
+
+
 def _cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
     read = cause_read(SERVER_CPU)
     return read(totals, arm) / read(totals, control)
@@ -167,15 +185,19 @@ def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> I
         yield raise_threat(ThreatKind.NO_STEADY_STATE, "the pilot's load did not settle")
         return
     for arm in both:
-        series = [
-            [s.transactions / s.busy_ns for s in e.totals.arms[arm].slices if s.busy_ns]
-            for e in epochs
-        ]
-        known = [one for one in series if len(one) >= 10]
-        drifting = sum(drift_of(one).matters(plan.margin) for one in known)
+        drifts = [_drift(epoch.totals.arms[arm]) for epoch in epochs]
+        known = [one for one in drifts if one is not None]
+        drifting = sum(one.matters(plan.margin) for one in known)
         if len(known) >= 4 and drifting > DRIFTING_SHARE * len(known):
             seen = f"the throughput of {arm} still drifted in {drifting} of {len(known)} epochs"
             yield raise_threat(ThreatKind.NO_STEADY_STATE, seen)
+
+
+@once_each
+def _drift(arm: ArmTotals) -> Drift | None:
+    """Of an arm's throughput over the slices of an epoch; None: too few of them tell it."""
+    series = [one.transactions / one.busy_ns for one in arm.slices if one.busy_ns]
+    return drift_of(series) if len(series) >= 10 else None
 
 
 def plan_threats(plan: Plan) -> Iterator[Threat]:
