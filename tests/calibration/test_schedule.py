@@ -28,7 +28,8 @@ def test_new_kinds_stand_at_the_end_so_that_seeds_stay_what_they_were() -> None:
     kinds = ["alike", "twice 1 %", "twice 2 %", "twice 3 %", "twice 5 %", "stall", "background"]
     kinds += ["alike in turns", "twice 10 % in turns"]
     kinds += ["alike in sessions", "twice 5 % in sessions"]
-    assert list(KINDS) == [*kinds, "alike on MySQL", "twice 5 % on MySQL"]
+    kinds += ["alike on MySQL", "twice 5 % on MySQL"]
+    assert list(KINDS) == [*kinds, "alike from three nodes", "twice 5 % from three nodes"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
