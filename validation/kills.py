@@ -1,4 +1,4 @@
-"""Kills parts of weighings from several machines at seeded moments, and counts what is lost or left.
+"""Kills parts of weighings from several machines at seeded moments, and counts what is lost.
 
     python -m validation.kills [--most N] [--only WHAT] [--records DIR]
 
