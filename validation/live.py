@@ -23,6 +23,7 @@ from typing import Any
 
 from steelyard.record.record import Record
 from validation.far_server import far_server
+from validation.load_nodes import cluster_of
 from validation.results import FOLDER, Results
 from validation.schedule import KINDS, Case, cases, control_throughput, debt_share
 from validation.weighed import machine_of, revision, weighed
@@ -30,14 +31,18 @@ from validation.weighed import machine_of, revision, weighed
 RESULTS = Results(FOLDER / "live.jsonl")
 
 
-def weigh(case: Case, records: Path, address: str | None = None) -> dict[str, Any]:
-    """Weigh one case; what is kept of it. `address`: of the server that sessions are of."""
+def weigh(
+    case: Case, records: Path, address: str | None = None, ray: str | None = None
+) -> dict[str, Any]:
+    """Weigh one case; what is kept of it. `address`: of the server that sessions are of; `ray`: of
+    the cluster of several load machines."""
     record = (
         records / case.key.replace(" ", "").replace("%", "") / "record"
     )  # alone: not an attempt at another
     options = [f"--set={override}" for override in case.overrides]
     words = [case.study, "--budget", case.budget, "--seed", str(case.seed), *options]
     words += [] if address is None else ["--address", address]
+    words += [] if ray is None else ["--machines", str(case.machines), "--ray", ray]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
     verdict, contrast, environment = weighed(case.key, words, record)
     elapsed_s = time.monotonic() - began
@@ -112,9 +117,11 @@ def main() -> int:
     with ExitStack() as stack:
         far = any(case.study == "sessions" for case in waiting)
         address = stack.enter_context(far_server()) if far else None
+        nodes = max((case.machines for case in waiting), default=1)
+        ray = stack.enter_context(cluster_of(nodes)).address if nodes > 1 else None
         for number, case in enumerate(waiting):
             here = address if case.study == "sessions" else None
-            result = weigh(case, asked.records, here)
+            result = weigh(case, asked.records, here, ray if case.machines > 1 else None)
             RESULTS.replace(case.key, result)
             say(case, result, len(waiting) - number - 1)
     return 0

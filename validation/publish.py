@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 from validation.pages import (
+    beside,
     compared,
     digest,
     judged,
+    killed,
     lived,
     paired,
     replayed,
@@ -50,10 +52,10 @@ _SHORT = """
 _REPEAT = """
     `make validate` does everything on this page that needs no server, on all processors; it can be
     stopped at any time and goes on where it was (`make validate ARGS="--most-seconds 60"`).
-    `make validate-live` weighs on real servers: hours. `.venv/bin/python -m validation.traces
-    RECORDS…` makes traces of the records it leaves, and `.venv/bin/python -m
-    validation.paired_pgbench` measures the last section; `python -m validation.searches` simulates
-    searches.
+    `make validate-live` weighs on real servers: hours. `.venv/bin/python -m validation.kills` and
+    `-m validation.raylet` need Ray: an hour and half an hour. `-m validation.traces RECORDS…`
+    makes traces of the records that live weighings leave, and `-m validation.paired_pgbench`
+    measures the last section; `-m validation.searches` simulates searches.
 """
 
 
@@ -73,6 +75,8 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         compared.section(found["comparison"]),
         judged.section(found["judge"]),
         lived.section(found["live"]),
+        killed.section(found["kills"]),
+        beside.section(found["raylet"]),
         searched.section(found["searches"]),
         paired.section(found["paired_pgbench"]),
         "## How to repeat this",
@@ -91,7 +95,7 @@ def methodology(folder: Path = FOLDER) -> str:
 
 _FILES = (
     *("simulation", "alarms", "turns", "controls", "replay", "comparison", "judge"),
-    *("live", "searches", "paired_pgbench"),
+    *("live", "kills", "raylet", "searches", "paired_pgbench"),
 )
 
 

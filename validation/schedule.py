@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 BUDGET = "30s"
@@ -44,6 +44,11 @@ DOUBLE_WORK_IN_SESSIONS = 10
 SESSIONS = ("workload=pgbench", "workload.scale=20", "workload.scripts={select-only=1}")
 """On a server that runs before and after, loaded with what these keys say."""
 SESSIONS_PERCENT = 5
+NODES = 3
+"""Of a Ray cluster on this machine, which put the load on together."""
+ALIKE_FROM_NODES = 20
+DOUBLE_WORK_FROM_NODES = 10
+CLIENTS_OF_NODES = 9
 TURNED_PERCENT = 10
 """Doubled work in turns, where an epoch of equal arms scatters by several percent."""
 TURNED_BUDGET = "30m"
@@ -79,6 +84,8 @@ class Case:
     """Share of the work that is left to the background, and charged."""
     budget: str = BUDGET
     study: str = "aa"
+    machines: int = 1
+    """That put the load on."""
 
     @property
     def key(self) -> str:
@@ -116,6 +123,8 @@ KINDS: Mapping[str, int] = {
     "alike on MySQL": ALIKE_ON_MYSQL,
     f"twice {MYSQL_PERCENT} % on MySQL": DOUBLE_WORK_ON_MYSQL,
     "alike with writes": ALIKE_WITH_WRITES,
+    "alike from three nodes": ALIKE_FROM_NODES,
+    f"twice {SESSIONS_PERCENT} % from three nodes": DOUBLE_WORK_FROM_NODES,
 }
 
 
@@ -142,11 +151,24 @@ def _case(kind: str, number: int) -> Case:
     if kind.endswith("in turns"):
         weighted = (*TURNED, *doubled)
         return Case(kind, number, weighted, double_work=percent / 100, budget=TURNED_BUDGET)
-    if kind.endswith("in sessions"):
-        weighted = (*SESSIONS, *doubled)
-        return Case(kind, number, weighted, double_work=percent / 100, study="sessions")
+    if kind.endswith(("in sessions", "nodes")):
+        return _of_sessions(Case(kind, number, (*SESSIONS, *doubled), percent / 100))
     here = MYSQL if kind.endswith("on MySQL") else WRITES if kind.endswith("with writes") else ()
     return Case(kind, number, (*here, *doubled), double_work=percent / 100)
+
+
+def _of_sessions(case: Case) -> Case:
+    """The case on sessions of a running server, its load perhaps from several nodes."""
+    if case.kind.endswith("in sessions"):
+        return replace(case, study="sessions")
+    clients = (f"workload.clients={CLIENTS_OF_NODES}",)
+    return replace(
+        case,
+        study="sessions",
+        overrides=(*case.overrides, *clients),
+        clients=CLIENTS_OF_NODES,
+        machines=NODES,
+    )
 
 
 def cases() -> Iterator[Case]:

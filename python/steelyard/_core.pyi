@@ -261,12 +261,14 @@ class RowStream:
     """The rows of a table in chunks, made ahead by threads: the same bytes always. No row is in two
     chunks.
 
-    `encoding`: "copy", COPY's binary tuples, or "lines", as LOAD DATA reads them. ValueError: no
-    such generator, table, scale or encoding.
+    `encoding`: "copy", COPY's binary tuples, or "lines", as LOAD DATA reads them. `part`: the first
+    chunk and how many; None: all. ValueError: no such generator, table, scale or encoding.
     """
 
     rows: int
     """Rows of the whole table."""
+    chunks: int
+    """Chunks of the whole table."""
     def __init__(
         self,
         generator: str,
@@ -276,6 +278,7 @@ class RowStream:
         seed: int,
         threads: int = 1,
         encoding: str = "copy",
+        part: tuple[int, int] | None = None,
     ) -> None: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> bytes: ...
@@ -288,6 +291,12 @@ class RowStream:
     @property
     def digest(self) -> str:
         """A hash of the bytes given out so far, as 16 hexadecimal digits."""
+    @property
+    def chunk_digests(self) -> list[str]:
+        """Hashes of the chunks given out so far, in order."""
+
+def digest_of_chunks(digests: list[str]) -> str:
+    """The digest of a table, from those of all its chunks in order. ValueError: one is none."""
 
 # script
 

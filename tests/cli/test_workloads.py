@@ -67,6 +67,8 @@ def test_the_options_of_one_are_explained() -> None:
         (("pgbench", "mysql://u@db.example.org/"), "Say --yes"),
         (("pgbench", "mysql://u@/?sock=/tmp/s"), 'invalid word in the URI of a server: "sock"'),
         (("pgbench", "hots=/tmp"), "invalid connection string"),
+        (("pgbench", "--machines", "3"), "name a TARGET"),
+        (("pgbench", "host=/tmp", "--ray", "db1:6379"), "add --machines N"),
     ],
 )
 def test_what_is_asked_wrongly_is_refused(arguments: tuple[str, ...], words: str) -> None:

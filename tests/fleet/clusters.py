@@ -1,45 +1,7 @@
-"""A Ray cluster of several nodes on this machine, with what spoils a measurement off."""
+"""A Ray cluster of several nodes on this machine, as the live validation has it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from validation.load_nodes import QUIET, add_host, cluster_of
 
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_memory_monitor_refresh_ms": "0",
-    "RAY_DISABLE_IMPORT_WARNING": "1",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
-STORE_BYTES = 80 << 20
-
-
-@contextmanager
-def cluster_of(hosts: int) -> Iterator[Any]:
-    """A head without work, and so many load machines; all gone at the end."""
-    before = dict(os.environ)
-    os.environ.update(QUIET)
-    from ray.cluster_utils import Cluster
-
-    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE_BYTES}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    try:
-        for _ in range(hosts):
-            add_host(cluster)
-        yield cluster
-    finally:
-        cluster.shutdown()
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def add_host(cluster: Any, kind: str | None = None) -> Any:
-    """One more machine that offers itself."""
-    return cluster.add_node(
-        num_cpus=1,
-        resources={"steelyard_host": 1},
-        object_store_memory=STORE_BYTES,
-        labels={} if kind is None else {"steelyard-kind": kind},
-    )
+__all__ = ["QUIET", "add_host", "cluster_of"]

@@ -6,22 +6,38 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steelyard_datagen::{find, Encoder, Lines, Parameters, Stream, Tuples, HEADER, TRAILER};
+use steelyard_datagen::{
+    chunks, digest_of, find, Encoder, Lines, Parameters, Stream, Tuples, HEADER, TRAILER,
+};
 
 /// The rows of one table in chunks of bytes, made ahead by `threads`; no header and no trailer, and
-/// no row in two chunks. `encoding`: "copy" or "lines". ValueError: there is no such generator,
-/// table, scale or encoding.
+/// no row in two chunks. `encoding`: "copy" or "lines". `part`: the first chunk and how many, else
+/// all. ValueError: there is no such generator, table, scale or encoding.
 #[pyclass(module = "steelyard._core")]
 struct RowStream {
     stream: Mutex<Stream>,
+    /// Of the whole table, as `chunks` are.
     #[pyo3(get)]
     rows: u64,
+    #[pyo3(get)]
+    chunks: u64,
+}
+
+/// What is to be made, and how.
+struct Order<'a> {
+    generator: &'a str,
+    table: &'a str,
+    given: Parameters,
+    threads: usize,
+    part: Option<(u64, u64)>,
 }
 
 #[pymethods]
 impl RowStream {
     #[new]
-    #[pyo3(signature = (generator, table, scale, options, seed, threads = 1, encoding = "copy"))]
+    #[pyo3(signature = (generator, table, scale, options, seed, threads = 1, encoding = "copy",
+        part = None))]
+    #[allow(clippy::too_many_arguments)] // Python's callers name them
     fn new(
         generator: &str,
         table: &str,
@@ -30,22 +46,25 @@ impl RowStream {
         seed: u64,
         threads: usize,
         encoding: &str,
+        part: Option<(u64, u64)>,
     ) -> PyResult<Self> {
-        let given = Parameters {
-            scale,
-            seed,
-            options,
+        let order = Order {
+            generator,
+            table,
+            given: Parameters {
+                scale,
+                seed,
+                options,
+            },
+            threads,
+            part,
         };
-        let opened = match encoding {
-            "copy" => opened::<Tuples>(generator, table, &given, threads),
-            "lines" => opened::<Lines>(generator, table, &given, threads),
+        match encoding {
+            "copy" => order.opened::<Tuples>(),
+            "lines" => order.opened::<Lines>(),
             _ => Err(format!("there is no encoding \"{encoding}\"")),
-        };
-        let (stream, rows) = opened.map_err(PyValueError::new_err)?;
-        Ok(Self {
-            stream: Mutex::new(stream),
-            rows,
-        })
+        }
+        .map_err(PyValueError::new_err)
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -72,20 +91,52 @@ impl RowStream {
     /// A hash of the bytes given out so far, as 16 hexadecimal digits.
     #[getter]
     fn digest(&self) -> String {
-        format!("{:016x}", self.held().digest)
+        shown(self.held().digest)
+    }
+
+    /// That of each chunk given out so far.
+    #[getter]
+    fn chunk_digests(&self) -> Vec<String> {
+        self.held()
+            .chunk_digests
+            .iter()
+            .copied()
+            .map(shown)
+            .collect()
     }
 }
 
-/// A stream of all rows of a table, and how many there are; Err: why there is none.
-fn opened<E: Encoder>(
-    generator: &str,
-    table: &str,
-    given: &Parameters,
-    threads: usize,
-) -> Result<(Stream, u64), String> {
-    let source = find::<E>(generator, table, given)?;
-    let rows = source.rows();
-    Ok((Stream::new(source, threads), rows))
+fn shown(digest: u64) -> String {
+    format!("{digest:016x}")
+}
+
+/// The digest of a table, from those of all its chunks in order. ValueError: one is none.
+#[pyfunction]
+fn digest_of_chunks(digests: Vec<String>) -> PyResult<String> {
+    let read = |one: &String| u64::from_str_radix(one, 16);
+    let known: Result<Vec<u64>, _> = digests.iter().map(read).collect();
+    known
+        .map(|all| shown(digest_of(all)))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+impl Order<'_> {
+    /// A stream of rows, and how large the table is; Err: why there is none.
+    fn opened<E: Encoder>(self) -> Result<RowStream, String> {
+        let source = find::<E>(self.generator, self.table, &self.given)?;
+        let (rows, all) = (source.rows(), chunks(&*source));
+        let stream = match self.part {
+            None => Stream::new(source, self.threads),
+            Some((first, count)) => {
+                Stream::part(source, first..first.saturating_add(count), self.threads)
+            }
+        };
+        Ok(RowStream {
+            stream: Mutex::new(stream),
+            rows,
+            chunks: all,
+        })
+    }
 }
 
 impl RowStream {
@@ -96,6 +147,7 @@ impl RowStream {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RowStream>()?;
+    module.add_function(wrap_pyfunction!(digest_of_chunks, module)?)?;
     module.add("COPY_HEADER", PyBytes::new(module.py(), HEADER))?;
     module.add("COPY_TRAILER", PyBytes::new(module.py(), TRAILER))
 }

@@ -16,5 +16,5 @@ mod tproc_h;
 pub use copy::{Tuples, HEADER, TRAILER};
 pub use encoder::{Encoded, Encoder};
 pub use source::{find, Parameters, Source};
-pub use stream::Stream;
+pub use stream::{chunks, digest_of, Stream};
 pub use text::Lines;

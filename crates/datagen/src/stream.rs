@@ -1,5 +1,6 @@
 //! Streams the rows of a table in chunks that threads make ahead, always in the same order.
 
+use std::ops::Range;
 use std::sync::mpsc::{sync_channel, Receiver};
 use std::sync::Arc;
 use std::thread;
@@ -16,7 +17,7 @@ struct Chunk {
     digest: u64,
 }
 
-/// The chunks of a table, in order.
+/// Chunks of a table that follow each other, in order.
 pub struct Stream {
     threads: Vec<Receiver<Chunk>>,
     next: u64,
@@ -25,13 +26,37 @@ pub struct Stream {
     pub rows: u64,
     pub control_sum: i64,
     pub digest: u64,
+    /// Of each chunk that was given out: `digest_of` those of all parts is that of the whole.
+    pub chunk_digests: Vec<u64>,
+}
+
+/// How many chunks a table is cut into, whoever makes them.
+pub fn chunks<E: Encoder>(source: &dyn Source<E>) -> u64 {
+    source.units().div_ceil(source.units_a_chunk())
+}
+
+/// The digest of a stream whose chunks have these digests, in order.
+pub fn digest_of(chunks: impl IntoIterator<Item = u64>) -> u64 {
+    chunks.into_iter().fold(0, with_chunk)
+}
+
+fn with_chunk(digest: u64, chunk: u64) -> u64 {
+    mix(digest.rotate_left(1) ^ chunk)
 }
 
 impl Stream {
     /// Begin to make all rows of a source, on so many threads.
     pub fn new<E: Encoder>(source: Box<dyn Source<E>>, threads: usize) -> Self {
+        let all = 0..chunks(&*source);
+        Self::part(source, all, threads)
+    }
+
+    /// Begin to make these chunks of a source alone; those past its end are left out.
+    pub fn part<E: Encoder>(source: Box<dyn Source<E>>, part: Range<u64>, threads: usize) -> Self {
+        let end = part.end.min(chunks(&*source));
+        let part = part.start.min(end)..end;
+        let (start, chunks) = (part.start, part.end - part.start);
         let source: Arc<dyn Source<E>> = source.into();
-        let chunks = source.units().div_ceil(source.units_a_chunk());
         let threads = threads.clamp(1, 64) as u64;
         let started = (0..threads).map(|first| {
             let source = Arc::clone(&source);
@@ -39,7 +64,7 @@ impl Stream {
             thread::spawn(move || {
                 let mut size = 0;
                 for number in (first..chunks).step_by(threads as usize) {
-                    let begin = number * source.units_a_chunk();
+                    let begin = (start + number) * source.units_a_chunk();
                     let end = (begin + source.units_a_chunk()).min(source.units());
                     let mut rows = E::with_capacity(size + size / 16);
                     source.write(begin..end, &mut rows);
@@ -60,6 +85,7 @@ impl Stream {
             rows: 0,
             control_sum: 0,
             digest: 0,
+            chunk_digests: Vec::new(),
         }
     }
 }
@@ -76,7 +102,8 @@ impl Iterator for Stream {
         self.next += 1;
         self.rows += chunk.encoded.rows;
         self.control_sum = self.control_sum.wrapping_add(chunk.encoded.control_sum);
-        self.digest = mix(self.digest.rotate_left(1) ^ chunk.digest);
+        self.digest = with_chunk(self.digest, chunk.digest);
+        self.chunk_digests.push(chunk.digest);
         Some(chunk.encoded.bytes)
     }
 }

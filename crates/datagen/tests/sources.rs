@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use steelyard_datagen::{find, Encoder, Lines, Parameters, Stream, Tuples};
+use steelyard_datagen::{chunks, digest_of, find, Encoder, Lines, Parameters, Stream, Tuples};
 
 const TABLES: [(&str, &str); 26] = [
     ("pgbench", "pgbench_accounts"),
@@ -65,6 +65,31 @@ fn one_thread_and_eight_make_the_same_bytes() {
         assert!(!alone.is_empty() && alone == together, "{table}");
         assert_eq!(one.digest, eight.digest, "{table}");
         assert_eq!(one.control_sum, eight.control_sum, "{table}");
+    }
+}
+
+#[test]
+fn parts_are_the_bytes_sums_and_digest_of_the_whole() {
+    for (generator, table) in TABLES {
+        let (whole, one) = stream(generator, table, 7, 2);
+        let source = || find::<Tuples>(generator, table, &parameters(7)).expect("a source");
+        let all = chunks(&*source());
+        let middle = all / 3 + 1;
+        let (mut bytes, mut digests, mut rows, mut sum) = (Vec::new(), Vec::new(), 0, 0i64);
+        for part in [0..1, 1..middle, middle..all + 5] {
+            let mut part = Stream::part(source(), part, 2);
+            bytes.extend(part.by_ref().flatten());
+            digests.extend(&part.chunk_digests);
+            rows += part.rows;
+            sum = sum.wrapping_add(part.control_sum);
+        }
+        assert!(bytes == whole, "{table}");
+        assert_eq!(digests.len() as u64, all, "{table}");
+        assert_eq!(
+            (digest_of(digests), rows, sum),
+            (one.digest, one.rows, one.control_sum),
+            "{table}"
+        );
     }
 }
 

@@ -72,6 +72,10 @@ class Checker(Protocol):
 class Loader(Checker, Protocol):
     """A connection that fills the database."""
 
+    @property
+    def session(self) -> int:
+        """The number by which the server knows this connection."""
+
     def transaction(self) -> AbstractContextManager[object]:
         """What is done within is committed together, or not at all."""
 
@@ -84,6 +88,9 @@ class Loader(Checker, Protocol):
         No columns: those of the table, in its order. In the transaction that made the table.
         """
 
+    def append(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """The same, to a table that others fill too; `freeze` it when all rows are there."""
+
     def count_and_sum(self, table: str) -> tuple[int, int]:
         """Rows of a table, and the sum of its integer columns as a signed 64-bit number wraps."""
 
@@ -94,7 +101,8 @@ class Loader(Checker, Protocol):
         """Gather the planner's statistics of a table whose rows were copied."""
 
     def freeze(self, table: str) -> None:
-        """Gather them of a table that SQL has filled, and leave nothing of it to clean up later."""
+        """Gather them of a table that SQL or several connections have filled, and leave nothing of
+        it to clean up later."""
 
     def begin_mark(self) -> None:
         """Mark the database as made by Steelyard, and not loaded yet."""

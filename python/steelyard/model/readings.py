@@ -36,6 +36,10 @@ class Reading:
     """Its span: the measured slices only, or the whole epoch with its warm-up."""
 
 
+ENDED_TRANSACTIONS = "ended_transactions"
+"""Of the machine's readings: what the servers of all arms ended in an epoch, whoever asked."""
+
+
 class Valued(Protocol):
     """Something with a name and perhaps a value."""
 

@@ -29,6 +29,7 @@ class ThreatKind(StrEnum):
     DRIVER_BOUND = "driver is the bottleneck"
     MACHINES_APART = "load machines began apart"
     MACHINE_BOUND = "a load machine is the bottleneck"
+    COUNTS_APART = "servers count fewer transactions"
     LITTLES_LAW = "Little's law broken"
     CPU_DISAGREES = "foreground and CPU disagree"
     NO_STEADY_STATE = "no steady state"
@@ -172,6 +173,10 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "the load was held up where it is made: the server waited for that machine, and a true "
         "difference is read too small",
         "give the load more or larger machines, or fewer clients",
+    ),
+    ThreatKind.COUNTS_APART: _Template(
+        "a load machine counted what no server of the arms did, or its sessions went elsewhere",
+        "see where each machine connects to; if it persists, report it with the record",
     ),
     ThreatKind.LITTLES_LAW: _Template(
         "latencies do not fill the time under load (or overfill it): the driver held the "

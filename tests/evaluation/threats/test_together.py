@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steelyard.evaluation.threats.together import together_threats
-from steelyard.model.readings import ArmTotals, EpochTotals
+from steelyard.model.readings import ENDED_TRANSACTIONS, ArmTotals, EpochTotals, Reading
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import arm_totals
 
@@ -111,6 +111,30 @@ def test_a_machine_that_is_slow_for_one_arm_alone_is_what_was_to_be_measured() -
     slow = [_machine("a"), _machine("b", transactions=3000)]
     arms = _arm(*[_line(MS, machines)] * 20), _arm(*[_line(MS, slow)] * 20)
     assert _seen([arms] * 10) == []
+
+
+@pytest.mark.parametrize(("ended", "doubted"), [(40_000, False), (31_700, True), (None, False)])
+def test_servers_that_ended_fewer_transactions_than_machines_counted_are_doubted(
+    ended: int | None, doubted: bool
+) -> None:
+    """Two arms with 16,000 each: more may be of other users, and a server may not tell."""
+    arm = _arm(_line(MS, [_machine("a"), _machine("b")]))
+    totals = [
+        EpochTotals(
+            epoch=n,
+            slots={},
+            start_order=(),
+            arms={"off": arm, "on": arm},
+            machine={ENDED_TRANSACTIONS: Reading(ENDED_TRANSACTIONS, "transactions", ended)},
+            transactions_all={"off": 16_000, "on": 16_000},
+        )
+        for n in range(10)
+    ]
+    seen = [(one.name, one.seen) for one in together_threats(totals, "off", "on")]
+    words = (
+        "the machines counted 320,000 transactions of all arms, of which the servers ended 317,000"
+    )
+    assert seen == [("servers count fewer transactions", words)] * doubted
 
 
 def test_what_lies_between_the_begins_of_machines_is_charged_to_no_client() -> None:

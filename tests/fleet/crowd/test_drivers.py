@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -59,3 +60,22 @@ def test_a_crowd_is_started_for_each_epoch_and_given_up_at_the_end(server: Serve
     drivers.close()
     assert machines.closed
     assert [hand.hand.driver_pid for hand in machines.hands] == [None, None]
+
+
+@pytest.mark.postgres
+def test_the_clock_of_a_host_that_was_rebooted_is_known_anew_in_the_next_epoch(
+    server: Server,
+) -> None:
+    """Its CLOCK_MONOTONIC begins at 0 again, hours before what was known of it."""
+    hands = [FarHand("a"), FarHand("b", offset_ns=5 * 3_600 * 10**9)]
+    drivers = CrowdDrivers(FarMachines(hands))
+    plan = DrivePlan(arms=(server.arm(clients=2),), scripts=SCRIPTS)
+    for offset_ns in (hands[1].offset_ns, -time.monotonic_ns()):
+        hands[1].offset_ns = offset_ns
+        crowd = drivers.start(plan)
+        (answer,) = crowd.run([SliceRequest(arm=0, each=1)])
+        found = crowd.clocks["b"].offset(time.monotonic_ns())
+        crowd.close()
+        assert answer.transactions == 2
+        assert abs(found.value_ns - offset_ns) <= found.bound_ns + 1000
+    drivers.close()

@@ -74,6 +74,9 @@ class Connection:
     def copy(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
         raise NotImplementedError
 
+    append = copy
+    session = 0
+
     def count_and_sum(self, table: str) -> tuple[int, int]:
         raise NotImplementedError
 

@@ -11,10 +11,12 @@ import typer
 
 from steelyard.cli.command_line import Group, say
 from steelyard.cli.commands.workloads_capture import capture
+from steelyard.cli.options.weigh_parameters import Ray
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.engines.loading import WorkloadDatabase
+    from steelyard.fleet.loading.copying import LoadMachines
     from steelyard.model.endpoint import Endpoint
     from steelyard.workloads.reading.workload import Workload
 
@@ -94,25 +96,33 @@ def load_workload(
     yes: Annotated[
         bool, typer.Option("--yes", help="Load into a server that is not on this machine.")
     ] = False,
+    machines: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Make and copy the rows from N load machines."),
+    ] = None,
+    ray: Ray = None,
     as_json: _Json = False,
 ) -> None:
     """Load a workload: once into the cache, or into database "steelyard" of a server."""
     from steelyard.cli.views.workload_view import load_line
+    from steelyard.cli.weighing.together import copying_machines
     from steelyard.engines.adapters import workload_database
     from steelyard.workloads.reading.chosen import scale_and_options
     from steelyard.workloads.reading.dialects import GENERIC
     from steelyard.workloads.reading.folder import find_workload
 
     scale, chosen = scale_and_options(name, overrides or ())
-    database = None if target is None else workload_database(_address(target, yes))
+    address = None if target is None else _address(target, yes)
+    database = None if address is None else workload_database(address)
     kind = GENERIC if database is None else database.kind
     workload = find_workload(name, chosen, kind)
     scale = scale or workload.default_scale
     workload.check_scale(scale)
-    if database is None:
-        facts = _into_cache(workload, scale, version, bindir, account)
-    else:
-        facts = _into_target(workload, scale, database, replacing)
+    with copying_machines(machines, ray, address, say) as copiers:
+        if database is None:
+            facts = _into_cache(workload, scale, version, bindir, account)
+        else:
+            facts = _into_target(workload, scale, database, replacing, copiers)
     facts = {"workload": workload.name, "scale": scale, "options": workload.chosen, **facts}
     typer.echo(json.dumps(facts) if as_json else load_line(facts))
 
@@ -145,13 +155,18 @@ def _into_cache(
 
 
 def _into_target(
-    workload: Workload, scale: int, database: WorkloadDatabase, replacing: bool
+    workload: Workload,
+    scale: int,
+    database: WorkloadDatabase,
+    replacing: bool,
+    copiers: LoadMachines | None,
 ) -> dict[str, Any]:
     from steelyard.workloads.loading.disk_space import require_space_at
     from steelyard.workloads.loading.load import load
 
     require_space_at(database, workload, scale, say)
-    report = load(workload, database, scale, say, replacing=replacing)
+    report = load(workload, database, scale, say, replacing=replacing, copiers=copiers)
+    shared = {} if copiers is None else {"machines": copiers.rows, "lost": copiers.lost}
     return {
         "seconds": round(report.seconds, 3),
         "rows": report.rows,
@@ -159,6 +174,7 @@ def _into_target(
         "tables": report.tables,
         "digests": report.digests,
         "target": database.host or "local socket",
+        **shared,
     }
 
 

@@ -1,8 +1,8 @@
-"""Finds the load machines of a weighing whose load is put on by several."""
+"""Finds the load machines of a weighing or of a load that several of them do together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,11 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.fleet.crowd.drivers import CrowdDrivers
+    from steelyard.fleet.loading.copying import LoadMachines
+    from steelyard.model.endpoint import Endpoint
     from steelyard.study.study import Study
+
+_MORE = "option --ray names the cluster of load machines: add --machines N"
 
 
 def machine_changes(machines: int | None) -> list[str]:
@@ -27,7 +31,7 @@ def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None
     """
     if study.workload.machines == 1:
         if ray is not None:
-            raise UsageError("option --ray names the cluster of load machines: add --machines N")
+            raise UsageError(_MORE)
         yield None
         return
     from steelyard.fleet.crowd.drivers import CrowdDrivers
@@ -39,3 +43,33 @@ def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None
         yield drivers
     finally:
         drivers.close()
+
+
+@contextmanager
+def copying_machines(
+    machines: int | None, ray: str | None, target: Endpoint | None, says: Callable[[str], None]
+) -> Iterator[LoadMachines | None]:
+    """The machines that make and copy a workload's rows, reserved until the end; None where this
+    one does.
+
+    UsageError: there is no server that they could reach. DriverError: as of `load_machines`.
+    """
+    if machines is None:
+        if ray is not None:
+            raise UsageError(_MORE)
+        yield None
+        return
+    if target is None:
+        raise UsageError("several machines load into a server that they reach: name a TARGET")
+    from steelyard.fleet.crowd.drivers import require_fit
+    from steelyard.fleet.crowd.hand import machine_facts
+    from steelyard.fleet.loading.copying import LoadMachines
+    from steelyard.fleet.on_ray.machines import RayMachines
+
+    reserved = RayMachines(machines, ray)
+    try:
+        members = reserved.members()
+        require_fit([one.facts for one in members], {"the server": target}, machine_facts())
+        yield LoadMachines(members, target, says)
+    finally:
+        reserved.close()

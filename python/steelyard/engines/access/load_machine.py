@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.model.endpoint import POSTGRES, Endpoint
 
@@ -28,13 +29,25 @@ def own_password(endpoint: Endpoint) -> str | None:
     return postgres.own_password(endpoint)
 
 
+def crossing(endpoint: Endpoint) -> Endpoint:
+    """The same as it may go to another machine: without its password, and its control connections
+    under a name by which `end_sessions` knows them."""
+    if endpoint.protocol != POSTGRES:
+        return replace(endpoint, password=None)
+    from steelyard.engines.postgres.reaching import load_machine as postgres
+
+    return postgres.crossing(endpoint)
+
+
 def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> int:
     """End those of the sessions that are still there, by the server's numbers; how many there were.
-
-    Only PostgreSQL is asked: other servers find out by themselves.
-    """
-    if endpoint.protocol != POSTGRES or not sessions:
+    A server that cannot be asked has ended them, or will."""
+    if not sessions:
         return 0
+    if endpoint.protocol != POSTGRES:
+        from steelyard.engines.mysql.sql import load_machine as mysql
+
+        return mysql.end_sessions(endpoint, sessions)
     from steelyard.engines.postgres.reaching import load_machine as postgres
 
     return postgres.end_sessions(endpoint, sessions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.engine import Settings
@@ -33,3 +34,15 @@ class CountedStatements(Protocol):
 
     def statement_counts(self, database: str) -> StatementCounts:
         """What the load's statements in a database did so far, each complete when it ends."""
+
+
+@runtime_checkable
+class CountedTransactions(Protocol):
+    """Counts the transactions of a database, whoever executes them."""
+
+    def counted_in(self) -> Sequence[str]:
+        """What tells that database from others: alike for two addresses of one."""
+
+    def ended_transactions(self) -> int | None:
+        """Committed or rolled back so far, every one of the load's once it has gone; None: it does
+        not tell, or sessions of the load are still there."""

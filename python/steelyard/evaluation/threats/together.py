@@ -1,4 +1,5 @@
-"""Raises the threats of a load that several machines put on together: begun apart, or held up."""
+"""Raises the threats of a load that several machines put on together: begun apart, held up, or
+counted otherwise than by the servers."""
 
 from __future__ import annotations
 
@@ -7,7 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.model.readings import LATE_SHARE, EpochTotals, LoadMachineTotals, TogetherTotals
+from steelyard.model.readings import (
+    ENDED_TRANSACTIONS,
+    LATE_SHARE,
+    EpochTotals,
+    LoadMachineTotals,
+    TogetherTotals,
+)
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_duration
 
@@ -19,6 +26,9 @@ BUSY_SHARE = 0.8
 """Of a machine's processors, that its driver may use."""
 SLOW_SHARE = 0.5
 """Of what a client of the other machines does, below which a machine's clients are held up."""
+MISSING_SHARE = 0.005
+"""Of the transactions that drivers counted, which the servers may not have: statistics are flushed
+when a session ends."""
 
 
 def together_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Threat]:
@@ -27,6 +37,7 @@ def together_threats(epochs: Sequence[EpochTotals], control: str, arm: str) -> I
     if known:
         yield from _apart(known, control, arm)
         yield from _held_up(known, control, arm)
+        yield from _counted_apart(known)
 
 
 def _of(epochs: Sequence[EpochTotals], arm: str) -> list[TogetherTotals]:
@@ -73,6 +84,23 @@ def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[
             continue
         yield raise_threat(ThreatKind.MACHINE_BOUND, seen)
         return
+
+
+def _counted_apart(epochs: Sequence[EpochTotals]) -> Iterator[Threat]:
+    """What drivers counted and servers did not end: whatever was retried, a transaction that was
+    counted ended once. Servers may well end more: other users', or several a script."""
+    counted, ended = 0.0, 0.0
+    for epoch in epochs:
+        reading = epoch.machine.get(ENDED_TRANSACTIONS)
+        if reading is not None and reading.value is not None:
+            counted += sum(epoch.transactions_all.values())
+            ended += reading.value
+    if ended < (1 - MISSING_SHARE) * counted:
+        seen = (
+            f"the machines counted {counted:,.0f} transactions of all arms, of which the servers "
+            f"ended {ended:,.0f}"
+        )
+        yield raise_threat(ThreatKind.COUNTS_APART, seen)
 
 
 def _share_of_others(name: str, found: Mapping[str, LoadMachineTotals]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from steelyard.driver.plan import DrivePlan
@@ -10,6 +10,7 @@ from steelyard.engines.access.load_machine import is_local
 from steelyard.fleet.crowd.crowd import Crowd
 from steelyard.fleet.crowd.hand import machine_facts
 from steelyard.fleet.crowd.member import MachineFacts, Member
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 
 
@@ -46,9 +47,11 @@ class CrowdDrivers:
         """A crowd connected to every arm, its clients dealt anew by the plan's seed. UsageError:
         they cannot reach an arm as it is named, or are not alike."""
         members = self._machines.members()
-        _require_alike([self._own, *(member.facts for member in members)])
-        if any(member.facts.boot != self._own.boot for member in members):
-            _require_reachable(plan)
+        require_fit(
+            [one.facts for one in members],
+            {f'arm "{arm.name}"': arm.endpoint for arm in plan.arms},
+            self._own,
+        )
         self._running = Crowd(plan, members, self._threads)
         return self._running
 
@@ -65,12 +68,21 @@ class CrowdDrivers:
             self._machines.close()
 
 
-def _require_alike(found: Sequence[MachineFacts]) -> None:
-    """DriverError where machines have another Steelyard than this one."""
-    own, *others = found
+def require_fit(
+    machines: Sequence[MachineFacts], places: Mapping[str, Endpoint], own: MachineFacts
+) -> None:
+    """DriverError where machines have another Steelyard than this one. UsageError where a place, by
+    the name that it has in messages, listens where they do not reach it."""
+    _require_alike(machines, own)
+    if any(one.boot != own.boot for one in machines):
+        for name, endpoint in places.items():
+            _require_reachable(name, endpoint)
+
+
+def _require_alike(machines: Sequence[MachineFacts], own: MachineFacts) -> None:
     unlike = [
         f"{one.host}: {one.version}, {one.build_profile}"
-        for one in others
+        for one in machines
         if (one.version, one.build_profile) != (own.version, own.build_profile)
     ]
     if unlike:
@@ -81,13 +93,10 @@ def _require_alike(found: Sequence[MachineFacts]) -> None:
         )
 
 
-def _require_reachable(plan: DrivePlan) -> None:
-    """UsageError where an arm listens where other machines do not reach it."""
-    for arm in plan.arms:
-        if is_local(arm.endpoint):
-            raise UsageError(
-                f'load machines cannot reach arm "{arm.name}": it is looked for at '
-                f'"{arm.endpoint.host}", which is on this machine',
-                hint="Name the server by an address that all machines reach: "
-                "--address host=NAME, or address= of an arm.",
-            )
+def _require_reachable(name: str, endpoint: Endpoint) -> None:
+    if is_local(endpoint):
+        raise UsageError(
+            f'load machines cannot reach {name}: it is looked for at "{endpoint.host}", which is '
+            "on this machine",
+            hint="Name the server by an address that all machines reach.",
+        )

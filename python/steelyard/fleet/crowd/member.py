@@ -9,6 +9,7 @@ from typing import Protocol
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.fleet.checking.network import Nic
+from steelyard.model.errors import DriverError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class Driven:
     received_ns: int
     answered_ns: int
     answer: SliceAnswer
+
+
+class LostError(DriverError):
+    """A machine is gone: its process, itself, or the network to it."""
 
 
 class Member(Protocol):

@@ -10,11 +10,13 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.fleet.crowd.member import LostError
 from steelyard.model.errors import DriverError, SteelyardError, UsageError
 
 HOST = "steelyard_host"
@@ -22,10 +24,16 @@ HOST = "steelyard_host"
 OFFER = f"--resources='{{\"{HOST}\": 1}}'"
 ANSWER_S = 5.0
 CALL_S = 10.0
+WATCH_S = 5.0
 LONG_CALL_S = 180.0
 """Longest until every client is connected, or until all have let go."""
 ONCE = {"num_cpus": 0, "resources": {HOST: 1}, "max_restarts": 0, "max_task_retries": 0}
 """Of every actor: it has its machine for itself, and is neither started nor called again."""
+
+
+_JOINED = ExitStack()
+"""Held while a cluster is joined: Ray prints there that a node died (listen_error_messages of
+ray/_private/worker.py), which is no part of a result."""
 
 
 @dataclass(frozen=True)
@@ -62,26 +70,43 @@ class Remote:
             ray.kill(self.actor, no_restart=True)
 
     def call(self, method: str, *arguments: Any, patience_s: float | None) -> Any:
-        """What a method answers. DriverError: its own, or there was no answer in time."""
-        answer = self._answer(method, arguments, patience_s)
-        if isinstance(answer, Failure):
-            raise DriverError(answer.primary, detail=answer.detail, hint=answer.hint)
-        return answer
+        """What a method answers. DriverError: its own. LostError: there was no answer in time."""
+        return _unwrapped(self._answer(self._ask(method, arguments), patience_s))
 
-    def _answer(self, method: str, arguments: Sequence[Any], patience_s: float | None) -> Any:
+    def call_watched(self, method: str, *arguments: Any) -> Any:
+        """The same of what takes any time: meanwhile the actor must answer to `alive`."""
+        import ray
+
+        asked = self._ask(method, arguments)
+        while not ray.wait([asked], timeout=WATCH_S)[0]:
+            if self.lost:
+                raise LostError("its Ray actor is gone")
+            self.call("alive", patience_s=CALL_S)
+        return _unwrapped(self._answer(asked, CALL_S))
+
+    def _ask(self, method: str, arguments: Sequence[Any]) -> Any:
+        return getattr(self.actor, method).remote(*arguments)
+
+    def _answer(self, asked: Any, patience_s: float | None) -> Any:
         import ray
 
         try:
-            return ray.get(getattr(self.actor, method).remote(*arguments), timeout=patience_s)
+            return ray.get(asked, timeout=patience_s)
         except ray.exceptions.GetTimeoutError as error:
             self.lost = True
-            raise DriverError(
+            raise LostError(
                 f"no answer within {patience_s:.0f} s",
                 detail="It stands still, or the network between it and this machine is gone.",
             ) from error
         except ray.exceptions.RayError as error:
             self.lost = True
-            raise DriverError("its Ray actor is gone", detail=str(error).strip()) from error
+            raise LostError("its Ray actor is gone", detail=str(error).strip()) from error
+
+
+def _unwrapped(answer: Any) -> Any:
+    if isinstance(answer, Failure):
+        raise DriverError(answer.primary, detail=answer.detail, hint=answer.hint)
+    return answer
 
 
 def connect(address: str | None) -> None:
@@ -93,8 +118,10 @@ def connect(address: str | None) -> None:
         raise UsageError(
             "Ray is not installed", hint="Install it: pip install 'steelyard[fleet]'"
         ) from error
+    leave()  # what is left of an earlier one
     try:
         _require_answer(address)
+        _JOINED.enter_context(redirect_stdout(sys.stderr))
         with _own_signals():
             ray.init(
                 address=address or "auto",
@@ -103,6 +130,7 @@ def connect(address: str | None) -> None:
                 logging_level=logging.ERROR,
             )
     except (OSError, RuntimeError, ValueError) as error:
+        leave()
         where = f'at "{address}"' if address else "on this machine"
         raise DriverError(
             f"could not join a Ray cluster {where}",
@@ -110,6 +138,14 @@ def connect(address: str | None) -> None:
             hint="Start one, with the same Ray and Python everywhere: `ray start --head` here, and "
             f"on each load machine `ray start --address=HERE:6379 {OFFER}`.",
         ) from error
+
+
+def leave() -> None:
+    """Leave the cluster; safe to call twice, and of none that was joined."""
+    import ray
+
+    ray.shutdown()
+    _JOINED.close()
 
 
 def _require_answer(address: str | None) -> None:

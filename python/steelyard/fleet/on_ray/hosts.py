@@ -16,6 +16,7 @@ from steelyard.fleet.on_ray.cluster import (
     ONCE,
     Remote,
     connect,
+    leave,
     told,
 )
 from steelyard.model.errors import DriverError
@@ -98,14 +99,12 @@ class RayHosts:
 
     def close(self) -> None:
         """End what runs on the hosts, and leave the cluster; safe to call twice."""
-        import ray
-
         for host in self._hosts.values():
             with suppress(DriverError):  # it is gone already
                 host.end()
             host.kill()
         self._hosts.clear()
-        ray.shutdown()
+        leave()
 
 
 def _host_on(node: Mapping[str, Any], before: RayHost | None) -> RayHost:

@@ -8,9 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
+from steelyard.engines.access.row_share import RowShare
 from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.crowd.hand import Hand
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
+from steelyard.fleet.loading.copier import Sessions
+from steelyard.fleet.loading.copying import SESSIONS
 from steelyard.fleet.on_ray.cluster import (
     CALL_S,
     HOST,
@@ -19,8 +22,10 @@ from steelyard.fleet.on_ray.cluster import (
     ONCE,
     Remote,
     connect,
+    leave,
     told,
 )
+from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 
 RESERVE_S = 60.0
@@ -30,10 +35,11 @@ ON_THE_WAY_S = 2.0
 
 
 class HostActor:
-    """What runs on a machine: a Hand whose errors are answers."""
+    """What runs on a machine: a Hand, and Sessions of a load, whose errors are answers."""
 
     def __init__(self) -> None:
         self._hand = Hand("this machine")
+        self._sessions = Sessions()
 
     def facts(self) -> MachineFacts:
         """Of its machine."""
@@ -63,9 +69,25 @@ class HostActor:
         """The process of its driver."""
         return self._hand.driver_pid
 
+    def alive(self) -> bool:
+        """Answers while another call is under way."""
+        return True
+
+    def connect_to(self, target: Endpoint, sessions: int) -> Any:
+        """See Copier."""
+        return told(lambda: self._sessions.connect_to(target, sessions))
+
+    def copy(self, share: RowShare, session: int) -> Any:
+        """See Copier."""
+        return told(lambda: self._sessions.copy(share, session))
+
+    def disconnect(self) -> None:
+        """See Copier."""
+        self._sessions.disconnect()
+
 
 class RayMember(Remote):
-    """One machine of the cluster; implements Member."""
+    """One machine of the cluster; implements Member and Copier."""
 
     def __init__(self, actor: Any, name: str, facts: MachineFacts) -> None:
         super().__init__(actor, name)
@@ -94,11 +116,29 @@ class RayMember(Remote):
 
     def close(self) -> None:
         """End the driver; an actor that does not answer is killed, and its driver ends with it."""
+        self._end("close")
+
+    def connect_to(self, target: Endpoint, sessions: int) -> tuple[int, ...]:
+        """Wait until the machine is connected."""
+        numbers: tuple[int, ...]
+        numbers = self.call("connect_to", target, sessions, patience_s=LONG_CALL_S)
+        return numbers
+
+    def copy(self, share: RowShare, session: int) -> int:
+        """Wait as long as the share takes, while the machine lives."""
+        rows: int = self.call_watched("copy", share, session)
+        return rows
+
+    def disconnect(self) -> None:
+        """Close the connections; an actor that does not answer is killed, and they end with it."""
+        self._end("disconnect")
+
+    def _end(self, method: str) -> None:
         if self.lost:
             self.kill()
             return
         try:
-            self.call("close", patience_s=LONG_CALL_S)
+            self.call(method, patience_s=LONG_CALL_S)
         except DriverError:
             self.kill()
 
@@ -149,7 +189,7 @@ class RayMachines:
             with suppress(ray.exceptions.RayError):
                 ray.util.remove_placement_group(self._group)
             self._group = None
-        ray.shutdown()
+        leave()
 
     def _unused(self, name: str) -> str:
         taken, free, number = {one.name for one in self._members.values()}, name, 1
@@ -200,6 +240,6 @@ def _actor(group: Any, place: int) -> Any:
     there = PlacementGroupSchedulingStrategy(
         placement_group=group, placement_group_bundle_index=place
     )
-    # Two at once: a driver may be ended while it drives.
-    options = {**ONCE, "max_concurrency": 2, "scheduling_strategy": there}
+    # A driver may be ended while it drives, and a share is copied over each session.
+    options = {**ONCE, "max_concurrency": 2 + SESSIONS, "scheduling_strategy": there}
     return ray.remote(HostActor).options(**options).remote()

@@ -10,6 +10,7 @@ from steelyard.evaluation.workload_rows import work_per_minute
 from steelyard.model.readings import Reading
 from steelyard.record.epoch import ArmLine, PartLine, ReadingLine, WaitsLine
 from steelyard.record.slice import SliceLine
+from steelyard.running.measuring.ended_transactions import EndedTransactions
 from steelyard.running.measuring.statement_readings import StatementReadings
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.source import EpochTelemetry
@@ -32,6 +33,8 @@ class ArmsRead:
 
     arms: Mapping[str, ArmLine] = field(default_factory=dict)
     violations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ended: tuple[ReadingLine, ...] = ()
+    """Transactions by the servers' own count, where several machines drove them."""
 
 
 class ArmReadings:
@@ -46,6 +49,8 @@ class ArmReadings:
             self._statements = StatementReadings(counted)
             self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
             self._done = {arm: self._data.work_counts(one) for arm, one in standing.items()}
+            several = setup.laboratory.drivers.machines > 1
+            self._ended = EndedTransactions(standing) if several else None
 
     def border(self) -> None:
         """Read what is read at a border of the measured slices; first at their beginning."""
@@ -67,6 +72,7 @@ class ArmReadings:
     def _close(
         self, lines: Iterable[SliceLine], borders: Sequence[int], beside: Beside
     ) -> ArmsRead:
+        ended = () if self._ended is None else reading_lines([self._ended.reading()])
         self._telemetry.close()
         counted = self._statements.lines()
         every = list(lines)
@@ -87,7 +93,7 @@ class ArmReadings:
         violations = {
             arm: tuple(self._data.violations(instance)) for arm, instance in self._standing.items()
         }
-        return ArmsRead(arms, violations)
+        return ArmsRead(arms, violations, ended)
 
     def _line(self, arm: str, own: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
         measured = [line for line in own if line.kind == "measured"]

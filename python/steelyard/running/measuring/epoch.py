@@ -76,7 +76,7 @@ class EpochRunner:
             loads=self._setup.loads_of(epoch),
             violations=seen.violations,
             evicted=_evicted(self._setup.slots.evicted),
-            machine=reading_lines(host_readings(host_before, host.sample())),
+            machine=(*reading_lines(host_readings(host_before, host.sample())), *seen.ended),
         )
         self._setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines))

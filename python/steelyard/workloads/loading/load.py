@@ -14,6 +14,7 @@ from steelyard.engines.loading import LoadedData, Loader, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.checks import counted, violations_after_load
 from steelyard.workloads.loading.disk_space import LoadProgress, Report
+from steelyard.workloads.loading.shared import Copiers, fill_together
 from steelyard.workloads.loading.tables import (
     FilledTable,
     Halt,
@@ -46,13 +47,15 @@ def load(
     report: Report | None = None,
     *,
     replacing: bool = False,
+    copiers: Copiers | None = None,
 ) -> LoadReport:
     """Create the database, fill it, and prove by the workload's checks that its data are right.
 
-    Tables in parallel, each made and filled in one transaction, with statistics; then the keys, in
-    parallel too; then what must come in order. EngineError: the database is there already, or
-    cannot be made. ServerError: the server's words, or rows that are not those that were sent.
-    UsageError: what the folder says cannot be loaded.
+    Tables in parallel, each made and filled in one transaction, with statistics, or in shares by
+    `copiers`; then the keys, in parallel too; then what must come in order. EngineError: the
+    database is there already, or cannot be made. ServerError: the server's words, or rows that are
+    not those that were sent. UsageError: what the folder says cannot be loaded. DriverError: of
+    the copiers.
     """
     workload.check_scale(scale)
     require_generators(workload)
@@ -65,7 +68,7 @@ def load(
     database.create(replacing=replacing)
     with database.loader() as loader:
         loader.begin_mark()
-        filled = _fill_tables(loader, database, workload, scale, reported)
+        filled = _fill_tables(loader, database, workload, scale, copiers, reported)
         with loader.transaction():
             _execute(loader, workload, "load.sql", scale)
         rows = {t.name: _count(loader, workload, t, scale, filled) for t in workload.tables}
@@ -93,11 +96,15 @@ def _fill_tables(
     database: WorkloadDatabase,
     workload: Workload,
     scale: int,
+    copiers: Copiers | None,
     report: Report,
 ) -> dict[str, FilledTable]:
     names = [table.name for table in workload.tables]
     before, groups = by_creation(workload.statements("schema.sql", scale), names)
     loader.execute(before, workload.part("schema.sql"))
+    if copiers is not None:
+        report("load")
+        return fill_together(loader, database, workload, scale, groups, copiers, report)
     progress, halt = LoadProgress(report), Halt()
     filled: dict[str, FilledTable] = {}
 

@@ -9,9 +9,11 @@ import pytest
 
 from own_cache import own_server
 from steelyard.engines.access.reached import Reached
+from steelyard.engines.counting.protocols import CountedTransactions
 from steelyard.engines.engine import Countable, Freezable, Restartable, Tunable
 from steelyard.engines.postgres.adapter import count_alone, reach
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.reaching import reached
 from steelyard.engines.postgres.reaching.reached import HIDDEN
 from steelyard.model.errors import ServerError
 
@@ -49,6 +51,31 @@ def test_it_is_reached_and_tuned_but_neither_started_nor_frozen(address: str) ->
     assert one.identity.version_number // 10000 == 18
     assert one.identity.origin == "address"
     assert one.round_trip_ns() > 0
+
+
+def test_transactions_are_counted_once_the_sessions_of_the_load_have_gone(address: str) -> None:
+    one = reach(address, None, {}, None)
+    assert isinstance(one, CountedTransactions)
+    assert one.counted_in() == reach(address, "user=postgres", {}, None).counted_in()
+    before = one.ended_transactions()
+    with psycopg.connect(address, autocommit=True, application_name="steelyard") as session:
+        for _ in range(500):
+            session.execute("SELECT 1")
+        with pytest.raises(psycopg.Error):
+            session.execute("SELECT 1/0")
+    after = one.ended_transactions()
+    assert before is not None
+    assert after is not None
+    assert 501 <= after - before < 520
+
+
+def test_nothing_is_told_of_transactions_while_the_load_is_there_or_without_counting(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reached, "_LEFT_SECONDS", 0.1)
+    with psycopg.connect(address, application_name="steelyard"):
+        assert reach(address, None, {}, None).ended_transactions() is None
+    assert reach(address, None, {"track_counts": "off"}, None).ended_transactions() is None
 
 
 def test_two_addresses_of_one_server_are_one_server(address: str) -> None:

@@ -79,6 +79,12 @@ class MysqlChecker:
 class MysqlLoader(MysqlChecker):
     """A connection that fills the database; implements Loader."""
 
+    @property
+    def session(self) -> int:
+        """Its connection id."""
+        wire: Any = self._connection  # what it knows of itself has no type
+        return int(wire.thread_id())
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What is done within is committed together, or not at all; a CREATE or ALTER commits what
@@ -116,6 +122,10 @@ class MysqlLoader(MysqlChecker):
             if said.get("local_infile") == "ON":
                 return load_lines(self._connection, statement, chunks, packet)
             return insert_lines(self._connection, table, columns, chunks, packet)
+
+    def append(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """As `copy` does."""
+        return self.copy(table, columns, chunks)
 
     def count_and_sum(self, table: str) -> tuple[int, int]:
         """Rows of a table, and the sum of its integer columns as a signed 64-bit number wraps."""
@@ -168,9 +178,8 @@ class MysqlLoader(MysqlChecker):
 
     def cancel(self) -> None:
         """Stop the statement under way; called from another thread."""
-        wire: Any = self._connection  # what it knows of itself has no type
         with suppress(ServerError), connected(self._address) as other, other.cursor() as cursor:
-            cursor.execute(f"KILL QUERY {wire.thread_id()}")
+            cursor.execute(f"KILL QUERY {self.session}")
 
 
 def database_bytes(connection: Connection[Any], name: str) -> int:

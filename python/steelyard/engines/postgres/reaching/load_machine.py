@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
-from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
+from steelyard.engines.postgres.libpq.connection_string import (
+    GivenAddress,
+    conninfo_of,
+    read_target,
+    without_password,
+)
 from steelyard.engines.postgres.sql.session import CONNECT_SECONDS
 from steelyard.model.endpoint import Endpoint
 
@@ -17,6 +23,16 @@ SELECT count(pg_catalog.pg_terminate_backend(pid)) FROM pg_catalog.pg_stat_activ
 def own_password(endpoint: Endpoint) -> str | None:
     """That of this machine's environment or password file; None: it has none."""
     return read_target(conninfo_of(endpoint)).password
+
+
+def crossing(endpoint: Endpoint) -> GivenAddress:
+    """Without its password; what else a user's words say is kept, and its sessions are named."""
+    from psycopg.conninfo import make_conninfo
+
+    words = without_password(conninfo_of(endpoint))
+    named = make_conninfo(words, application_name=endpoint.application_name)
+    known = {one.name: getattr(endpoint, one.name) for one in fields(Endpoint)}
+    return GivenAddress(**{**known, "password": None}, words=named)
 
 
 def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:

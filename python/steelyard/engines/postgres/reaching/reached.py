@@ -37,10 +37,18 @@ SELECT count(*) FROM pg_catalog.pg_stat_activity
  WHERE application_name = 'steelyard' AND backend_type = 'client backend'
 """
 _LEFT_SECONDS = 5.0
+_ENDED = """
+SELECT xact_commit + xact_rollback FROM pg_catalog.pg_stat_database
+ WHERE datname = current_database() AND current_setting('track_counts')::boolean
+"""
+_SHARED_STATISTICS, _STATISTICS_SECONDS = 150000, 0.6
+"""Before 15 a process of its own collected them, and its file may be half a second old
+(PGSTAT_STAT_INTERVAL)."""
 
 
 class ReachedServer:
-    """One arm at an address; implements Instance, Reached, Tunable, Plans and HoldsWorkload."""
+    """One arm at an address; implements Instance, Reached, CountedTransactions, Tunable, Plans and
+    HoldsWorkload."""
 
     setting_rules = SETTING_RULES
 
@@ -95,6 +103,31 @@ class ReachedServer:
             with self._session() as session:
                 self._round_trip_ns = min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
         return self._round_trip_ns
+
+    def counted_in(self) -> tuple[str, ...]:
+        """Its server and the database of its sessions."""
+        return *self.server(), self._address.database
+
+    def ended_transactions(self) -> int | None:
+        """By pg_stat_database, once our own sessions have flushed theirs and gone; None: they have
+        not, as behind a pooler, or the server does not count."""
+        if not self.load_has_left():
+            return None
+        if self.identity.version_number < _SHARED_STATISTICS:
+            time.sleep(_STATISTICS_SECONDS)
+        rows = self._rows(_ENDED)
+        return int(rows[0][0]) if rows else None
+
+    def load_has_left(self) -> bool:
+        """Wait until no session of the load is there, for some seconds; whether that is so."""
+        limit = time.monotonic() + _LEFT_SECONDS
+        while rows := self._rows(_LEAVING):
+            if rows[0][0] == 0:
+                return True
+            if time.monotonic() > limit:
+                return False
+            time.sleep(0.02)
+        return True  # it does not tell
 
     def settings(self) -> dict[str, str]:
         """As a session of the arm sees them; none where the server does not list them."""
@@ -157,12 +190,7 @@ class CountingServer(ReachedServer):
 
     def counters(self, database: str) -> Sample:
         """The counters, once our own sessions have flushed theirs and gone. EngineError: hidden."""
-        limit = time.monotonic() + _LEFT_SECONDS
-        while time.monotonic() < limit:
-            rows = self._rows(_LEAVING)
-            if not rows or rows[0][0] == 0:
-                break
-            time.sleep(0.02)
+        self.load_has_left()
         try:
             return read_counters(conninfo_of(self._address), self.identity.version_number)
         except (EngineError, ValueError) as reason:

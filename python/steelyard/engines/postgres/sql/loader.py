@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from steelyard._core import COPY_HEADER, COPY_TRAILER
@@ -66,9 +66,19 @@ class PostgresChecker:
 class PostgresLoader(PostgresChecker):
     """A connection that fills the database; implements Loader."""
 
-    def transaction(self) -> AbstractContextManager[object]:
+    @property
+    def session(self) -> int:
+        """The process id of its backend."""
+        return self._connection.info.backend_pid
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
         """What is done within is committed together, or not at all."""
-        return self._connection.transaction()
+        with (
+            _attributed("could not complete a transaction", "BEGIN ... COMMIT"),
+            self._connection.transaction(),
+        ):
+            yield
 
     def has_table(self, table: str) -> bool:
         """Whether there is a table of this name on the search path."""
@@ -82,9 +92,18 @@ class PostgresLoader(PostgresChecker):
         them; PostgreSQL accepts it only from the transaction that made the table, and not for a
         partitioned one.
         """
-        freeze = "" if self._partitioned(table) else ", FREEZE"
+        option = "" if self._partitioned(table) else ", FREEZE"
+        return self._copied(table, columns, chunks, option)
+
+    def append(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """The same without FREEZE, which is for the transaction that made the table."""
+        return self._copied(table, columns, chunks, "")
+
+    def _copied(
+        self, table: str, columns: Sequence[str], chunks: Iterable[bytes], option: str
+    ) -> int:
         named = f" ({', '.join(columns)})" if columns else ""
-        statement = f"COPY {table}{named} FROM STDIN (FORMAT binary{freeze})"
+        statement = f"COPY {table}{named} FROM STDIN (FORMAT binary{option})"
         with (
             _attributed(f'could not fill table "{table}"', statement),
             self._connection.cursor() as cursor,
@@ -122,7 +141,8 @@ class PostgresLoader(PostgresChecker):
         self._connection.execute(f"VACUUM (ANALYZE) {table}".encode())
 
     def freeze(self, table: str) -> None:
-        """Statistics of a table that SQL has filled; its tuples need no later vacuum."""
+        """Statistics of a table that SQL or several connections have filled; its tuples need no
+        later vacuum, and its visibility map is set."""
         self._connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
 
     def begin_mark(self) -> None:

@@ -1,0 +1,1 @@
+"""Rows that several machines make and copy into one server."""

@@ -1,0 +1,197 @@
+"""Hands shares of rows out to several machines; a share of a machine that is lost is made again.
+
+Other than a weighing, a load goes on with the machines that are left: its rows are the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from threading import Condition, Lock
+
+from steelyard.engines.access.load_machine import crossing, end_sessions
+from steelyard.engines.access.row_share import RowShare
+from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.loading.copier import Copier
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import DriverError, SteelyardError
+
+SESSIONS = 4
+"""Of each machine: one makes rows while the server takes those of another."""
+GONE_S = 30.0
+"""Longest until a server has ended a session that it was asked to end."""
+_AGAIN_S = 0.1
+There = Callable[[], Iterable[tuple[str, int]]]
+
+
+@dataclass
+class _Machine:
+    """A machine, its sessions, and what each of them copies now."""
+
+    copier: Copier
+    sessions: tuple[int, ...]
+    busy: dict[int, RowShare] = field(default_factory=dict)
+    lost: bool = False
+
+
+class LoadMachines:
+    """Machines that copy shares into one database; implements Copiers.
+
+    `target`: how they reach the server. `says` is told of each machine that is lost.
+    """
+
+    def __init__(
+        self, copiers: Sequence[Copier], target: Endpoint, says: Callable[[str], None]
+    ) -> None:
+        self._copiers = copiers
+        self._target = target
+        self.says = says
+        self.rows: dict[str, int] = {one.name: 0 for one in copiers}
+        """Of each machine that it has copied."""
+        self.lost: list[str] = []
+        """Names of the machines that were lost."""
+
+    @property
+    def sessions(self) -> int:
+        """Of all machines."""
+        return SESSIONS * len(self._copiers)
+
+    def copy(self, shares: Sequence[RowShare], there: There, done: Callable[[int], None]) -> None:
+        """See Copiers."""
+        machines: list[_Machine] = []
+        crossed = crossing(self._target)
+        try:
+            for one in self._copiers:
+                try:
+                    machines.append(_Machine(one, one.connect_to(crossed, SESSIONS)))
+                except SteelyardError as error:
+                    raise _of_machine(one.name, error) from error
+            _Copying(self, machines, shares, there, done).run()
+        finally:
+            for one in self._copiers:
+                one.disconnect()
+
+    def end(self, machine: _Machine) -> None:
+        """End the sessions of a lost machine, and wait until the server has none of them."""
+        limit = time.monotonic() + GONE_S
+        while end_sessions(self._target, machine.sessions):
+            if time.monotonic() > limit:
+                raise DriverError(
+                    f'could not end the sessions of load machine "{machine.copier.name}"',
+                    detail="What it had begun may still be committed.",
+                    hint="Load anew when they are gone.",
+                )
+            time.sleep(_AGAIN_S)
+
+
+class _Copying:
+    """One copying: the shares that wait, and those that machines have in hand."""
+
+    def __init__(
+        self,
+        owner: LoadMachines,
+        machines: Sequence[_Machine],
+        shares: Sequence[RowShare],
+        there: There,
+        done: Callable[[int], None],
+    ) -> None:
+        self._owner, self._machines = owner, machines
+        self._waiting = deque(shares)
+        self._there, self._done = there, done
+        self._changed = Condition()
+        self._asking = Lock()
+        self._failed: BaseException | None = None
+
+    def run(self) -> None:
+        """Return when the last share is copied; the first error is raised when all have let go."""
+        with ThreadPoolExecutor(max(1, SESSIONS * len(self._machines)), "copier") as pool:
+            works = [
+                pool.submit(self._work, machine, session)
+                for session in range(SESSIONS)
+                for machine in self._machines
+            ]
+            try:
+                wait(works)
+            except BaseException as interrupted:
+                self._fail(interrupted)
+                for machine in self._machines:
+                    machine.copier.disconnect()  # ends what is under way
+                raise
+        if self._failed is not None:
+            raise self._failed
+        if self._waiting:
+            raise DriverError("all load machines are lost", detail=", ".join(self._owner.lost))
+
+    def _work(self, machine: _Machine, session: int) -> None:
+        while (share := self._next(machine, session)) is not None:
+            try:
+                rows = machine.copier.copy(share, session)
+            except LostError as error:
+                self._lose(machine, error)
+                return
+            except SteelyardError as error:
+                if not machine.lost:
+                    self._fail(_of_machine(machine.copier.name, error))
+                return
+            except BaseException as error:
+                self._fail(error)
+                raise
+            self._copied(machine, session, rows)
+
+    def _next(self, machine: _Machine, session: int) -> RowShare | None:
+        """The next share; while another machine has one in hand that it may lose, this waits."""
+        with self._changed:
+            while True:
+                if self._failed is not None or machine.lost:
+                    return None
+                if self._waiting:
+                    share = machine.busy[session] = self._waiting.popleft()
+                    return share
+                if not any(one.busy for one in self._machines if one is not machine):
+                    return None
+                self._changed.wait()
+
+    def _copied(self, machine: _Machine, session: int, rows: int) -> None:
+        with self._changed:
+            if machine.lost:  # by another of its sessions: it was found there, or given back
+                return
+            del machine.busy[session]
+            self._owner.rows[machine.copier.name] += rows
+            self._changed.notify_all()
+        self._done(rows)
+
+    def _lose(self, machine: _Machine, error: LostError) -> None:
+        """Give the shares of a lost machine back, but for those that were committed."""
+        with self._changed:
+            if machine.lost:
+                return
+            machine.lost = True
+        try:
+            self._owner.lost.append(machine.copier.name)
+            self._owner.says(f'load machine "{machine.copier.name}" is lost: {error.primary}')
+            self._owner.end(machine)
+            with self._asking:  # several may be lost at a time
+                known = set(self._there())
+        except BaseException as failure:  # the others would wait for this machine's shares
+            self._fail(failure)
+            raise
+        with self._changed:
+            again = [one for one in machine.busy.values() if (one.table, one.first) not in known]
+            machine.busy.clear()
+            self._waiting.extendleft(reversed(again))
+            self._changed.notify_all()
+        self._owner.says(f"{len(again)} shares are made again")
+
+    def _fail(self, error: BaseException) -> None:
+        with self._changed:
+            self._failed = self._failed or error
+            self._changed.notify_all()
+
+
+def _of_machine(name: str, error: SteelyardError) -> DriverError:
+    return DriverError(
+        f'load machine "{name}": {error.primary}', detail=error.detail, hint=error.hint
+    )

@@ -1,0 +1,159 @@
+"""Fills the tables of a workload by several machines, each making and copying shares of their rows.
+
+The rows are those of one machine, and so are their digests. Shares are handed out in the order of
+the rows, so that on the disk only neighbouring shares are mixed. A frozen copy belongs to the
+transaction that made its table; here VACUUM freezes a table when all its shares are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+from steelyard._core import digest_of_chunks
+from steelyard.engines.access.row_share import (
+    CopiedShare,
+    RowShare,
+    begin_shares,
+    copied_shares,
+    end_shares,
+)
+from steelyard.engines.loading import Loader, RowEncoding, WorkloadDatabase
+from steelyard.model.errors import ServerError, UsageError
+from steelyard.workloads.loading.disk_space import LoadProgress, Report
+from steelyard.workloads.loading.tables import FilledTable, Halt, rows_of, run_parallel
+from steelyard.workloads.reading.workload import Table, Workload
+
+FEWEST_CHUNKS = 32
+"""Of a share, each about a megabyte, unless the table has fewer. A COPY lengthens its table by up
+to 64 pages at a time (MAX_BUFFERS_TO_EXTEND_BY of hio.c) and leaves the last ones empty: VACUUM
+cuts them off at the end of the table, but not between two shares, where they are to be few."""
+MOST_CHUNKS = 128
+"""What is made again when a machine is lost."""
+SHARES_A_SESSION = 8
+"""At least, of a table that is large enough: so all sessions are done at about the same time, and
+rows lie on the disk nearly in their order."""
+
+
+class Copiers(Protocol):
+    """Machines that copy shares into a database."""
+
+    @property
+    def sessions(self) -> int:
+        """How many of them copy at a time."""
+
+    def copy(
+        self,
+        shares: Sequence[RowShare],
+        there: Callable[[], Iterable[tuple[str, int]]],
+        done: Callable[[int], None],
+    ) -> None:
+        """Have every share copied, handed out in this order; a machine that is lost has its share
+        made again by another. `there`: table and first chunk of those that the server has. `done`:
+        is told the rows of each.
+
+        DriverError: all machines are lost, or one says an error; nothing is copied any more then.
+        """
+
+
+def fill_together(
+    loader: Loader,
+    database: WorkloadDatabase,
+    workload: Workload,
+    scale: int,
+    groups: Mapping[str, Sequence[str]],
+    copiers: Copiers,
+    report: Report,
+) -> dict[str, FilledTable]:
+    """Make every table by its own statements and have its rows copied; what each was filled with.
+
+    ServerError: a table does not hold what was to be sent. Errors of the copiers go on.
+    """
+    source = workload.part("schema.sql")
+    for table in workload.tables:
+        loader.execute(groups.get(table.name, ()), source)
+        if not loader.has_table(table.name):
+            raise UsageError(f'{source}: it makes no table "{table.name}"')
+    begin_shares(loader)
+    cut = {t.name: _cut(workload, t, scale, database.encoding, copiers) for t in workload.tables}
+    progress = LoadProgress(report)
+    progress.expect(sum(rows for rows, _ in cut.values()))
+    with database.loader() as asking:
+
+        def there() -> Iterable[tuple[str, int]]:
+            return {(one.table, one.first) for one in copied_shares(asking)}
+
+        copiers.copy([one for _, shares in cut.values() for one in shares], there, progress.add)
+    copied = copied_shares(loader)
+    filled: dict[str, FilledTable] = {}
+
+    def settle(table: Table, loader: Loader) -> None:
+        own = [one for one in copied if one.table == table.name]
+        filled[table.name] = _settled(loader, workload, table, scale, *cut[table.name], own)
+
+    report("vacuum")
+    run_parallel(database, [partial(settle, one) for one in workload.tables], 2, Halt())
+    end_shares(loader)
+    return filled
+
+
+def _cut(
+    workload: Workload, table: Table, scale: int, encoding: RowEncoding, copiers: Copiers
+) -> tuple[int, list[RowShare]]:
+    """Rows that are generated for a table, and its shares; none where it starts empty."""
+    stream = rows_of(workload, table, scale, encoding)
+    if stream is None or table.generator is None:
+        return 0, []
+    even = stream.chunks // (SHARES_A_SESSION * copiers.sessions)
+    each = min(MOST_CHUNKS, max(FEWEST_CHUNKS, even))
+    shares = [
+        RowShare(
+            table=table.name,
+            columns=table.columns,
+            generator=table.generator,
+            scale=scale,
+            options={name: str(value) for name, value in workload.loading.items()},
+            seed=workload.seed,
+            encoding=encoding,
+            first=first,
+            chunks=min(each, stream.chunks - first),
+        )
+        for first in range(0, stream.chunks, each)
+    ]
+    return stream.rows, shares
+
+
+def _settled(
+    loader: Loader,
+    workload: Workload,
+    table: Table,
+    scale: int,
+    expected: int,
+    shares: Sequence[RowShare],
+    copied: Sequence[CopiedShare],
+) -> FilledTable:
+    """Hold a table to what its shares add up to, and leave it as one transaction would have."""
+    if not shares:
+        loader.analyze(table.name)
+        return FilledTable(0, "")
+    source = f'could not fill table "{table.name}"'
+    missing = {one.first for one in shares} ^ {one.first for one in copied}
+    if missing:
+        raise ServerError(f"{source}: {len(missing)} of {len(shares)} shares are not there")
+    known = workload.rows_at(table, scale)
+    expected = expected if known is None else known
+    rows = sum(one.rows for one in copied)
+    if rows != expected:
+        raise ServerError(f"{source}: {rows} rows arrived, not {expected}")
+    loader.freeze(table.name)
+    loader.analyze(table.name)  # of frozen pages it reads none, and so cuts empty ones off the end
+    total = (sum(one.control_sum for one in copied) + 2**63) % 2**64 - 2**63
+    found = loader.count_and_sum(table.name)
+    if found != (rows, total):
+        raise ServerError(
+            f"{source}: it does not hold what was sent",
+            detail=f"Rows and sum of its integers are {found}, but {(rows, total)} were sent.",
+        )
+    digest = digest_of_chunks([chunk for one in copied for chunk in one.digests])
+    return FilledTable(rows, digest)

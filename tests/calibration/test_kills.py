@@ -1,0 +1,106 @@
+"""The program that kills load machines sees what is lost, and what is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from validation.kills import CLIENTS, MOMENTS, WHAT, Weighing, epochs_of, holds, missing, moments
+from validation.pages import killed
+from validation.results import Results
+
+GOOD: dict[str, Any] = {
+    "key": "driver/1", "what": "driver", "struck": True, "status": 0, "slices_on_disk": 90,
+    "slices_gone": 0, "slices_few": 0, "drivers": 0, "sessions": 0, "same": True, "epochs": 10,
+    "complete": 9, "judged": 9, "lost": ['failed: load machine "b": its Ray actor is gone'],
+}  # fmt: skip
+
+
+def test_forty_moments_have_seeds_of_their_own_and_are_mixed() -> None:
+    every = list(moments())
+    assert len(every) == MOMENTS * len(WHAT) == 40
+    assert len({one.key for one in every}) == len({one.seed for one in every}) == 40
+    assert {one.what for one in every[: len(WHAT)]} == set(WHAT)
+
+
+def test_a_moment_holds_where_nothing_is_lost_or_left() -> None:
+    assert holds(GOOD)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": 3},
+        {"slices_gone": 1},
+        {"slices_few": 1},
+        {"drivers": 1},
+        {"sessions": 2},
+        {"sessions after the kill": 1},
+        {"same": False},
+        {"judged": 8},
+        {"complete": 0, "judged": 0},
+        {"lost": ["crashed: control"]},
+    ],
+)
+def test_a_moment_does_not_hold_where_anything_is(changes: dict[str, Any]) -> None:
+    assert not holds({**GOOD, **changes})
+
+
+def test_lines_are_missed_that_went_or_changed() -> None:
+    assert missing(["a", "b"], ["a", "b", "c"]) == 0
+    assert missing(["a", "b"], ["a"]) == 1
+    assert missing(["a", "b"], ["a", "x", "b"]) == 1
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """What is read of a record with these epochs and slices."""
+
+    def read(epochs: list[dict[str, Any]], slices: list[dict[str, Any]]) -> dict[str, Any]:
+        one = object.__new__(Weighing)
+        one.record = tmp_path
+        monkeypatch.setattr(Weighing, "verdict", lambda _: {"contrasts": [{"epochs": 2}]})
+        for name, lines in (("telemetry", epochs), ("slices", slices)):
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (tmp_path / f"{name}.jsonl").write_text(text + '{"torn')
+        return epochs_of(one)
+
+    return read
+
+
+def epoch(number: int, outcome: str = "complete") -> dict[str, Any]:
+    return {"type": "epoch", "epoch": number, "outcome": outcome, "attempt": 1}
+
+
+def one_slice(number: int, arm: str, clients: int = CLIENTS) -> dict[str, Any]:
+    parts = [{"name": name, "clients": clients // 3} for name in "abc"]
+    together = {"machines": parts}
+    return {"epoch": number, "arm": arm, "kind": "measured", "attempt": 1, "together": together}
+
+
+def test_complete_epochs_have_every_slice_by_every_machine(
+    recorded: Callable[..., dict[str, Any]],
+) -> None:
+    epochs = [epoch(0), epoch(1), epoch(2, 'failed: load machine "b" is lost')]
+    whole = [one_slice(n, arm) for n in (0, 1) for arm in "xy" for _ in range(3)]
+    torn = [one_slice(2, "x")]  # of the lost epoch: kept, and not asked for
+    found = recorded(epochs, [*whole, *torn])
+    assert (found["epochs"], found["complete"], found["judged"]) == (3, 2, 2)
+    assert found["slices_few"] == 0
+    assert found["lost"] == ['failed: load machine "b" is lost']
+    assert recorded(epochs, [*whole[1:], *torn])["slices_few"] == 1
+    fewer = one_slice(0, "x", clients=3)
+    assert recorded(epochs, [fewer, *whole[1:]])["slices_few"] == 1
+
+
+def test_the_page_says_what_is_missing_and_what_did_not_hold(tmp_path: Path) -> None:
+    results = Results(tmp_path / "kills.jsonl")
+    assert "Not yet tried: 40 of 40 moments" in killed.section(results)
+    results.add("driver/1", GOOD)
+    assert "no slice lost, nothing left" in killed.section(results)
+    results.add("driver/2", {**GOOD, "key": "driver/2", "sessions": 1})
+    assert "Does not hold: driver/2." in killed.section(results)

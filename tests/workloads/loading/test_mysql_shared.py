@@ -1,0 +1,78 @@
+"""MySQL and MariaDB are filled by several machines as by one; sessions of a lost one are ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from driver.mysql_servers import PRODUCTS, database_at, started
+from driver.mysqld import Mysqld
+from steelyard.engines.access.load_machine import end_sessions
+from steelyard.engines.access.row_share import RowShare
+from steelyard.engines.mysql.sql.session import connect, connected, rows_of
+from steelyard.engines.mysql.uri import read_uri
+from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.loading.copying import LoadMachines
+from steelyard.workloads.loading import shared
+from steelyard.workloads.loading.load import load
+from steelyard.workloads.reading.folder import find_workload
+from workloads.loading.near_copier import NearCopier
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module", params=PRODUCTS)
+def server(request: pytest.FixtureRequest) -> Iterator[Mysqld]:
+    with started(request.param) as running:
+        yield running
+
+
+class DyingCopier(NearCopier):
+    """Dies with its first share half done."""
+
+    def copy(self, share: RowShare, session: int) -> int:
+        loader = self.sessions._loaders[session]
+        key = f"('{share.table}', {share.first})"
+        loader.execute(
+            ["BEGIN", f"INSERT INTO steelyard_shares (of_table, first_chunk) VALUES {key}"], "begin"
+        )
+        raise LostError("its Ray actor is gone")
+
+
+def test_three_machines_of_which_one_dies_make_the_rows_and_digests_of_one(
+    server: Mysqld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
+    database = database_at(server)
+    workload = find_workload("pgbench", kind=database.kind)
+    alone = load(workload, database, 2, replacing=True)
+    copiers = [NearCopier(0), DyingCopier(1), NearCopier(2)]
+    machines = LoadMachines(copiers, read_uri(server.uri()), lambda _: None)
+    together = load(workload, database, 2, replacing=True, copiers=machines)
+    assert machines.lost == ["machine 1"]
+    assert together.digests == alone.digests
+    assert together.tables == alone.tables
+    with connected(read_uri(server.uri(database="steelyard"))) as connection:
+        names = {name for (name,) in rows_of(connection, "SHOW TABLES")}
+    assert "steelyard_shares" not in names
+
+
+def test_sessions_are_ended_by_their_numbers_and_no_others(server: Mysqld) -> None:
+    endpoint = read_uri(server.uri())
+    first, second, third = (connect(endpoint) for _ in range(3))
+    try:
+        numbers = [int(one.thread_id()) for one in (first, second)]  # type: ignore[no-untyped-call]
+        assert end_sessions(endpoint, numbers) == 2
+        assert end_sessions(endpoint, []) == 0
+        third.ping(reconnect=False)
+        with pytest.raises(Exception, match=r"2006|2013|Lost connection|gone away"):
+            first.ping(reconnect=False)
+        for _ in range(100):
+            if end_sessions(endpoint, numbers) == 0:
+                return
+    finally:
+        for one in (first, second, third):
+            if one.open:
+                one.close()
+    raise AssertionError("they are still there")

@@ -1,0 +1,294 @@
+"""Kills parts of weighings from several machines at seeded moments, and counts what is lost.
+
+    python -m validation.kills [--most N] [--only WHAT] [--records DIR]
+
+Each moment is a weighing of equal sessions through three of four nodes of a Ray cluster on this
+machine. At a time drawn from the moment's seed after its first measured slice a load driver, its
+actor, its node or the weighing itself is ended by SIGKILL; a killed weighing is resumed. Its result
+is one line of results/kills.jsonl; a moment that has its line is not repeated. Exit status 1: some
+slice was lost, or something was left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+from validation.far_server import far_server
+from validation.load_nodes import add_host, cluster_of, drivers_of
+from validation.results import FOLDER, Results
+from validation.schedule import NODES, SESSIONS
+from validation.weighed import STEELYARD, revision
+
+RESULTS = Results(FOLDER / "kills.jsonl")
+WHAT = ("driver", "actor", "node", "coordinator")
+MOMENTS = 10
+"""Of each."""
+BUDGET = "12s"
+CLIENTS = 6
+LATEST_S = 10.0
+"""After the first measured slice: within the load of all of them."""
+LONGEST_S = 600.0
+GONE_S = 30.0
+_SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'steelyard'"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is killed, and when."""
+
+    what: str
+    number: int
+
+    @property
+    def key(self) -> str:
+        """Unique among all moments."""
+        return f"{self.what}/{self.number}"
+
+    @property
+    def seed(self) -> int:
+        """Of the weighing, the time and the victim."""
+        return 100 * WHAT.index(self.what) + self.number
+
+
+def moments() -> Iterator[Moment]:
+    """All of them, kinds mixed, so that a part of them is a fair sample."""
+    for number in range(1, MOMENTS + 1):
+        for what in WHAT:
+            yield Moment(what, number)
+
+
+class Weighing:
+    """A weighing that something is killed of."""
+
+    def __init__(self, words: Sequence[str], folder: Path, log: str) -> None:
+        self.record = folder / "record"
+        self._told, self._said = folder / f"{log}.json", folder / f"{log}.txt"
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._told.open("w") as told, self._said.open("w") as said:
+            self.process = subprocess.Popen(
+                [STEELYARD, "weigh", *words, "--json"], stdout=told, stderr=said
+            )
+
+    def lines(self, file: str) -> list[str]:
+        """The complete lines of a file of the record."""
+        path = self.record / file
+        return path.read_text().split("\n")[:-1] if path.exists() else []
+
+    def measured(self) -> list[dict[str, Any]]:
+        """The measured slices that are on disk."""
+        found = map(json.loads, self.lines("slices.jsonl"))
+        return [one for one in found if one["kind"] == "measured"]
+
+    def await_measured(self) -> None:
+        """Until its first measured slice; SystemExit: it ended before."""
+        limit = time.monotonic() + LONGEST_S
+        while not self.measured():
+            if self.process.poll() is not None or time.monotonic() > limit:
+                raise SystemExit(f"error: nothing was measured\n{self._said.read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def end(self) -> int:
+        """Wait for it; its exit status."""
+        try:
+            return self.process.wait(LONGEST_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return -1
+
+    def verdict(self) -> dict[str, Any]:
+        """What `--json` told; empty where it told nothing."""
+        told = self._told.read_text().strip()
+        return dict(json.loads(told)) if told else {}
+
+
+def words_of(moment: Moment, address: str, ray: str, record: Path) -> list[str]:
+    """After `weigh`."""
+    options = [f"--set={one}" for one in (*SESSIONS, f"workload.clients={CLIENTS}")]
+    where = ["--address", address, "--machines", str(NODES), "--ray", ray]
+    ends = ["--budget", BUDGET, "--seed", str(moment.seed), "--record", str(record)]
+    return ["sessions", *where, *options, *ends]
+
+
+def strike(moment: Moment, draw: random.Random, cluster: Any, weighing: Weighing) -> bool:
+    """Kill what the moment says; False: the weighing had ended, or had no driver any more."""
+    if moment.what == "coordinator":
+        weighing.process.kill()
+        return True
+    while weighing.process.poll() is None:
+        having = [(node, drivers) for node in cluster.worker_nodes if (drivers := drivers_of(node))]
+        if not having:
+            time.sleep(0.02)  # between two epochs
+            continue
+        node, (driver, *_) = draw.choice(sorted(having, key=lambda one: one[0].node_id))
+        if moment.what == "node":
+            cluster.remove_node(node, allow_graceful=False)
+            add_host(cluster)
+            return True
+        try:
+            (driver if moment.what == "driver" else driver.parent() or driver).kill()
+        except psutil.NoSuchProcess:
+            continue
+        return True
+    return False
+
+
+def killed(moment: Moment, cluster: Any, address: str, folder: Path) -> dict[str, Any]:
+    """Weigh, kill, and look what became of it."""
+    draw = random.Random(moment.seed)
+    began = time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)  # of a moment that was interrupted
+    words = words_of(moment, address, cluster.address, folder / "record")
+    weighing = Weighing(words, folder, "first")
+    weighing.await_measured()
+    after_s = draw.uniform(0, LATEST_S)
+    time.sleep(after_s)
+    drivers = [one for node in cluster.worker_nodes for one in drivers_of(node)]
+    struck = strike(moment, draw, cluster, weighing)
+    on_disk = weighing.lines("slices.jsonl")
+    status = weighing.end()
+    left = gone(drivers)
+    if moment.what == "coordinator":
+        left |= {"sessions after the kill": sessions_left(address)}
+        on_disk = weighing.lines("slices.jsonl")
+        resumed = ["--resume", str(weighing.record), "--ray", cluster.address]
+        weighing = Weighing(resumed, folder, "resumed")
+        status = weighing.end()
+    return {
+        "what": moment.what,
+        "seed": moment.seed,
+        "after_s": round(after_s, 3),
+        "struck": struck,
+        "status": status,
+        "slices_on_disk": len(on_disk),
+        "slices_gone": missing(on_disk, weighing.lines("slices.jsonl")),
+        **epochs_of(weighing),
+        **left,
+        "sessions": sessions_left(address),
+        "same": rejudged(weighing.record),
+        "seconds": round(time.monotonic() - began, 1),
+        "revision": revision(),
+    }
+
+
+def missing(before: Sequence[str], after: Sequence[str]) -> int:
+    """Of the lines that were on disk, those that are not there, in their order, at the end."""
+    return sum(a != b for a, b in zip(before, after, strict=False)) + max(
+        0, len(before) - len(after)
+    )
+
+
+def gone(drivers: Sequence[psutil.Process]) -> dict[str, int]:
+    """How many of the drivers outlive the weighing: each is waited for."""
+    _, alive = psutil.wait_procs(drivers, timeout=GONE_S)
+    return {"drivers": len(alive)}
+
+
+def sessions_left(address: str) -> int:
+    """Sessions of load drivers that are left on the server, each waited for."""
+    limit = time.monotonic() + GONE_S
+    with psycopg.connect(address, autocommit=True) as connection:
+        while True:
+            row = connection.execute(_SESSIONS.encode()).fetchone()
+            left = int(row[0]) if row else 0
+            if not left or time.monotonic() > limit:
+                return left
+            time.sleep(0.1)
+
+
+def epochs_of(weighing: Weighing) -> dict[str, Any]:
+    """How its epochs went, and whether those that are complete have every slice by all machines."""
+    lines = [json.loads(one) for one in weighing.lines("telemetry.jsonl")]
+    epochs = {one["epoch"]: one for one in lines if one["type"] == "epoch"}
+    complete = {n: one for n, one in epochs.items() if one["outcome"] == "complete"}
+    counts: Counter[tuple[int, str]] = Counter()
+    torn = 0
+    for one in weighing.measured():
+        if one["epoch"] in complete and one["attempt"] == complete[one["epoch"]]["attempt"]:
+            counts[one["epoch"], one["arm"]] += 1
+            machines = one["together"]["machines"]
+            names, clients = {m["name"] for m in machines}, sum(m["clients"] for m in machines)
+            torn += (len(names), clients) != (NODES, CLIENTS)
+    most = max(counts.values(), default=0)
+    arms = {arm for _, arm in counts}
+    few = sum(counts[n, arm] != most for n in complete for arm in arms)
+    judged = [one["epochs"] for one in weighing.verdict().get("contrasts", ())]
+    return {
+        "epochs": len(epochs),
+        "complete": len(complete),
+        "lost": [one["outcome"] for one in epochs.values() if one["outcome"] != "complete"],
+        "slices_few": few + torn,
+        "judged": judged[0] if judged else 0,
+    }
+
+
+def rejudged(record: Path) -> bool:
+    """Whether the record gives its verdict again."""
+    words: list[str | Path] = [STEELYARD, "report", record, "--rejudge", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and bool(json.loads(done.stdout)["same"])
+
+
+def holds(one: Mapping[str, Any]) -> bool:
+    """Whether no slice was lost and nothing was left: the weighing went on to its verdict, every
+    epoch is complete or named, and what was on disk at the kill is there."""
+    nothing = ("status", "slices_gone", "slices_few", "drivers", "sessions")
+    return (
+        not any(one[name] for name in nothing)
+        and not one.get("sessions after the kill")
+        and one["same"]
+        and one["judged"] == one["complete"] > 0
+        and all("load machine" in outcome for outcome in one["lost"])
+    )
+
+
+def summary(results: Sequence[Mapping[str, Any]]) -> str:
+    """One line a kind, and what did not hold."""
+    lines = []
+    for what in WHAT:
+        own = [one for one in results if one["what"] == what and one["struck"]]
+        lost = sum(len(one["lost"]) for one in own)
+        good = sum(map(holds, own))
+        lines.append(f"{what:<12} {len(own)} of {MOMENTS} killed, {lost} epochs lost, {good} hold")
+    bad = [one["key"] for one in results if not holds(one)]
+    lines.append(f"does not hold: {', '.join(bad)}" if bad else "no slice lost, nothing left")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Work through the moments that have no result yet."""
+    parser = argparse.ArgumentParser(description="kills at seeded moments; resumable")
+    parser.add_argument("--most", type=int, default=None, help="stop after so many moments")
+    parser.add_argument("--only", choices=WHAT, default=None)
+    parser.add_argument("--records", type=Path, default=Path("records/kills"))
+    asked = parser.parse_args()
+    done = RESULTS.done()
+    waiting = [one for one in moments() if one.key not in done and asked.only in (None, one.what)]
+    waiting = waiting[: asked.most]
+    if waiting:
+        with far_server() as address, cluster_of(NODES + 1) as cluster:
+            for moment in waiting:
+                result = killed(moment, cluster, address, asked.records / moment.key)
+                RESULTS.replace(moment.key, result)
+                words = "holds" if holds(result) else "DOES NOT HOLD"
+                print(f"{moment.key:<15} {words}, {result['seconds']:.0f} s", flush=True)
+    print(summary(list(RESULTS)))
+    return 0 if all(map(holds, RESULTS)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The section on load machines that are killed: what was lost, and what was left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from validation.kills import MOMENTS, WHAT, holds
+from validation.pages.table import paragraph, table
+from validation.results import Results
+from validation.schedule import NODES
+
+_WORDS = """
+    Equal sessions of a running server are weighed through three of four nodes of a Ray cluster on
+    this machine, and at a time drawn from a seed a load driver, its actor, its node or the weighing
+    itself is ended by SIGKILL; a killed weighing is resumed (`python -m validation.kills`). It
+    *holds* where the weighing comes to its verdict, every slice that was on disk is there at the
+    end, every epoch is complete with all slices by all machines or is lost by the machine's name,
+    the record gives its verdict again, and no driver and no session on the server is left.
+"""
+
+
+def section(results: Results) -> str:
+    """Every kind of kill, and what did not hold."""
+    every = list(results)
+    parts = ["## Load machines that are killed", paragraph(_WORDS)]
+    wanted = MOMENTS * len(WHAT)
+    if len(every) < wanted:
+        parts.append(f"Not yet tried: {wanted - len(every)} of {wanted} moments.")
+    if not every:
+        return "\n\n".join(parts)
+    rows = []
+    for what in WHAT:
+        own = [one for one in every if one["what"] == what]
+        struck = [one for one in own if one["struck"]]
+        lost = Counter(len(one["lost"]) for one in struck)
+        kept = sum(one["slices_on_disk"] for one in struck)
+        rows.append(
+            [
+                what,
+                f"{len(struck)} of {MOMENTS}",
+                ", ".join(f"{n} in {count}" for n, count in sorted(lost.items())) or "–",
+                f"{sum(one['slices_gone'] for one in struck)} of {kept}",
+                str(sum(_left(one) for one in struck)),
+                f"{sum(map(holds, own))} of {len(own)}",
+            ]
+        )
+    head = ["killed", "moments", "epochs lost", "slices lost", "left behind", "holds"]
+    parts.append(table(head, rows))
+    bad = [one["key"] for one in every if not holds(one)]
+    parts.append(
+        f"Does not hold: {', '.join(bad)}."
+        if bad
+        else f"In all {len(every)}, over {NODES} load nodes each: no slice lost, nothing left."
+    )
+    return "\n\n".join(parts)
+
+
+def _left(one: Mapping[str, Any]) -> int:
+    """Drivers and sessions that outlived the kill or the weighing."""
+    after = int(one.get("sessions after the kill", 0))
+    return int(one["drivers"]) + int(one["sessions"]) + after
