@@ -46,8 +46,8 @@ _WORDS = """
     10, checkpoints brought nearer, no commit waits, 8 epochs). *In sessions*: the arms are
     sessions of one server that runs all the while (`--address`), the treatment drawn onto
     connections that every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in
-    slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *From three nodes*:
-    sessions again, their clients dealt over three nodes of a Ray cluster on this machine
+    slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *From three
+    nodes*: sessions again, their clients dealt over three nodes of a Ray cluster on this machine
     (`--machines 3`), which share its processors and its clock. *Bias*: mean of estimate less truth,
     in points of percent, ± its standard error from the scatter of all their epochs. *Covered*: the
     printed interval holds the truth. *Seen*: the share called slower. *Cause
