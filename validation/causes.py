@@ -38,6 +38,8 @@ class Known:
 IN_SLICES = ("--set", "layout=slices")
 """Where turns at this disk's pace take half an hour and more; the cause must be the same."""
 LONGER = ("--budget", "5m")
+NOT_WAITING = ("--set", "settings.synchronous_commit=off")
+"""Waiting for the disk of a shared machine scatters by more than what is looked for."""
 WEIGHINGS: Mapping[str, Known] = {
     "checksums": Known(
         ("checksums",), ("processor", "read"), "every page that is read is summed by the backend"
@@ -66,6 +68,16 @@ WEIGHINGS: Mapping[str, Known] = {
     ),
     "checksums-rw": Known(
         ("checksums-rw", *IN_SLICES, *LONGER),
+        ("wal", "processor"),
+        "hint bits are logged, pages summed",
+    ),
+    "full-page-writes, commits do not wait": Known(
+        ("full-page-writes", *IN_SLICES, *NOT_WAITING),
+        ("wal", "processor"),
+        "no images are copied, summed and written to the log",
+    ),
+    "checksums-rw, commits do not wait": Known(
+        ("checksums-rw", *IN_SLICES, *NOT_WAITING),
         ("wal", "processor"),
         "hint bits are logged, pages summed",
     ),
