@@ -5,7 +5,7 @@
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/causes.jsonl, and what has its line is not weighed again. `--adopt` takes the result from a
 record that this very command made. At the end docs/causes.md is written of the lines. Wants an
-otherwise idle machine: three minutes each, eight with a longer budget, telemetry 25.
+otherwise idle machine: three minutes each, eight with a longer budget.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ WEIGHINGS: Mapping[str, Known] = {
         "hint bits are logged, pages summed",
     ),
     "telemetry": Known(
-        ("telemetry", "--budget", "16m"), ("processor",), "sessions are looked at, blocks timed"
+        ("telemetry", "--budget", "5m"), ("processor",), "sessions are looked at, blocks timed"
     ),
 }
 _OF_A_CONTRAST = (
