@@ -9,9 +9,9 @@ use steelyard_tds_wire::{begin_batch, end_batch, row_values, write_wide, Row, Sc
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
 use crate::protocol::Protocol;
-use crate::sqlserver::arm_plan::ArmPlan;
 use crate::sqlserver::connect::connect;
 use crate::sqlserver::server::Server;
+use crate::sqlserver::ArmPlan;
 use crate::sqlserver::SqlServer;
 
 /// How long a server may take no bytes of a request.
