@@ -131,19 +131,6 @@ def test_a_database_that_is_no_more_ours_ends_the_weighing_and_is_left(
         assert sorted(instance.dropped) == sorted(instance.made - {*lied})
 
 
-@pytest.mark.long
-def test_a_server_that_goes_away_keeps_its_databases_which_are_named(tmp_path: Path) -> None:
-    with Instance().running() as instance:
-        instance.before = lambda text: b"" if instance.checkpoints > 20 else None
-        done = weigh(instance, tmp_path)
-        assert done.returncode == 3, done.stdout
-        assert "the connection was lost" in done.stderr
-        for name in instance.made:
-            assert f"database {name} is left on the server" in done.stderr
-        assert (instance.dropped, len(instance.ours)) == ([], 3)
-        instance.require_harmless()
-
-
 def test_a_connection_that_is_lost_while_databases_are_made_leaves_none_but_the_one_named(
     tmp_path: Path,
 ) -> None:
