@@ -4,7 +4,8 @@ Side by side on one server, in alternating rounds: `-M prepared`, Unix socket, 2
 a transaction is ten look-ups between \\startpipeline and \\endpipeline. Client CPU is user and
 system time of the whole command with its children, start-up included. Required: CPU at most 0.5×,
 throughput at least 1.0×. Exit status 1 when missed; what stands in the way is in
-docs/decisions/2026-11-22-what-is-left-is-the-kernels.md.
+docs/decisions/2026-11-22-what-is-left-is-the-kernels.md. Its floor on this machine is the bare loop
+beside it, which sends ten look-ups in one request (bare_epoll.c).
 
     python benches/driver_pipeline.py [--rounds 3] [--seconds 20] [--scale 20] [--clients 8]
 """
@@ -46,13 +47,16 @@ def main() -> int:
     ):
         file = Path(home) / "pipeline.sql"
         file.write_text(script(asked.scale), encoding="utf-8")
-        words = ("-f", str(file))
+        words, program = ("-f", str(file)), driver_cpu.build_bare(Path(home))
         runners: dict[str, driver_cpu.Runner] = {
             "pgbench": lambda clients, seconds: driver_cpu.pgbench(
                 address, bindir, clients, seconds, words
             ),
             "steelyard": lambda clients, seconds: driver_cpu.steelyard(
                 address, clients, seconds, words
+            ),
+            driver_cpu.BARE: lambda clients, seconds: driver_cpu.bare(
+                program, address, clients, seconds, asked.scale, "pipeline"
             ),
         }
         met = driver_cpu.compare(runners, asked.clients, asked.rounds, asked.seconds, MOST_CPU)

@@ -2,7 +2,9 @@
 
 Ours: initdb, load, vacuum, keys, checkpoint, clean stop, written to disk, and two clones. pgbench:
 `pgbench -i` into each of two running clusters with default settings but for checksums (their initdb
-and start are not counted). Rounds alternate which goes first; the ratio is that of the medians.
+and start are not counted). The floor is what is left where the rows are there already: initdb, the
+finished files copied once and written to disk, and two clones. Rounds take them in another order;
+a ratio is that of a round.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-BOUND = 0.6
+BOUND = 0.5
 
 
 def main() -> int:
@@ -29,21 +31,27 @@ def main() -> int:
     parser.add_argument("--version", default="18")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    times: dict[str, list[float]] = {"ours": [], "pgbench": []}
-    measures = {"ours": measure_ours, "pgbench": measure_pgbench}
+    measures = {"ours": measure_ours, "pgbench": measure_pgbench, "floor": measure_floor}
+    times: dict[str, list[float]] = {name: [] for name in measures}
     for number in range(chosen.rounds):
         for name in sorted(measures, reverse=number % 2 == 1):
             times[name].append(in_new_cache(measures[name], chosen.version, chosen.scale))
             print(f"{name:8} {times[name][-1]:6.2f} s", file=sys.stderr)
-    ours, pgbench = (statistics.median(times[name]) for name in ("ours", "pgbench"))
-    ratio = ours / pgbench
+    ratios = {
+        name: sorted(a / b for a, b in zip(times[name], times["pgbench"], strict=True))
+        for name in ("ours", "floor")
+    }
+    ratio = statistics.median(ratios["ours"])
     if chosen.json:
-        print(json.dumps({"scale": chosen.scale, "seconds": times, "ratio": ratio, "bound": BOUND}))
-    else:
-        print(
-            f"two arms ready at scale {chosen.scale}: {ours:.2f} s; "
-            f"two pgbench -i: {pgbench:.2f} s; ratio {ratio:.2f} (bound {BOUND})"
-        )
+        facts = {"scale": chosen.scale, "seconds": times, "ratios": ratios}
+        print(json.dumps({**facts, "ratio": ratio, "bound": BOUND}))
+        return 0 if ratio <= BOUND else 1
+    print(
+        f"two arms ready at scale {chosen.scale}: {statistics.median(times['ours']):.2f} s; "
+        f"two pgbench -i: {statistics.median(times['pgbench']):.2f} s; asked at most {BOUND}"
+    )
+    for name, found in ratios.items():
+        print(f"{name:6} {statistics.median(found):.2f} [{found[0]:.2f} … {found[-1]:.2f}]")
     return 0 if ratio <= BOUND else 1
 
 
@@ -72,6 +80,27 @@ def measure_ours(version: str, scale: int) -> float:
     made = engine.open(template(engine, workload, scale))
     for arm in ("control", "arm"):
         made.clone(room / arm)
+    return time.monotonic() - started
+
+
+def measure_floor(version: str, scale: int) -> float:
+    """Seconds of an initdb, of three copies of a template that is there, one of them written to
+    disk: nothing is loaded."""
+    from steelyard.engines.cache import open_cache
+    from steelyard.engines.copying import write_back
+    from steelyard.engines.postgres.builds.find import find_postgres
+    from steelyard.workloads.loading.template import template
+    from steelyard.workloads.reading.folder import find_workload
+
+    engine, workload = find_postgres(version), find_workload("pgbench")
+    room = open_cache().runs
+    finished = engine.open(template(engine, workload, scale))
+    started = time.monotonic()
+    engine.create(room / "empty", protection="checksums")
+    finished.clone(room / "template")
+    write_back(room / "template")
+    for arm in ("control", "arm"):
+        finished.clone(room / arm)
     return time.monotonic() - started
 
 

@@ -1,4 +1,8 @@
-"""Load of TPROC-H with rows made on the way, against the same load from files of rows."""
+"""Load of TPROC-H with rows made on the way, against the same load from files of rows.
+
+The files hold what is sent, so the second is COPY of ready rows with the same keys and checks: the
+floor of the first. Rounds alternate the order; a ratio is that of a round.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-BOUND = 1.3
+BOUND = 1.2
 
 
 class ReadyRows:
@@ -48,12 +52,16 @@ def main() -> int:
                 print(f"{name:6} {times[name][-1]:6.2f} s", file=sys.stderr)
     finally:
         shutil.rmtree(files)
-    ratio = statistics.median(times["made"]) / statistics.median(times["ready"])
-    facts = {"hundredths": chosen.hundredths, "seconds": times, "ratio": ratio, "bound": BOUND}
+    ratios = sorted(a / b for a, b in zip(times["made"], times["ready"], strict=True))
+    ratio = statistics.median(ratios)
     if chosen.json:
-        print(json.dumps(facts))
+        facts = {"hundredths": chosen.hundredths, "seconds": times, "ratios": ratios}
+        print(json.dumps({**facts, "ratio": ratio, "bound": BOUND}))
     else:
-        print(f"rows made on the way against ready ones: ratio {ratio:.2f} (bound {BOUND})")
+        print(
+            f"rows made on the way against ready ones: ratio {ratio:.2f} "
+            f"[{ratios[0]:.2f} … {ratios[-1]:.2f}], asked at most {BOUND}"
+        )
     return 0 if ratio <= BOUND else 1
 
 

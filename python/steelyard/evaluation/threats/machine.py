@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from steelyard.evaluation.drives import DriveChange, drive_changes
+from steelyard.model.once import once_each
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.epoch import Epoch, EpochLine
@@ -41,10 +42,11 @@ def machine_threats(
     `processors`: those that driver and servers may use. `expected`: readings that the study itself
     brings about, and that say nothing of the machine.
     """
+    usable, known = tuple(processors), frozenset(expected)
     first: dict[ThreatKind, tuple[int, str]] = {}
     times: dict[ThreatKind, int] = {}
     for epoch in epochs:
-        for kind, seen in seen_in(epoch.line, processors, expected):
+        for kind, seen in _seen_once(epoch.line, usable, known):
             first.setdefault(kind, (epoch.totals.epoch + 1, seen))
             times[kind] = times.get(kind, 0) + 1
     for kind, (number, seen) in first.items():
@@ -101,6 +103,9 @@ def seen_in(
         return [(ThreatKind(kind), seen) for kind, seen in epoch.machine_seen]
     values = {one.name: one.value or 0.0 for one in epoch.machine if one.name not in expected}
     return seen_on(values, processors) if values else []
+
+
+_seen_once = once_each(seen_in)
 
 
 def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Seen]:
