@@ -131,6 +131,7 @@ def test_background_work_is_charged_like_a_debt_with_cost_whole(
     assert all(x.debt_ns > 0 for x in control)
 
 
+@pytest.mark.long
 def test_background_work_that_nobody_pays_is_seen_by_its_processor_time(
     world: Laboratory, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_killed_it_is_cleaned_up_at_the_next_start_and_completed(start: Start) -
     assert "resumed" in (killed.record / "report.html").read_text(encoding="utf-8").lower()
 
 
+@pytest.mark.long
 def test_two_side_by_side_never_meet_and_one_that_is_terminated_leaves_nothing(
     start: Start,
 ) -> None:
@@ -195,6 +196,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
 def test_a_file_system_without_room_ends_it_with_one_clear_error(
     start: Start, small_disk: Path

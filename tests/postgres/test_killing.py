@@ -15,6 +15,13 @@ pytestmark = pytest.mark.postgres
 Start = Callable[..., Underway]
 
 
+def test_a_few_kills_lose_no_slice_and_leave_nothing(start: Start) -> None:
+    killings = Killings(start, random.Random(20))
+    killings.strike(4)
+    assert killings.struck.total() == 4
+
+
+@pytest.mark.long
 def test_twenty_kills_lose_no_slice_and_leave_nothing(start: Start) -> None:
     killings = Killings(start, random.Random(20))
     killings.strike(20)

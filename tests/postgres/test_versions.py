@@ -75,6 +75,7 @@ def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Stand
     assert ThreatKind.BUILDS_DIFFER not in kinds
 
 
+@pytest.mark.long
 def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: Standing) -> None:
     with ready("versions", "workload.loads=1", "defaults=as-shipped") as setup:
         found = look(setup)

@@ -251,8 +251,7 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.SHARED_BACKGROUND: _Template(
         "the arms share one server: its caches and its background work, and as sessions the log "
         "and checkpoints too, are everybody's, and what one arm leaves to them the other pays too",
-        "read it as what sessions pay in the foreground; for the rest, weigh copies where an "
-        "engine's servers are made here: --from",
+        "read it as what sessions pay in the foreground; for the rest, weigh copies: --from",
     ),
     ThreatKind.ADDRESS_ONLY: _Template(
         "nothing was drawn but the order: machines, versions, data and neighbours of the servers "

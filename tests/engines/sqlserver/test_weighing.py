@@ -41,6 +41,7 @@ def first_page(place: Path) -> str:
     return page.partition("<main>")[0]
 
 
+@pytest.mark.long
 def test_from_weigh_to_report(tmp_path: Path) -> None:
     with Instance().running() as instance:
         done = weigh(instance, tmp_path)

@@ -163,8 +163,21 @@ def test_an_error_of_the_server_ends_the_load_and_leaves_a_database_that_is_repl
     assert again.rows == 200_022
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C reaches this process: a shell that runs tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_ctrl_c_ends_what_machines_copy(
-    engine18: Postgres, place: Path, serve: Serve, pgbench: Workload, small_shares: None
+    engine18: Postgres,
+    place: Path,
+    serve: Serve,
+    pgbench: Workload,
+    small_shares: None,
+    heard: None,
 ) -> None:
     def interrupt(share: RowShare) -> None:
         if share.first == 1 and share.table == "pgbench_accounts":
