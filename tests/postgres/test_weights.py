@@ -12,7 +12,7 @@ from underway import QUICK, Underway
 from steelyard import _core
 from steelyard.record.record import Record
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
 STUDY = """\
 title = "Are weights felt?"

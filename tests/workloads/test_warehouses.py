@@ -21,7 +21,11 @@ from steelyard.workloads.reading.folder import find_workload
 
 pytestmark = pytest.mark.postgres
 
-KINDS = [("spec", "18", 3, 2), ("hammerdb", "18", 2, 3), ("hammerdb", "16", 2, 0)]
+KINDS = [
+    ("spec", "18", 3, 2),
+    ("hammerdb", "18", 2, 3),
+    pytest.param(("hammerdb", "16", 2, 0), marks=pytest.mark.long),
+]
 """Profile, version, warehouses, partitions."""
 LOADED = "'2026-01-01 00:00:00+00'"
 """When the loaded rows were made, by their own words."""
