@@ -1,4 +1,4 @@
-"""`workloads load --machines` on a Ray cluster: the rows of one machine, also when a node dies."""
+"""`workloads load --machines` on a Ray cluster: the rows of one machine, also when nodes die."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["server"]
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'steelyard[fleet]'")
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 
-SCALE = 40
+SCALE = 80
 SHARES = "SELECT count(*) FROM steelyard_shares WHERE row_count IS NOT NULL"
 
 
@@ -69,7 +69,7 @@ def test_three_nodes_load_what_one_machine_does(
     assert together["lost"] == []
 
 
-def test_shares_of_a_node_that_dies_are_made_again_once(
+def test_shares_of_nodes_that_die_are_made_again_once(
     cluster: Any, server: Server, alone: dict[str, Any], tmp_path: Path
 ) -> None:
     under = loading(server, tmp_path, "--machines", "3", "--ray", cluster.address)
@@ -78,11 +78,12 @@ def test_shares_of_a_node_that_dies_are_made_again_once(
         assert under.poll() is None, (tmp_path / "said").read_text()
         assert time.monotonic() < limit
         time.sleep(0.02)
-    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    for node in list(cluster.worker_nodes)[:2]:
+        cluster.remove_node(node, allow_graceful=False)
     together = told(under, tmp_path)
     for key in ("rows", "tables", "digests"):
         assert together[key] == alone[key]
-    assert len(together["lost"]) == 1
+    assert 1 <= len(together["lost"]) <= 2
     assert "are made again" in (tmp_path / "said").read_text()
     left = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'steelyard'"
     assert server.one(left) == 0

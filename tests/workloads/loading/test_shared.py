@@ -19,6 +19,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.fleet.crowd.member import LostError
+from steelyard.fleet.loading import copying
 from steelyard.fleet.loading.copying import LoadMachines
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
@@ -46,6 +47,7 @@ LEFT = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'steelyar
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
+    monkeypatch.setattr(copying, "PARTS", 1)
 
 
 @contextmanager
@@ -107,6 +109,23 @@ def test_a_table_of_one_share_has_no_page_more(
                 query = b"SELECT relname, relpages FROM pg_class WHERE relname LIKE 'pgbench%'"
                 sizes.append(sorted(connection.execute(query).fetchall()))
     assert sizes[0] == sizes[1]
+
+
+def test_rows_lie_on_the_disk_in_their_order(
+    engine18: Postgres,
+    place: Path,
+    serve: Serve,
+    pgbench: Workload,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A planner prefers an index whose order is the table's: 1.0 by one machine."""
+    monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
+    query = "SELECT correlation FROM pg_stats WHERE attname = 'aid' AND tablename LIKE '%accounts'"
+    with serving(engine18, place, serve) as address:
+        loaded(pgbench, address, 3, *(NearCopier(number) for number in range(3)))
+        with connected(replace(address, database=DATABASE)) as connection:
+            row = connection.execute(query.encode()).fetchone()
+    assert row == (1.0,)
 
 
 def test_a_share_in_hand_of_a_machine_that_dies_is_made_again_once(

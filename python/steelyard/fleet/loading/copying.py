@@ -6,7 +6,7 @@ Other than a weighing, a load goes on with the machines that are left: its rows 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -21,6 +21,9 @@ from steelyard.model.errors import DriverError, SteelyardError
 
 SESSIONS = 4
 """Of each machine: one makes rows while the server takes those of another."""
+PARTS = 8
+"""Of a table, of which no more than one is filled at a time: further apart no two rows lie that one
+machine would have put side by side. A table of few shares is filled one by one, beside others."""
 GONE_S = 30.0
 """Longest until a server has ended a session that it was asked to end."""
 _AGAIN_S = 0.1
@@ -100,6 +103,8 @@ class _Copying:
     ) -> None:
         self._owner, self._machines = owner, machines
         self._waiting = deque(shares)
+        counts = Counter(one.table for one in shares)
+        self._most = {table: max(1, count // PARTS) for table, count in counts.items()}
         self._there, self._done = there, done
         self._changed = Condition()
         self._asking = Lock()
@@ -142,17 +147,27 @@ class _Copying:
             self._copied(machine, session, rows)
 
     def _next(self, machine: _Machine, session: int) -> RowShare | None:
-        """The next share; while another machine has one in hand that it may lose, this waits."""
+        """The next share. None: all are copied; while another machine has one in hand that it may
+        lose, this waits."""
         with self._changed:
             while True:
                 if self._failed is not None or machine.lost:
                     return None
-                if self._waiting:
-                    share = machine.busy[session] = self._waiting.popleft()
+                share = self._in_order()
+                if share is not None:
+                    self._waiting.remove(share)
+                    machine.busy[session] = share
                     return share
-                if not any(one.busy for one in self._machines if one is not machine):
+                others = (one.busy for one in self._machines if one is not machine)
+                if not self._waiting and not any(others):
                     return None
                 self._changed.wait()
+
+    def _in_order(self) -> RowShare | None:
+        """The first share that waits of a table that may be filled by one session more."""
+        in_hand = Counter(one.table for each in self._machines for one in each.busy.values())
+        fit = (one for one in self._waiting if in_hand[one.table] < self._most[one.table])
+        return next(fit, None)
 
     def _copied(self, machine: _Machine, session: int, rows: int) -> None:
         with self._changed:
