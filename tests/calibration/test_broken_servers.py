@@ -109,6 +109,7 @@ def other_builder() -> Iterator[Path]:
     shutil.rmtree(home)
 
 
+@pytest.mark.long
 def test_arms_that_are_not_what_they_seem_are_caught_each_by_its_own_threat(
     start: Start, tmp_path: Path, other_builder: Path
 ) -> None:

@@ -29,6 +29,7 @@ def outcomes(record: Path) -> list[str]:
     return [x["outcome"] for x in lines if x["type"] == "epoch"]
 
 
+@pytest.mark.long
 def test_ctrl_c_after_the_death_of_a_server_judges_what_there_is(start: Start) -> None:
     """Two promises on one weighing: a death is an outcome; Ctrl-C keeps the record, status 130."""
     weighing = start("record", "aa", *ROOMY, "--seed", "3")
@@ -72,6 +73,7 @@ def test_ctrl_c_before_anything_is_decided_leaves_nothing_either(start: Start) -
     assert traces.left == []
 
 
+@pytest.mark.long
 def test_killed_it_is_cleaned_up_at_the_next_start_and_completed(start: Start) -> None:
     killed = start("record", "aa", *TWO_EPOCHS, "--seed", "4")
     killed.in_the_middle_of(2)
