@@ -86,6 +86,8 @@ def test_slices_move_between_arms_on_open_connections(server: Server) -> None:
         assert one.transactions > 0
         assert one.reconnected == ()
     assert driven[0].driver_cpu_ns > 0
+    assert driven[0].driver_queue_ns is not None
+    assert 0 <= driven[0].driver_queue_ns < driven[0].driver_threads_ns
 
 
 def test_a_transaction_that_began_before_the_bell_counts_with_its_whole_time(

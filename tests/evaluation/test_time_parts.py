@@ -10,6 +10,7 @@ import pytest
 
 from steelyard.evaluation.time_parts import parts_of, time_parts
 from steelyard.model.readings import (
+    SERVER_CPU,
     SESSION_CPU,
     SESSION_LOG,
     SESSION_QUEUE,
@@ -204,6 +205,94 @@ def test_longer_waiting_for_the_same_processor_time_is_a_cause_of_its_own() -> N
     assert told is not None
     assert told.cause is not None
     assert told.cause.part == "queue"
+
+
+def with_driver(one: EpochTotals, arm: str, cpu_us: float, queue_share: float) -> None:
+    """Of the arm's driver: time on a processor a transaction, and the share it waited for one."""
+    one.arms[arm] = replace(  # type: ignore[index]
+        one.arms[arm], driver_cpu_ns=round(cpu_us * DONE * 1000), driver_queue_share=queue_share
+    )
+
+
+def test_a_session_waits_for_a_processor_while_its_clients_thread_does() -> None:
+    one = epoch(on=(100.0, 20.0, 10.0, {"wal": 40}))
+    with_driver(one, "on", 5.0, 0.75)
+    found = parts_of(one, "on")
+    assert found == pytest.approx(
+        {
+            "processor": 20,
+            "queue": 57.25,
+            "read": 0,
+            "wal": 7,
+            "locks": 0,
+            "client": 15.75,
+            "debt": 0,
+        }
+    )
+
+
+def shared_processors(session: float, client: float) -> list[EpochTotals]:
+    """10 epochs on processors that never rest: 4 sessions and their clients take turns on one, so a
+    transaction takes four times its own work. Control: 20 µs of the session, 5 of its client."""
+    rng = random.Random(6)
+    made = []
+    for number in range(10):
+        arms: dict[str, tuple[float, float, float | None, dict[str, int]]] = {}
+        drivers = {}
+        for arm, needed in {"on": (20.0, 5.0), "off": (session, client)}.items():
+            server_us, driver_us = (us * rng.gauss(1, 0.001) for us in needed)
+            # Three others in front of each: half of the time the session waits, half its client.
+            ahead_us = 1.5 * (server_us + driver_us)
+            arms[arm] = (4 * (server_us + driver_us), server_us, ahead_us, {"wal": 0})
+            drivers[arm] = (driver_us, ahead_us / (ahead_us + driver_us))
+        one = epoch(number, **arms)
+        for arm, (cpu, share) in drivers.items():
+            with_driver(one, arm, cpu, share)
+        made.append(one)
+    return made
+
+
+def test_the_clients_waiting_that_a_sessions_work_makes_is_the_processors() -> None:
+    told = time_parts(shared_processors(21.0, 5.0), "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "processor"
+    assert told.cause.difference_us == pytest.approx(4, rel=0.1), "all that the transaction gained"
+    shown = {one.part: one.difference_us for one in told.parts}
+    assert sum(shown.values()) == pytest.approx(4, rel=0.1)
+    assert shown["processor"] == pytest.approx(1, rel=0.2)
+
+
+def test_the_waiting_that_a_servers_other_processes_make_is_the_processors() -> None:
+    """4 µs more of the log writer for each transaction: no session runs longer, all wait longer."""
+    rng = random.Random(7)
+    epochs = []
+    for number in range(10):
+        queues = {"on": 60.0, "off": 72.0}
+        arms: dict[str, tuple[float, float, float | None, dict[str, int]]] = {
+            arm: (20 + queue + 5 + rng.gauss(0, 0.2), 20.0, queue + rng.gauss(0, 0.1), {"wal": 0})
+            for arm, queue in queues.items()
+        }
+        one = epoch(number, **arms)
+        for arm, queue in queues.items():
+            with_driver(one, arm, 5.0, 0.0)
+            beside = 20 + 5 + (queue - 60) / 3
+            one.readings[arm][SERVER_CPU] = Reading(  # type: ignore[index]
+                SERVER_CPU, "µs", beside * DONE, measured=True
+            )
+        epochs.append(one)
+    told = time_parts(epochs, "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "processor"
+    assert {one.part: one.difference_us for one in told.parts}["processor"] == pytest.approx(0)
+
+
+def test_a_client_that_has_more_to_do_is_the_cause() -> None:
+    told = time_parts(shared_processors(20.0, 6.0), "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "client"
 
 
 @pytest.mark.parametrize("arms", [("off",), ("on", "off")])

@@ -122,6 +122,8 @@ class SliceAnswer:
     connect_ns: int = 0
     debug: tuple[str, ...] = ()
     driver_cpu_ns: int = 0
+    driver_threads_ns: int = 0
+    driver_queue_ns: int | None = None
     scripts: tuple[ScriptAnswer, ...] = ()
     files: AtBorders | None = None
     """None: the plan names none."""
@@ -145,15 +147,16 @@ class SliceAnswer:
     def to_json(self) -> dict[str, Any]:
         """As the driver wrote it, without the files: their figures are readings of the arm."""
         figures = {name: getattr(self, name) for name in _FIGURES}
-        if self.late_ns is not None:
-            figures["late_ns"] = self.late_ns
+        figures |= {name: getattr(self, name) for name in _OFTEN if getattr(self, name) is not None}
         if self.together is not None:
             figures["together"] = asdict(self.together)
         return figures | {"scripts": [script.to_json() for script in self.scripts]}
 
 
+_OFTEN = ("late_ns", "driver_queue_ns")
+"""Figures that not every slice has."""
 _FIGURES = tuple(
-    one.name for one in fields(SliceAnswer) if one.name not in ("files", "late_ns", "together")
+    one.name for one in fields(SliceAnswer) if one.name not in ("files", "together", *_OFTEN)
 )
 
 

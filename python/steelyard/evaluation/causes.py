@@ -17,7 +17,7 @@ from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_c
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.judge_epochs import percent_ends
-from steelyard.model.readings import EpochTotals
+from steelyard.model.readings import SERVER_CPU, EpochTotals
 from steelyard.record.verdict import Cause, Counted, Pages
 
 FEWEST_PAGES = 0.01
@@ -26,8 +26,6 @@ MORE_LOG = 100.0
 """Bytes of log that the verifying arm writes more for each page it reads, above which images are in
 its processor time."""
 
-SERVER_CPU = "server_cpu_us"
-"""The reading of processor time of an arm's whole process tree over the measured slices, in µs."""
 BLOCKS_READ = "blocks_read"
 
 

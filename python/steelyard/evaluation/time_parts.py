@@ -5,13 +5,15 @@ for the sessions' processes. What is left of the time under load is split by wha
 not run were seen to do, at random moments of the measured slices. Sessions that run are seen too
 seldom, since whoever looks needs a processor itself, and those that were just woken are still seen
 to wait: so the looks say nothing of the first two parts. A sync of the log keeps a processor busy
-for much of its time: where the server times these calls, their whole time is the log's.
+for much of its time: where the server times these calls, their whole time is the log's. And a
+session whose client has its turn waits for a processor while the driver's thread does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from steelyard.analysis.decision.part_differences import (
     PartDifference,
@@ -19,7 +21,13 @@ from steelyard.analysis.decision.part_differences import (
     part_differences,
 )
 from steelyard.evaluation.bottleneck import bottlenecks
-from steelyard.model.readings import SESSION_CPU, SESSION_LOG, SESSION_QUEUE, EpochTotals
+from steelyard.model.readings import (
+    SERVER_CPU,
+    SESSION_CPU,
+    SESSION_LOG,
+    SESSION_QUEUE,
+    EpochTotals,
+)
 from steelyard.model.units import NS_PER_US
 from steelyard.model.waits import WaitPart
 from steelyard.record.machine.probe import Probe
@@ -56,7 +64,9 @@ def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
         return {**parts, DEBT: owed, REST: left}
     split = {**parts, **{part: left * n / every for part, n in waiting.items()}, DEBT: owed}
     behind = left * seen.behind_log / every
-    return _with_timed_log(split, epoch.per_transaction(arm, SESSION_LOG), behind)
+    logged = _with_timed_log(split, epoch.per_transaction(arm, SESSION_LOG), behind)
+    queued = logged[CLIENT] * (totals.driver_queue_share or 0.0)
+    return {**logged, QUEUE: logged[QUEUE] + queued, CLIENT: logged[CLIENT] - queued}
 
 
 def _with_timed_log(parts: dict[str, float], timed_us: float, behind_us: float) -> dict[str, float]:
@@ -97,16 +107,17 @@ def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimePar
 
     `epochs`: those that both arms survived.
     """
-    pairs = [(parts_of(epoch, control), parts_of(epoch, arm)) for epoch in epochs]
-    told = [(one, other) for one, other in pairs if one and other and one.keys() == other.keys()]
-    if len(told) < 2 or any(one.keys() != told[0][0].keys() for one, _ in told):
+    pairs = [(_told(epoch, control), _told(epoch, arm)) for epoch in epochs]
+    told = [(one, other) for one, other in pairs if one and other and one.alike(other)]
+    if len(told) < 2 or any(not one.alike(told[0][0]) for one, _ in told):
         return None
-    names = [name for name in told[0][0] if any(one[name] or other[name] for one, other in told)]
+    every = [(one.parts, other.parts) for one, other in told]
+    names = [name for name in every[0][0] if any(one[name] or other[name] for one, other in every)]
     found = part_differences(
-        {name: [one[name] for one, _ in told] for name in names},
-        {name: [other[name] for _, other in told] for name in names},
+        {name: [one[name] for one, _ in every] for name in names},
+        {name: [other[name] for _, other in every] for name in names},
     )
-    made = [_with_its_queue(one, other) for one, other in told]
+    made = [_with_their_queue(one, other) for one, other in told]
     cause = named_cause(
         part_differences(
             {name: [one[name] for one, _ in made] for name in names},
@@ -129,21 +140,65 @@ def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimePar
 Parts = Mapping[str, float]
 
 
-def _with_its_queue(control: Parts, arm: Parts) -> tuple[Parts, Parts]:
-    """The parts of both arms with the queue split: as much of it as their processor time makes, at
-    the mean of both arms' waiting for a µs of it, goes to the processor.
+@dataclass(frozen=True)
+class _Told:
+    """What an epoch tells of an arm's transaction, in µs."""
+
+    parts: Parts
+    client_cpu_us: float
+    """Inside of the client's part; 0 where that says nothing of the client's queue."""
+    background_cpu_us: float
+    """Of the server's other processes: in no part, but others wait for a processor meanwhile."""
+
+    def alike(self, other: _Told) -> bool:
+        """Whether both tell the same parts."""
+        return self.parts.keys() == other.parts.keys()
+
+    @property
+    def server_cpu_us(self) -> float:
+        """On a processor, of the session and of what its server does beside it."""
+        return self.parts[PROCESSOR] + self.background_cpu_us
+
+    @property
+    def queue_rate(self) -> float:
+        """Waiting for a processor, for each µs on one, whoever's of this arm."""
+        return self.parts[QUEUE] / (self.server_cpu_us + self.client_cpu_us)
+
+
+def _told(epoch: EpochTotals, arm: str) -> _Told | None:
+    parts = parts_of(epoch, arm)
+    if parts is None:
+        return None
+    totals = epoch.arms[arm]
+    if CLIENT not in parts or totals.driver_queue_share is None:
+        return _Told(parts, client_cpu_us=0.0, background_cpu_us=0.0)
+    client_us = totals.driver_cpu_ns / totals.transactions / NS_PER_US
+    beside_us = epoch.per_transaction(arm, SERVER_CPU) - epoch.per_transaction(arm, SESSION_CPU)
+    return _Told(
+        parts,
+        client_cpu_us=min(client_us, parts[CLIENT]),
+        background_cpu_us=max(beside_us, 0.0) if math.isfinite(beside_us) else 0.0,
+    )
+
+
+def _with_their_queue(control: _Told, arm: _Told) -> tuple[Parts, Parts]:
+    """The parts of both arms with the queue split: as much of it as the servers' processor time
+    makes, at the mean of both arms' waiting for a µs of it, goes to the processor, and what the
+    client's makes to the client.
 
     Where processors are busy, work that takes longer also waits longer, and that is no cause of its
     own. What remains in the queue is waiting for other reasons: a quota, a neighbour. The
     difference of the products is split without a rest. An arm that used no time of a processor
     that could be counted says nothing of the waiting for it.
     """
-    rates = [one[QUEUE] / one[PROCESSOR] for one in (control, arm) if one[PROCESSOR] > 0]
+    rates = [one.queue_rate for one in (control, arm) if one.parts[PROCESSOR] > 0]
     rate = sum(rates) / len(rates) if rates else 0.0
     both = []
     for one in (control, arm):
-        made = rate * one[PROCESSOR]
-        both.append({**one, PROCESSOR: one[PROCESSOR] + made, QUEUE: one[QUEUE] - made})
+        made = {PROCESSOR: rate * one.server_cpu_us, CLIENT: rate * one.client_cpu_us}
+        left = {QUEUE: one.parts[QUEUE] - sum(made.values())}
+        gained = {name: one.parts[name] + us for name, us in made.items() if name in one.parts}
+        both.append({**one.parts, **gained, **left})
     return both[0], both[1]
 
 

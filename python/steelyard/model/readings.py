@@ -11,6 +11,9 @@ from steelyard.model.statements import StatementCounts
 from steelyard.model.turn import Turn
 from steelyard.model.waits import SessionSamples
 
+SERVER_CPU = "server_cpu_us"
+"""The reading of processor time of an arm's whole process tree over the measured slices, in µs."""
+
 SESSION_CPU = "session_cpu_us"
 SESSION_QUEUE = "session_queue_us"
 """Readings of the sessions of an arm over its measured slices, in µs: on a processor, and runnable
@@ -126,6 +129,9 @@ class ArmTotals:
     rows: int | None = None  # returned by the transactions counted; None: not recorded
     dropped: int = 0  # slices left out, for a cause that is blind to the arms
     elapsed_ns: int = 0  # Σ over slices of the time until the last client was back
+    driver_cpu_ns: int = 0
+    driver_queue_share: float | None = None
+    """Of the time of the driver's threads, runnable without a processor; None: not known."""
     uncharged_ns: int = 0  # of it, what came after the bell and was charged to no client
     errors: Mapping[str, int] = field(default_factory=dict)  # by SQLSTATE
     slices: tuple[SliceTotals, ...] = ()

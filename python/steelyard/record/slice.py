@@ -117,6 +117,10 @@ class SliceLine(Frozen):
     connect_ns: int = 0
     debug: tuple[str, ...] = ()
     driver_cpu_ns: int = 0
+    driver_threads_ns: int = 0
+    """How long the driver's threads drove, summed over them."""
+    driver_queue_ns: int | None = None
+    """Of it, runnable without a processor; None: this kernel does not count it."""
     scripts: tuple[ScriptInSlice, ...] = ()
     left_ns: int = 0
     """Time of the work that the arm left to the background."""

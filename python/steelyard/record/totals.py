@@ -42,6 +42,8 @@ def arm_totals(arm: str, slot: int, lines: Iterable[SliceLine]) -> ArmTotals:
         rows=None if None in rows else sum(row for row in rows if row is not None),
         dropped=len(every) - len(measured),
         elapsed_ns=sum(line.end_ns - line.start_ns for line in measured),
+        driver_cpu_ns=sum(line.driver_cpu_ns for line in measured),
+        driver_queue_share=_driver_queue_share(measured),
         uncharged_ns=sum(line.uncharged_ns for line in measured),
         errors=dict(errors),
         slices=tuple(_slice_totals(line) for line in measured),
@@ -113,6 +115,13 @@ def measured_slices(
         counts = of_turns.get((line.epoch, line.arm), finished)
         if line.kind == "measured" and finished is not None and line.attempt == counts:
             yield line
+
+
+def _driver_queue_share(lines: Sequence[SliceLine]) -> float | None:
+    waited = [line.driver_queue_ns for line in lines]
+    known = [ns for ns in waited if ns is not None]
+    driven = sum(line.driver_threads_ns for line in lines)
+    return sum(known) / driven if driven and len(known) == len(waited) else None
 
 
 def _samples(line: WaitsLine) -> SessionSamples:

@@ -80,6 +80,11 @@ pub struct SliceResponse<'a> {
     latency_squares_ns2: f64,
     debug: &'a [String],
     driver_cpu_ns: u64,
+    /// How long its threads were runnable without a processor, where the kernel counts it, of how
+    /// long they drove: summed over them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver_queue_ns: Option<u64>,
+    driver_threads_ns: u64,
     scripts: Vec<ScriptResponse<'a>>,
     /// How much later its last thread began than it should have, where it was to begin by clock.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,6 +192,8 @@ impl<'a> SliceResponse<'a> {
             latency_squares_ns2: tally.latency_squares,
             debug: &tally.debug_lines,
             driver_cpu_ns,
+            driver_queue_ns: tally.queue_ns,
+            driver_threads_ns: tally.threads_ns,
             scripts,
             late_ns: None,
             files: None,

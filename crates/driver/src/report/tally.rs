@@ -85,6 +85,10 @@ pub struct Tally {
     pub stop_ns: u64,
     /// When its last client was back; the greatest of all threads in a merged tally.
     pub end_ns: u64,
+    /// How long the threads were runnable without a processor, of how long they drove, summed over
+    /// them; None where the kernel does not count it.
+    pub queue_ns: Option<u64>,
+    pub threads_ns: u64,
     pub transactions: u64,
     /// Sum over clients of the time from the start to the end of its last transaction.
     pub busy_ns: u64,
@@ -139,6 +143,8 @@ impl Tally {
             late_ns: 0,
             stop_ns: 0,
             end_ns: 0,
+            queue_ns: None,
+            threads_ns: 0,
             transactions: 0,
             busy_ns: 0,
             latency_sum_ns: 0,
@@ -235,6 +241,9 @@ impl Tally {
         self.start_ns = self.start_ns.min(other.start_ns);
         self.late_ns = self.late_ns.max(other.late_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
+        let both = self.queue_ns.zip(other.queue_ns);
+        self.queue_ns = both.map(|(one, another)| one + another);
+        self.threads_ns += other.threads_ns;
         self.transactions += other.transactions;
         self.busy_ns += other.busy_ns;
         self.latency_sum_ns += other.latency_sum_ns;

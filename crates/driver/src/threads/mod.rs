@@ -3,4 +3,5 @@
 pub mod arm;
 pub mod client_group;
 pub mod coordinator;
+pub mod run_queue;
 pub mod worker;

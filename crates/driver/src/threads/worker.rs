@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier};
 use rustix::thread::{sched_setaffinity, CpuSet};
 
 use crate::client::program::Programs;
-use crate::clock::wait_until;
+use crate::clock::{now_ns, wait_until};
 use crate::error::DriveError;
 use crate::plan::Plan;
 use crate::protocol::Protocol;
@@ -18,6 +18,7 @@ use crate::slice::hot_loop::run_slice;
 use crate::slice::limits::SliceLimits;
 use crate::threads::arm::Arm;
 use crate::threads::client_group::ClientGroup;
+use crate::threads::run_queue::RunQueue;
 
 /// Bytes taken by one receive; longer replies take several.
 const BUFFER: usize = 64 << 10;
@@ -86,6 +87,7 @@ fn work<P: Protocol>(
         }
     };
     let mut buffer = vec![0; BUFFER];
+    let queue = RunQueue::of_this_thread();
     while let Ok(SliceTask { limits, mut tally }) = tasks.recv() {
         let group = &mut groups[limits.arm];
         tally.clear();
@@ -94,6 +96,7 @@ fn work<P: Protocol>(
         if let Some(begin_ns) = limits.begin_ns {
             wait_until(begin_ns);
         }
+        let (waited_ns, began_ns) = (queue.waited_ns(), now_ns());
         let driven = run_slice(
             group,
             &config.programs,
@@ -102,6 +105,9 @@ fn work<P: Protocol>(
             &mut tally,
             reports,
         );
+        tally.threads_ns = now_ns() - began_ns;
+        let waited_ns = waited_ns.zip(queue.waited_ns());
+        tally.queue_ns = waited_ns.map(|(before, after)| after.saturating_sub(before));
         let due_ns = limits.begin_ns.unwrap_or(tally.start_ns);
         tally.late_ns = tally.start_ns.saturating_sub(due_ns);
         let report = match driven.and_then(|()| group.cancel_unfinished(&mut tally)) {

@@ -10,19 +10,13 @@ import numpy as np
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.steady_state import Drift, drift_of
-from steelyard.evaluation.causes import (
-    BLOCKS_READ,
-    SERVER_CPU,
-    cause_contrasts,
-    cause_read,
-    complete,
-)
+from steelyard.evaluation.causes import BLOCKS_READ, cause_contrasts, cause_read, complete
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
 from steelyard.evaluation.threats.together import together_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.once import once_each
-from steelyard.model.readings import ArmTotals, EpochTotals
+from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
 from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
 from steelyard.record.epoch import Epoch

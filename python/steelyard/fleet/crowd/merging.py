@@ -21,6 +21,7 @@ _SUMS = (
     *("clients", "transactions", "busy_ns", "latency_sum_ns", "latency_squares_ns2", "failed"),
     *("rows", "wrong_rows", "capped", "lost", "retried", "retries", "late_starts", "lag_sum_ns"),
     *("skipped", "unstarted", "over_limit", "connections", "connect_ns", "driver_cpu_ns"),
+    "driver_threads_ns",
 )
 
 
@@ -97,8 +98,15 @@ def merged(parts: Sequence[Part]) -> SliceAnswer:
             _script(same) for same in zip(*(one.scripts for one in answers), strict=True)
         ),
         late_ns=max(one.late_ns or 0 for one in answers),
+        driver_queue_ns=_sum_of_known([one.driver_queue_ns for one in answers]),
         together=together,
     )
+
+
+def _sum_of_known(values: Sequence[int | None]) -> int | None:
+    """None where one is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _script(parts: Sequence[ScriptAnswer]) -> ScriptAnswer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.engines.engine import Instance, Observable
-from steelyard.model.readings import SESSION_CPU, SESSION_QUEUE, Kind, Sample
+from steelyard.model.readings import SERVER_CPU, SESSION_CPU, SESSION_QUEUE, Kind, Sample
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.source import Moment
 
@@ -16,7 +16,7 @@ class ProcessTree:
     name = "process tree"
     moment: Moment = "border"
     _kinds = (
-        Kind("server_cpu_us", "µs", per_transaction=True),
+        Kind(SERVER_CPU, "µs", per_transaction=True),
         Kind("read_bytes", "bytes"),
         Kind("written_bytes", "bytes"),
         Kind("requested_bytes", "bytes", parts=True),
@@ -38,7 +38,7 @@ class ProcessTree:
         assert isinstance(instance, Observable)  # `needs` was read first
         use = instance.use()
         values = {
-            "server_cpu_us": use.cpu_ns / NS_PER_US,
+            SERVER_CPU: use.cpu_ns / NS_PER_US,
             "read_bytes": use.read_bytes,
             "written_bytes": use.written_bytes,
             "requested_bytes": use.requested_bytes,
