@@ -66,7 +66,9 @@ mod tests {
         let waited_ns = thread::scope(|scope| {
             let busy = || {
                 sched_setaffinity(None, &processor).unwrap();
-                while !done.load(Ordering::Relaxed) {}
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
             };
             scope.spawn(busy);
             let watched = scope.spawn(|| {
@@ -74,7 +76,9 @@ mod tests {
                 let queue = RunQueue::of_this_thread();
                 let before = queue.waited_ns();
                 let until = Instant::now() + Duration::from_millis(300);
-                while Instant::now() < until {}
+                while Instant::now() < until {
+                    std::hint::spin_loop();
+                }
                 done.store(true, Ordering::Relaxed);
                 before.zip(queue.waited_ns())
             });
