@@ -28,9 +28,10 @@ def weighed(name: str, words: Sequence[str], record: Path) -> tuple[Told, Told, 
     return verdict, contrast, environment_of(record)
 
 
-def told(name: str, words: Sequence[str], record: Path) -> Told:
-    """What `weigh --json` tells; SystemExit says what `name` died of."""
-    command: list[str | Path] = [STEELYARD, "weigh", *words, "--json", "--record", record]
+def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = ()) -> Told:
+    """What `weigh --json` tells; SystemExit says what `name` died of. `before`: words of the shell
+    in front of the command."""
+    command: list[str | Path] = [*before, STEELYARD, "weigh", *words, "--json", "--record", record]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")

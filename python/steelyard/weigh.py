@@ -1,4 +1,4 @@
-"""Tells the story of a weighing: every stage in order, and nothing else."""
+"""Runs the stages of a weighing in order, and does nothing else."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.study.read import read_study
-from validation.distances import ASKED, PAGE, RESULTS, WEIGHINGS
+from validation.distances import ASKED, CHECKED, PAGE, RESULTS, WEIGHINGS
 from validation.pages.distances import page
 
 RANGE = {"estimate_percent": -12.9, "low_percent": -21.6, "high_percent": -2.1}
@@ -35,7 +35,7 @@ def weighed(**changed: Any) -> dict[str, Any]:
 
 
 def test_a_weighing_has_its_verdict_its_curve_and_what_is_computed_of_it() -> None:
-    text = page([weighed()], ["wal-compression, tproc-c", "another"])
+    text = page([weighed()], ["wal-compression, tproc-c", "another"], CHECKED)
     row = "| arm against control: -12.9 % | -21.6 … -2.1 % | slower | 1 | 27 s | 12 | 15.3 % |"
     assert f"{row} drift | 65 |" in text
     assert "| 0–2 | -12.9 % | -21.6 … -2.1 % | 2.85 | 3.30 | 30,818 bytes | 33,370 bytes |" in text
@@ -45,9 +45,17 @@ def test_a_weighing_has_its_verdict_its_curve_and_what_is_computed_of_it() -> No
 
 
 def test_an_arm_without_checkpoints_has_no_distance() -> None:
-    text = page([weighed(distance_seconds=None, curve=[], by_distance=[])], [])
+    text = page([weighed(distance_seconds=None, curve=[], by_distance=[])], [], CHECKED)
     assert "| none made |" in text
     assert "Not yet weighed" not in text
+
+
+def test_what_was_computed_stands_beside_what_was_weighed_at_that_distance() -> None:
+    nearer = weighed(key=CHECKED[0], distance_seconds=9.6, by_distance=[], curve=[])
+    assert "## Computed and weighed" not in page([nearer], [], CHECKED)
+    text = page([weighed(), nearer], [], CHECKED)
+    assert "| weighed | 9.6 s | -12.9 % | -21.6 … -2.1 % |" in text
+    assert "| computed | 5 s | -12.9 % | -21.6 … -2.1 % |" in text
 
 
 def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
@@ -58,7 +66,9 @@ def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
 
 def test_the_page_is_what_the_results_say() -> None:
     written = PAGE.read_text(encoding="utf-8")
-    assert written == page(list(RESULTS), list(WEIGHINGS)), "run python -m validation.distances"
+    assert written == page(list(RESULTS), list(WEIGHINGS), CHECKED), (
+        "run python -m validation.distances"
+    )
 
 
 @pytest.mark.parametrize("name", WEIGHINGS)

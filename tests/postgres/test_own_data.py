@@ -114,7 +114,7 @@ def test_a_running_server_is_copied_only_when_somebody_agrees(
         words = ("--from", bank.target, "--database", "bank", "-f", "one.sql", *BRIEF)
         refused = start("no", "aa", *words)
         assert refused.end() == 2
-        assert "nobody agreed to a base backup of PostgreSQL 16" in refused.said
+        assert "not agreed to: a base backup of PostgreSQL 16" in refused.said
         weighing = start("yes", "aa", "--yes", *words)
         assert weighing.end() == 0, weighing.said
     environment = json.loads((weighing.record / "environment.json").read_text())

@@ -28,9 +28,16 @@ _COMPUTED = """
 """
 
 
-def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
-    """The whole page; `found` as results/distances.jsonl has them, `wanted`: all there will be."""
-    known = {one["key"] for one in found}
+_CHECKED = """
+    What a curve gives for a distance is computed, so it was checked once: the same question was
+    weighed in turns whose own limits bring checkpoints that near, with F = 1.
+"""
+
+
+def page(found: Sequence[Json], wanted: Sequence[str], checked: tuple[str, str]) -> str:
+    """The whole page; `found` as results/distances.jsonl has them, `wanted`: all there will be,
+    `checked`: one weighed at a distance, and the one from whose curve that is computed."""
+    known = {one["key"]: one for one in found}
     parts = ["# By the distance from a checkpoint", paragraph(_HEAD).strip()]
     if found:
         head = ["weighing", "arm against control", "interval, 95 %", "verdict", "F", "distance",
@@ -38,9 +45,24 @@ def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
         parts.append(table(head, [_row(one) for one in found]))
     missing = [name for name in wanted if name not in known]
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
+    if known.keys() >= set(checked):
+        parts += _compared(known[checked[0]], known[checked[1]])
     for one in found:
         parts += _details(one)
     return "\n\n".join(parts) + "\n"
+
+
+def _compared(direct: Json, other: Json) -> list[str]:
+    """The effect as weighed at a distance beside those computed about it from the other's curve."""
+    distance = direct["distance_seconds"]
+    rows = [["weighed", f"{distance:.1f} s", f"{direct['estimate_percent']:+.1f} %",
+             _interval(direct)]]  # fmt: skip
+    rows += [
+        ["computed", f"{one['seconds']:g} s", f"{one['estimate_percent']:+.1f} %", _interval(one)]
+        for one in other["by_distance"]
+    ]
+    head = ["", "a checkpoint every", "effect", "interval, 95 %"]
+    return ["## Computed and weighed", paragraph(_CHECKED).strip(), table(head, rows)]
 
 
 def _row(one: Json) -> list[str]:

@@ -115,7 +115,7 @@ struct Asked {
     gaps_s: Vec<f64>,
 }
 
-/// Tells Python how far a scan is; keeps the exception by which it wants to stop.
+/// Reports the progress of a scan to Python; keeps the exception by which Python stops it.
 struct Teller<'a> {
     progress: &'a Progress,
     callback: &'a Py<PyAny>,

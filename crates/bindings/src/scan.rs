@@ -206,7 +206,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Tells Python how far it is; it answers by an exception when it wants to stop.
+    /// Reports the progress to Python, which raises an exception to stop the scan.
     fn tell(&mut self, progress: &Progress, callback: &Py<PyAny>, again: usize) {
         let done = std::mem::take(&mut self.done);
         let answer = Python::attach(|py| {

@@ -30,7 +30,7 @@ pub struct Stream {
     pub chunk_digests: Vec<u64>,
 }
 
-/// How many chunks a table is cut into, whoever makes them.
+/// How many chunks a table is cut into, on any number of threads and machines.
 pub fn chunks<E: Encoder>(source: &dyn Source<E>) -> u64 {
     source.units().div_ceil(source.units_a_chunk())
 }
@@ -108,7 +108,7 @@ impl Iterator for Stream {
     }
 }
 
-/// A hash of bytes, a word at a time: it tells loads apart, it keeps no secret.
+/// A hash of bytes, a word at a time: it distinguishes loads, it is not cryptographic.
 fn digest(bytes: &[u8]) -> u64 {
     let mut state = bytes.len() as u64;
     let words = bytes.chunks_exact(8);

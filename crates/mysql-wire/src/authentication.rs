@@ -10,7 +10,7 @@ use crate::error::WireError;
 pub(crate) enum Plugin {
     NativePassword,
     CachingSha2,
-    /// The password as it is: only where nobody else can read it.
+    /// The password in clear text: only over an encrypted connection or a Unix socket.
     ClearPassword,
     /// MariaDB's for accounts of the same name as the operating system's.
     UnixSocket,
@@ -36,7 +36,8 @@ impl Plugin {
         }
     }
 
-    /// What proves the password to a server that sent this nonce; `secure`: nobody else reads it.
+    /// What proves the password to a server that sent this nonce; `secure`: encrypted, or a Unix
+    /// socket.
     pub fn answer(self, password: &str, nonce: &[u8], secure: bool) -> Result<Vec<u8>, WireError> {
         let password = password.as_bytes();
         Ok(match self {

@@ -59,7 +59,7 @@ pub enum WireError {
     Malformed(String),
     /// The server refused, in its own words.
     Refused(Box<ServerError>),
-    /// What the server asks for is not to be had from us.
+    /// The server requests what this client does not support.
     Unsupported(String),
 }
 

@@ -370,7 +370,7 @@ impl Scanner {
 #[cold]
 fn unasked(first: u8, payload: &[u8]) -> WireError {
     if first != ERROR {
-        return WireError::malformed("a packet that nobody asked for");
+        return WireError::malformed("a packet without a request");
     }
     match ServerError::parse(payload) {
         Ok(error) => WireError::Refused(Box::new(error)),

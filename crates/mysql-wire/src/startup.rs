@@ -40,7 +40,7 @@ const WANTED: u32 = NEEDED
 
 /// utf8mb4_general_ci, which both products know.
 const COLLATION: u8 = 45;
-/// What we could take, as a server is told: 16 MB.
+/// The largest packet that we announce to accept: 16 MB.
 const LARGEST_PACKET: u32 = 1 << 24;
 
 const OK: u8 = 0;
@@ -51,7 +51,7 @@ const ERROR: u8 = 0xff;
 const IN_THE_CACHE: u8 = 3;
 const NOT_IN_THE_CACHE: u8 = 4;
 
-/// Who connects, and to what.
+/// The login: user, password, database and program.
 #[derive(Clone)]
 pub struct Credentials {
     pub user: String,
@@ -174,7 +174,7 @@ pub struct Startup {
     credentials: Credentials,
     /// The connection is encrypted.
     encrypted: bool,
-    /// Nobody else reads it: it is encrypted, or a Unix socket.
+    /// It cannot be intercepted: it is encrypted, or a Unix socket.
     secure: bool,
     plugin: Plugin,
     held: Vec<u8>,

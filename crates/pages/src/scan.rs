@@ -35,7 +35,7 @@ pub struct Progress {
     pub stop: AtomicBool,
 }
 
-/// What a scan tells as it goes; `segment` is an index into the segments given.
+/// What a scan reports as it runs; `segment` is an index into the segments given.
 #[derive(Debug)]
 pub enum Event {
     Wrong {

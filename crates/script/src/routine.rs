@@ -1,4 +1,4 @@
-//! Tells whether a statement is inside the body of a SQL routine, where semicolons end nothing.
+//! Detects whether a statement is inside the body of a SQL routine, where semicolons end nothing.
 //!
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
 //! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside. Beyond psql, a body may be

@@ -22,7 +22,7 @@ const FLAGS_2: u8 = 0x03;
 /// Bytes before the first name.
 const FIXED: usize = 94;
 
-/// Who connects, and to what.
+/// The login: user, password, database, server and program.
 #[derive(Clone)]
 pub struct Credentials {
     pub user: String,
@@ -141,7 +141,7 @@ impl Startup {
         }
         if !greeting.let_in {
             return Err(WireError::malformed(
-                "an answer to a login that lets nobody in",
+                "an answer to a login that neither accepts nor refuses it",
             ));
         }
         let spoken = greeting.protocol;
@@ -169,7 +169,7 @@ fn write_place(offset: usize, length: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A byte of a password as it is sent: read by anybody, but not at a glance.
+/// A byte of a password as it is sent: obfuscated, not encrypted.
 fn obfuscate(byte: u8) -> u8 {
     byte.rotate_left(4) ^ 0xa5
 }

@@ -74,8 +74,8 @@ impl Prelogin {
         out
     }
 
-    /// Reads the server's answer; `None` while it is not whole. Nothing may follow it: that could
-    /// be anybody's where the connection is encrypted next.
+    /// Reads the server's answer; `None` while it is not whole. Nothing may follow it: bytes that
+    /// come before the encryption could be injected.
     pub fn read(bytes: &[u8]) -> Result<Option<Prelogin>, WireError> {
         let Some((header, content, taken)) = first_message(bytes, PRELOGIN_LIMIT)? else {
             return Ok(None);
@@ -91,8 +91,8 @@ impl Prelogin {
         }
     }
 
-    /// Whether both sides mean the same. Err: the server wants what we do not, or has not what we
-    /// want; nothing has been sent that others could use.
+    /// Whether both sides agree on encryption. Err: the server requires what we do not, or lacks
+    /// what we require; nothing secret has been sent by then.
     pub fn agree(self, privacy: Privacy) -> Result<(), WireError> {
         let base = self.encryption & ENCRYPT_BASE;
         let refused = match (privacy, base) {

@@ -384,7 +384,7 @@ impl Scanner {
     fn unasked(&mut self) -> WireError {
         match self.reply.error.take() {
             Some(error) => WireError::Refused(error),
-            None => WireError::malformed("a reply that nobody asked for"),
+            None => WireError::malformed("a reply without a request"),
         }
     }
 }

@@ -118,7 +118,7 @@ fn the_server_lets_in_or_says_why_not() {
     }
     let elsewhere = [vec![20, 14, 0, 0, 0x99, 5], long("other"), vec![0, 0]].concat();
     for (content, words) in [
-        (done(DONE, 0, 0), "lets nobody in"),
+        (done(DONE, 0, 0), "neither accepts nor refuses"),
         (
             [let_in(0x7100_0001), done(DONE, 0, 0)].concat(),
             "older than SQL Server 2005",

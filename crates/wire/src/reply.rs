@@ -238,7 +238,7 @@ impl Scanner {
                 Err(WireError::Refused(Box::new(error)))
             }
             _ => {
-                let text = format!("a message '{}' that nobody asked for", kind.escape_ascii());
+                let text = format!("a message '{}' without a request", kind.escape_ascii());
                 Err(WireError::malformed(text))
             }
         }

@@ -107,7 +107,7 @@ impl Scram {
     }
 }
 
-/// A server may ask for 2³² rounds of hashing, and a client would not come back from them.
+/// A server may request 2³² rounds of hashing, which would block the client.
 fn require_few_iterations(data: &[u8]) -> Result<(), WireError> {
     let requested = data
         .split(|&byte| byte == b',')

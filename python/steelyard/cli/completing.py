@@ -1,4 +1,4 @@
-"""Lets a shell ask what could stand at the end of a command line, by a variable that it sets."""
+"""Completes a command line for a shell, which sets a variable to request it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ VARIABLE = "_STEELYARD_COMPLETE"
 
 
 def prepare_completion() -> None:
-    """Make the parser answer a shell that asks; otherwise nothing of it is imported."""
+    """Make the parser answer a shell's request; without one nothing of completion is imported."""
     if VARIABLE in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 

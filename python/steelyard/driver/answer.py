@@ -87,7 +87,7 @@ class Together:
 class SliceAnswer:
     """The figures of a slice. Times in ns on the driver's monotonic clock.
 
-    What each means is said where the record keeps it: `record/slice.py`.
+    Each is documented at its field of the record: `record/slice.py`.
     """
 
     arm: str

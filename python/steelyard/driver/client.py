@@ -24,8 +24,8 @@ _LAST_WORDS = 2000
 class Driver:
     """A running driver, connected to every arm of its plan. Ends with its `with` block.
 
-    It lives in a session of its own, so that Ctrl-C on the terminal reaches only the process
-    that started it; it ends by itself when that is gone.
+    It runs in a session of its own, so that Ctrl-C on the terminal reaches only the process that
+    started it; it ends by itself when that is gone.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], stderr: IO[bytes]) -> None:
@@ -35,7 +35,7 @@ class Driver:
         self.connected: dict[str, list[int]] = {}
         """Backend process ids of every arm, by client."""
         self.io = ""
-        """How bytes come and go: "io_uring", or "epoll" where the kernel does not let."""
+        """The I/O backend: "io_uring", or "epoll" where the kernel does not permit that."""
 
         self.encryption: dict[str, str | None] = {}
         """Protocol and cipher of every arm's connections; None where they are plain."""
@@ -89,7 +89,7 @@ class Driver:
         """Disconnect and end; a driver in the middle of slices cancels what it had begun."""
         with defer_signals():
             if self._process.poll() is None:
-                # What matters is that it is gone, and kill() sees to that.
+                # Errors do not matter here: kill() ends it in any case.
                 with contextlib.suppress(DriverError, subprocess.TimeoutExpired):
                     self._process.wait(self._ask_to_end())
             self.kill()

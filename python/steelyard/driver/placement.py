@@ -33,8 +33,8 @@ def backend_processors(
 def place_backends(
     target: Endpoint, backends: Sequence[int], threads: int, processors: Sequence[int]
 ) -> Callable[[], None]:
-    """Pin every backend with its thread; what gives them back the processors that they had: a
-    thread of MySQL's stays for another client. EngineError: not permitted; DriverError: not ours.
+    """Pin every backend with its thread; returns what restores their affinity: a thread of MySQL's
+    is reused for another client. EngineError: not permitted; DriverError: not ours.
 
     A process id means a backend only where the server is seen to be its parent, or its process: in
     a container of its own, the same number may be any other.

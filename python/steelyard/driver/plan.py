@@ -35,7 +35,7 @@ class DriveScript:
 
 
 _OF_EVERY_PROTOCOL = ("host", "port", "user", "database", "tls", "connect_timeout_ns")
-"""What of an endpoint is read whatever the server speaks; the rest is libpq's."""
+"""Fields of an endpoint that are read with every protocol; the others are libpq's."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class DrivePlan:
 
     @property
     def protocol(self) -> str:
-        """What all of its arms speak."""
+        """The protocol of all of its arms."""
         [protocol] = {arm.endpoint.protocol for arm in self.arms}
         return protocol
 

@@ -2,7 +2,7 @@
 
 Nothing of Python runs while the load runs: the extension holds the process, without the
 interpreter lock, until it gets the command to end. The process that started it handles interrupts,
-and the load ends when that dies.
+and the load ends when that process ends.
 """
 
 from __future__ import annotations

@@ -257,8 +257,8 @@ def summarize_ramp(
     """The steps of a ramp, one slice each.
 
     A step keeps up when no more than BEHIND of its arrivals failed, were skipped or had not begun
-    at its end and, with a latency limit, its 99th percentile stays within that. The steps drain
-    apart, so that no step pays for the one before.
+    at its end and, with a latency limit, its 99th percentile stays within that. Each step drains
+    before the next one, so that no step inherits a backlog.
     """
     steps = tuple(_step(rate, one, limit_ms) for rate, one in zip(rates, slices, strict=True))
     failing = min((step.rate for step in steps if not step.kept_up), default=float("inf"))

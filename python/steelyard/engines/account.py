@@ -3,7 +3,7 @@
 PostgreSQL refuses to run as root, and initdb looks its account up in passwd: root therefore hands
 servers to an unprivileged account that exists. Root in a container has neither CAP_SYS_NICE nor
 CAP_SYS_PTRACE, so what concerns the server's processes is done by a child with the server's own
-user id: sched_setaffinity(2) and /proc/PID/io then ask for no capability.
+user id: sched_setaffinity(2) and /proc/PID/io then need no capability.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ GROUP = "steelyard.engines"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The build that one arm asks for."""
+    """The build that one arm requests."""
 
     version: str  # "18", "17.0", or the name of an engine: "npm-18.4"
     bindir: str | Path | None = None  # the build there, whatever its version
@@ -48,15 +48,15 @@ class Adapter(Protocol):
         settings: Settings,
         database: str | None,
     ) -> Instance:
-        """A server that is running, by the words of the study's address and of the arm's own, as
-        sessions with settings see it; Reached. UsageError: no address."""
+        """A running server at the study's address, completed by the arm's own, as sessions with
+        settings see it; Reached. UsageError: no address."""
 
     def count_alone(self, instance: Instance) -> Instance:
         """The same, where no other arm is reached at its server: what it counts is the arm's."""
 
     def look(self, place: Path) -> DataPlace:
-        """What of somebody's data stands there; UsageError: nothing that can be taken in,
-        EngineError: it is in use, or not whole."""
+        """The external data at a path; UsageError: nothing that can be taken in, EngineError: it is
+        in use, or not whole."""
 
     def remove_servers(self, directory: Path, account: Account) -> list[int]:
         """Kill every server whose data directory lies below `directory`, and remove its shared
@@ -65,7 +65,7 @@ class Adapter(Protocol):
 
 def adapter(name: str) -> Adapter:
     """The adapter of an engine's name; UsageError: there is none."""
-    # Commands that list need no server: an adapter is imported where it is asked for.
+    # Commands that list need no server: an adapter is imported on first use.
     if name == "postgres":
         from steelyard.engines.postgres import adapter as postgres
 
@@ -92,7 +92,7 @@ def _brought() -> dict[str, EntryPoint]:
 
 
 def workload_database(address: Endpoint) -> WorkloadDatabase:
-    """Database "steelyard" of a server that is running, by what it speaks."""
+    """Database "steelyard" of a running server, by its protocol."""
     if address.protocol == MYSQL:
         from steelyard.engines.mysql.sql.database import MysqlDatabase
 
@@ -104,7 +104,7 @@ def workload_database(address: Endpoint) -> WorkloadDatabase:
 
 def session_tasks(address: Endpoint, sessions: Sequence[int]) -> dict[int, int]:
     """Session as the driver knows it → the process, or the thread, that serves it now; a session
-    that has gone is left out. ServerError: the server cannot be asked."""
+    that has gone is left out. ServerError: the server cannot be queried."""
     if address.protocol == MYSQL:
         from steelyard.engines.mysql.sql.variables import read_threads
 

@@ -93,7 +93,7 @@ def tree_bytes(path: Path) -> int:
 
 
 def entries(room: Path) -> list[Path]:
-    """What stands in a room of the cache, by name; lock files and half-made ones left out."""
+    """Entries of a room of the cache, by name; lock files and half-made ones left out."""
     if not room.is_dir():
         return []
     return sorted(p for p in room.iterdir() if p.is_dir() and not p.name.startswith("."))

@@ -1,6 +1,6 @@
 """Protocols of database engines: what every engine does, and what only some can do.
 
-Each has one meaning and is asked for by isinstance; `noop.py`, in memory, is the reference of all.
+Each has one meaning and is tested by isinstance; `noop.py`, in memory, is the reference of all.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Restartable(Protocol):
     """Is started and stopped by us, in a slot; several are begun first and waited for then."""
 
     def launch(self, slot: Slot, settings: Settings) -> None:
-        """Begin to start at the slot; `await_ready` tells whether it could."""
+        """Begin to start at the slot; `await_ready` reports whether it could."""
 
     def await_ready(self) -> None:
         """Wait until it accepts connections; ServerError quotes the log, nothing of it is left."""
@@ -152,7 +152,7 @@ class Missing:
 
 @runtime_checkable
 class Abilities(Protocol):
-    """An engine that can tell what its build was made with."""
+    """An engine that can report what its build was made with."""
 
     def missing(self, need: str) -> Missing | None:
         """What it lacks of a study's `needs`; None: it has that."""
@@ -160,10 +160,10 @@ class Abilities(Protocol):
 
 @runtime_checkable
 class AllowedSettings(Protocol):
-    """An engine that can tell what its builds accept for each setting."""
+    """An engine that can report what its builds accept for each setting."""
 
     def allowed_settings(self, slot: Slot) -> Mapping[str, Allowed]:
-        """By the setting's name, asked of a server that is made at a free slot and removed."""
+        """By the setting's name, read from a server that is made at a free slot and removed."""
 
 
 @runtime_checkable
@@ -298,7 +298,7 @@ class Plans(Protocol):
 
 
 class CheckpointSession(Protocol):
-    """A connection that asks for checkpoints; it stays open between slices."""
+    """A connection that requests checkpoints; it stays open between slices."""
 
     def checkpoint(self) -> int:
         """Write what is only in memory to the disk; nanoseconds it took, 0 when the server died."""

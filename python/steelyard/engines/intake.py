@@ -1,4 +1,4 @@
-"""Protocols for taking in somebody's own data: what stands at a place, and a copy made of it.
+"""Protocols for taking in external data: what is found at a path, and the copy made of it.
 
 The place is opened for reading alone. What is made is a stopped cluster like any loaded one: its
 database is called "steelyard", its superuser needs no password, and its pages carry checksums.
@@ -18,7 +18,7 @@ PlaceKind = Literal["data directory", "base backup", "dump"]
 
 @dataclass(frozen=True)
 class DataPlace:
-    """Somebody's data, as it was found."""
+    """External data, as it was found."""
 
     path: Path
     kind: PlaceKind

@@ -33,7 +33,7 @@ DATABASE = "steelyard"
 
 @dataclass(frozen=True)
 class LoadedData:
-    """What a database was loaded with, as it says itself."""
+    """What a database was loaded with, as its marker records it."""
 
     workload: str
     scale: int
@@ -184,7 +184,7 @@ class TemplateEngine(Engine, Protocol):
         """Of a server that is loaded and then stopped: a crash loses nothing worth keeping."""
 
     def catalogue_edition(self) -> list[int]:
-        """What tells builds of one version apart whose data directories may differ."""
+        """Distinguishes builds of one version whose data directories may differ."""
 
     def stopped_identifier(self, directory: Path) -> int | None:
         """The identifier of a cluster that was stopped cleanly, its pages protected; else None."""
@@ -194,13 +194,13 @@ class TemplateEngine(Engine, Protocol):
 def serving(
     instance: LocalInstance, slot: Slot, settings: Settings, report: Callable[[str], None]
 ) -> Iterator[None]:
-    """The server runs within; what is raised there goes on."""
+    """The server runs inside of the block; exceptions of the block propagate."""
     instance.start(slot, settings)
     try:
         yield
     except BaseException:
         # Its files are thrown away, and a server that recovers from a crash may take minutes to
-        # stop: told so at the wrong moment, 18.4 waits for its checkpointer for good.
+        # stop: on a signal at the wrong moment, 18.4 waits for its checkpointer forever.
         if isinstance(instance, Crashable):
             instance.discard()
         else:

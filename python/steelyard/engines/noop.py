@@ -341,7 +341,7 @@ class NoopEngine:
         return self._at(directory, protection)
 
     def reach(self, address: Endpoint, settings: Settings) -> NoopReached:
-        """A server that somebody else runs, known by its host."""
+        """An external server, identified by its host."""
         return NoopReached(self.identity, address, (address.host,), settings)
 
     def statement_counting(self, settings: Settings) -> Settings:
@@ -367,7 +367,7 @@ class NoopEngine:
         return self.allowed
 
     def missing(self, need: str) -> Missing | None:
-        """What it was told to lack."""
+        """What it was given as lacking."""
         return self.lacks.get(need)
 
     @property

@@ -1,4 +1,4 @@
-"""Keeps what was asked of servers in memory, what they answer, and which calls are to fail."""
+"""Records the calls to servers in memory; holds their answers, and the failures to raise."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Call:
-    """One call: what was asked, of which directory, with which arguments."""
+    """One call: its action, its directory and its arguments."""
 
     action: str
     directory: Path
@@ -77,7 +77,7 @@ class Journal:
     answers: Answers = field(default_factory=Answers)
 
     def write(self, action: str, directory: Path, *arguments: object) -> None:
-        """Note a call, then fail if a failure was laid for it."""
+        """Record a call, then raise the failure that is planned for it, if any."""
         self.calls.append(Call(action, directory, arguments))
         if self.failures.get(action):
             raise self.failures[action].pop(0)

@@ -1,4 +1,4 @@
-"""Watches and sessions of servers in memory: what they see is what the answers say."""
+"""Watches and sessions of servers in memory, which return what `Answers` gives."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class NoopReached:
-    """A server in memory that somebody else runs: Instance, Reached and Tunable."""
+    """An external server in memory: Instance, Reached and Tunable."""
 
     identity: Identity
     address: Endpoint
     name: tuple[str, ...]
     """Of the server."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """What its sessions were asked to set."""
+    """The settings of its sessions."""
     running: bool = True
     setting_rules: SettingRules = field(default_factory=SettingRules)
 

@@ -26,7 +26,7 @@ class Evicted:
     """What came of an eviction."""
 
     file_bytes: int
-    resident_bytes: int | None  # still in the page cache; None: the kernel does not tell
+    resident_bytes: int | None  # still in the page cache; None: the kernel does not report it
 
 
 def evict(directories: Iterable[Path]) -> Evicted:
@@ -61,7 +61,8 @@ def _files(directories: Iterable[Path]) -> Iterator[str]:
 
 
 def _resident_bytes(descriptor: int, size: int) -> int | None:
-    """Bytes of an open file that are in the page cache; None where the kernel does not tell."""
+    """Bytes of an open file that are in the page cache; None where the kernel does not report
+    it."""
     told = _by_cachestat(descriptor)
     return _by_mincore(descriptor, size) if told is None else min(told, size)
 

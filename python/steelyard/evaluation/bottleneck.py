@@ -1,4 +1,4 @@
-"""Says what an arm is held up by, with the evidence: the part that most of its time goes to."""
+"""Names an arm's bottleneck, with the evidence: the part that takes most of its time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from steelyard.record.verdict import Bottleneck, BottleneckKind, TimeParts
 LEAST_SHARE = 0.4
 """Of a transaction's time, that goes to what is called the bottleneck."""
 WITHHELD_SHARE = 0.02
-"""Of the time, that processors were withheld by a quota or another guest: then waiting for one is
-no want of processors."""
+"""Of the time, that processors were withheld by a quota or another guest: then waiting for one does
+not mean that there are too few."""
 DEVICE_SHARE = 0.5
 """Of its probed ceiling, from which on a device that sessions read from is what holds them up."""
 _GROUPS: Mapping[BottleneckKind, Sequence[str]] = {

@@ -58,7 +58,7 @@ def _cause_reads(epochs: Sequence[EpochTotals], control: str) -> dict[str, Read]
 def cause_contrasts(
     epochs: Sequence[EpochTotals], control: str, arm: str
 ) -> dict[str, SecondaryContrast]:
-    """Reading → contrast, of the causes that every complete epoch tells; joint intervals."""
+    """Reading → contrast, of the causes that every complete epoch has; joint intervals."""
     reads = _cause_reads(epochs, control)
     return {one.name: one for one in epoch_contrasts(epochs, control, arm, reads)}
 
@@ -79,7 +79,7 @@ def counted_rows(
     reads: Mapping[str, Read],
     names: Mapping[str, tuple[str, str]],
 ) -> dict[str, Counted]:
-    """Key → its row, of what every epoch tells: a ratio, or where an arm has none of it the
+    """Key → its row, of what every epoch has: a ratio, or where an arm has none of it the
     difference. `names`: key → metric and unit."""
     contrasts = {one.name: one for one in epoch_contrasts(epochs, control, arm, reads)}
     without = {name: reads[name] for name, one in contrasts.items() if one.note}
@@ -127,8 +127,8 @@ def page_cost(epochs: Sequence[EpochTotals], verifying: str, other: str) -> Page
     """Pages verified per transaction, and server CPU in ns that one verified page costs.
 
     The arm that verifies minus the one that does not, per page that the former read: the figure
-    that carries over to another hit ratio. None where too few pages were read to tell, and where
-    the verifying arm also logs more: then a page's image is most of it, and no verification.
+    that carries over to another hit ratio. None where too few pages were read, and where the
+    verifying arm also logs more: then a page's image is most of it, and no verification.
     """
     cpu_us, blocks = cause_read(SERVER_CPU), cause_read(BLOCKS_READ)
     pages = [blocks(epoch, verifying) for epoch in epochs]
@@ -155,18 +155,18 @@ def page_cost(epochs: Sequence[EpochTotals], verifying: str, other: str) -> Page
 
 
 def complete(epochs: Sequence[EpochTotals]) -> list[EpochTotals]:
-    """The epochs that both arms survived: the others have no cause to tell."""
+    """The epochs that both arms survived: the others have no causes."""
     return [epoch for epoch in epochs if epoch.outcome == "complete"]
 
 
 Read = Callable[[EpochTotals, str], float]
-"""What an epoch tells of an arm; NaN where it does not tell."""
+"""The value of an arm in an epoch; NaN where it is missing."""
 
 
 def epoch_contrasts(
     epochs: Sequence[EpochTotals], control: str, arm: str, reads: Mapping[str, Read]
 ) -> tuple[SecondaryContrast, ...]:
-    """The contrasts of an arm with the control, of what every epoch tells, in the order given."""
+    """The contrasts of an arm with the control, of what every epoch has, in the order given."""
     columns: dict[str, tuple[list[float], list[float]]] = {}
     for name, read in reads.items():
         of_control = [read(epoch, control) for epoch in epochs]

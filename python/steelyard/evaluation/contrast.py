@@ -69,7 +69,7 @@ class Contrast(Generic[Details_co]):
     @property
     def needed(self) -> Need | None:
         """Further epochs until an inconclusive weighing would settle: ±δ, else the sign; None when
-        it is settled, nothing can be said, or no time will settle it."""
+        it is settled, there is no forecast, or no time will settle it."""
         if self.forecast is None or self.verdict.kind is not VerdictKind.INCONCLUSIVE:
             return None
         needs = [n for n in (self.forecast.margin, self.forecast.sign) if n is not None]

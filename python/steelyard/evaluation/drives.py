@@ -14,7 +14,7 @@ from steelyard.record.machine.drive_health import DriveHealth
 LEAST_USED_PERCENT = 3
 """Below it half a percent is more than a sixth of what is known."""
 FEW_STEPS = 20
-"""A counter that moved by fewer of its steps says how much it was to no better than 5 %."""
+"""A counter that moved by fewer of its steps gives the amount to no better than 5 %."""
 SECONDS_PER_HOUR = 3600
 _HALF_STEP_PERCENT = 0.5
 
@@ -41,7 +41,7 @@ class DriveChange:
 
     @property
     def latest(self) -> DriveHealth:
-        """What was said last, as far as it was said again."""
+        """The later reading, unless it lacks the written bytes that the earlier one has."""
         unread = self.after is None or (
             self.after.written_bytes is None and self.before.written_bytes is not None
         )
@@ -79,7 +79,7 @@ _ONLY_GROW = (
 
 def _is_same(first: DriveHealth, last: DriveHealth) -> bool:
     """Whether it is the same drive, its counters in the same unit: names are given anew at a
-    start of the machine, and no serial number is kept. Programs may say a model differently."""
+    start of the machine, and no serial number is kept. Programs may spell a model differently."""
     if first.source == last.source and first.model != last.model:
         return False
     if None not in (first.step_bytes, last.step_bytes) and first.step_bytes != last.step_bytes:
@@ -129,5 +129,5 @@ def endurance(health: DriveHealth, bytes_per_s: float | None) -> Endurance | Non
 
 
 def too_few_steps(health: DriveHealth, grown_bytes: int) -> bool:
-    """Whether a counter of bytes moved by so few of its steps that it says little."""
+    """Whether a counter of bytes moved by so few of its steps that the amount is imprecise."""
     return grown_bytes < FEW_STEPS * (health.step_bytes or 0)

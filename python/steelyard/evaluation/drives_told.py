@@ -1,4 +1,4 @@
-"""Tells the health of drives before and after the work, and how long they would bear it."""
+"""Words the health of drives before and after the work, and how long their endurance would last."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _rows(change: DriveChange, work: str, seconds: float | None, included: str) 
 
 
 def _of_itself(health: DriveHealth) -> Iterator[str]:
-    """What it is and how it is, as far as it says."""
+    """Its model and its health, as far as the drive reports them."""
     if health.model:
         yield health.model + (f", firmware {health.firmware}" if health.firmware else "")
     if health.used_percent is not None:

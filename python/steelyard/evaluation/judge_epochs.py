@@ -198,7 +198,7 @@ def _typical(usable: Sequence[EpochReading]) -> float | None:
 
 
 def _visible(sd: float, n: int, terms: Terms) -> float:
-    """In percent: what N epochs of this scatter would see with 80 % power."""
+    """In percent: what N epochs of this scatter would detect with 80 % power."""
     return 100 * sd * smallest_visible(max(n, terms.epochs), balanced=True) if n > 1 else math.nan
 
 

@@ -119,7 +119,8 @@ def hopeless(epochs: Sequence[Epoch]) -> bool:
 def _line(
     recorded: Recorded, contrast: WeighedContrast, told: Sequence[EpochTotals]
 ) -> ContrastLine:
-    """A contrast with its truth beside it where that is known, and the threats that went."""
+    """A contrast with its truth beside it where that is known, and the threats that were
+    withdrawn."""
     [arm] = [one for one in recorded.study.arms if one.name == contrast.arm]
     line = line_of(contrast)
     found = truth_beside(Weighed(recorded.study, recorded.plan, told), arm, line)
@@ -128,7 +129,8 @@ def _line(
 
 
 def _trust(study: Study, contrasts: Sequence[WeighedContrast], end: EndLine) -> list[TrustLine]:
-    """What equal arms say of this machine: how long a weighing of two arms sees 1, 2 and 5 %.
+    """What equal arms show of this machine: how long a weighing of two arms takes to detect 1, 2
+    and 5 %.
 
     An epoch of two arms takes its part of the time of one with all arms.
     """

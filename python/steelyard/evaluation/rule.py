@@ -22,7 +22,7 @@ from steelyard.record.contrast import JudgedContrast
 
 
 class VerdictKind(StrEnum):
-    """What a weighing can say."""
+    """The verdicts that a weighing can have."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -33,7 +33,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of one contrast, and whether the weighing may end with it."""
+    """The verdict on one contrast, and whether the weighing may end with it."""
 
     kind: VerdictKind
     nonzero: bool = False
@@ -73,8 +73,8 @@ def _plan_is_over(stage: Stage) -> bool:
 
 
 def _may_end(stage: Stage, main: Interval, terms: Terms) -> bool:
-    """An early slower/faster ends the weighing only if the set is no wider than ±δ too, or the
-    first verdict was asked for: the same epochs would otherwise buy a far better figure."""
+    """An early slower/faster ends the weighing only if the set is no wider than ±δ too, or with
+    `first_verdict`: the remaining epochs would make the figure far better."""
     low, high = terms.margins
     return _plan_is_over(stage) or terms.first_verdict or main.width <= high - low
 

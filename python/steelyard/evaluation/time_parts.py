@@ -3,7 +3,7 @@
 METHODOLOGY.md, causes. Time on a processor and time in the queue for one are counted by the kernel
 for the sessions' processes. What is left of the time under load is split by what sessions that did
 not run were seen to do, at random moments of the measured slices. Sessions that run are seen too
-seldom, since whoever looks needs a processor itself, and those that were just woken are still seen
+seldom, since looking needs a processor itself, and those that were just woken are still seen
 to wait: so the looks say nothing of the first two parts. A sync of the log keeps a processor busy
 for much of its time: where the server times these calls, their whole time is the log's. And a
 session whose client has its turn waits for a processor while the driver's thread does.
@@ -74,7 +74,7 @@ def _with_timed_log(parts: dict[str, float], timed_us: float, behind_us: float) 
     waited for others that did: what looks at sessions that do not run miss of these calls was spent
     on a processor, or in the queue for one, and is taken from these two in proportion.
 
-    `timed_us`: NaN where nobody timed it. `behind_us`: of the log's part, waiting for others, whose
+    `timed_us`: NaN where it was not timed. `behind_us`: of the log's part, waiting for others, whose
     calls they time themselves.
     """
     running = parts[PROCESSOR] + parts[QUEUE]
@@ -161,7 +161,7 @@ class _Told:
 
     @property
     def queue_rate(self) -> float:
-        """Waiting for a processor, for each µs on one, whoever's of this arm."""
+        """Waiting for a processor, for each µs that the arm's processes were on one."""
         return self.parts[QUEUE] / (self.server_cpu_us + self.client_cpu_us)
 
 

@@ -27,7 +27,7 @@ from steelyard.study.study import Study
 
 @dataclass(frozen=True)
 class Weighed:
-    """What of a weighing the truths are told from."""
+    """The parts of a weighing that its truths are computed from."""
 
     study: Study
     plan: Plan
@@ -35,7 +35,7 @@ class Weighed:
 
 
 def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> Truth | None:
-    """`true_percent` of an arm with its company, to stand beside its contrast in verdict.json, and
+    """`true_percent` of an arm and its bounds, which go beside its contrast in verdict.json, and
     whether the contrast's interval holds it; None where it is not known.
 
     It is known of an arm that is the control but for its weight, against a control without one.

@@ -47,7 +47,7 @@ def work_per_minute(
 
 
 def work_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Work]:
-    """The rates that every epoch tells."""
+    """The rates that every epoch has."""
     names = epochs[0].work_per_minute.get(control, {}) if epochs else ()
     found = epoch_contrasts(epochs, control, arm, {name: _rate_of(name) for name in names})
     return [
@@ -81,7 +81,7 @@ def script_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[L
 
 
 def statement_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Statement]:
-    """Mean time of each statement in microseconds, where they were timed and all epochs tell it."""
+    """Mean time of each statement in microseconds, where they were timed and all epochs have it."""
     names = epochs[0].arms[control].statements if epochs else ()
     found = epoch_contrasts(epochs, control, arm, {name: _mean_us_of(name) for name in names})
     return [
@@ -110,14 +110,14 @@ STATEMENT_COSTS = {
     "full_page_images": "images",
     "blocks_read": "blocks",
 }
-"""What is told of each statement, per execution, with its unit."""
+"""What is reported of each statement, per execution, with its unit."""
 
 
 def statement_cost_rows(
     epochs: Sequence[EpochTotals], control: str, arm: str
 ) -> list[StatementCost]:
-    """What an execution of each statement cost by the server's own count, where all epochs tell it
-    and it is not nothing in both arms; those first that wrote most log."""
+    """What an execution of each statement cost by the server's own count, where all epochs have it
+    and it is not 0 in both arms; those first that wrote most log."""
     counted = [epoch.statements[control] for epoch in epochs if control in epoch.statements]
     log: Counter[str] = Counter()
     for one in counted:
@@ -216,7 +216,7 @@ def latency_rows(
     script: str | None = None,
     quantiles: Sequence[float] = QUANTILES,
 ) -> list[Latency]:
-    """One row a quantile that every epoch can tell, in the order of the quantiles.
+    """One row for each quantile that every epoch has, in the order of the quantiles.
 
     Without a `script` those of an epoch are pooled: the quantile is of the mix that was driven.
     """
@@ -252,8 +252,8 @@ def latency_rows(
 def _quantiles(
     arm: ArmTotals, script: str | None, quantiles: tuple[float, ...]
 ) -> tuple[int, list[int]]:
-    """How many latencies an arm had in an epoch, and their quantiles in ns; kept, since those of
-    the control are asked for by every arm."""
+    """How many latencies an arm had in an epoch, and their quantiles in ns; cached, since those of
+    the control are used for every arm."""
     from steelyard._core import histogram_quantiles
 
     driven = [one for name, one in arm.latencies.items() if script in (None, name)]

@@ -1,1 +1,1 @@
-"""Records of many machines: brought together, and what they say of that kind of machine."""
+"""Records of many machines: brought together, and what they show of that kind of machine."""

@@ -1,7 +1,7 @@
 """Takes records from other folders in: copied, each file held to its SHA-256, judged again.
 
-A record comes from anywhere: an array of Slurm, jobs of Kubernetes, a matrix of CI, a stick. What
-it says is taken when its files arrived as they were and its verdict follows from what it measured.
+A record comes from anywhere: an array of Slurm, jobs of Kubernetes, a matrix of CI, a stick. It is
+accepted when its files arrived as they were and its verdict follows from what it measured.
 """
 
 from __future__ import annotations

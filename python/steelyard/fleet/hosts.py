@@ -1,10 +1,10 @@
-"""Puts the answers of many machines to one question side by side, and says what they say together.
+"""Compares the answers of many machines to one question, and combines them.
 
 Hosts are the replicates of "this kind of machine"; their epochs are not. Each host gives its newest
-answer that stands. From six hosts on the sign-flip set of their means (as of epochs in a weighing)
-is an interval for such hosts in general; five have no order of signs that is rare enough for 95 %.
+valid answer. From six hosts on the sign-flip set of their means (as of epochs in a weighing) is an
+interval for such hosts in general; five have no order of signs that is rare enough for 95 %.
 Whether hosts differ by more than their own epochs explain is Welch's test of equal means (Welch,
-Biometrika 38 (1951) 330), which asks for no common variance.
+Biometrika 38 (1951) 330), which does not assume a common variance.
 """
 
 from __future__ import annotations

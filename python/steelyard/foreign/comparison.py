@@ -38,7 +38,7 @@ class Comparison:
     machine: tuple[tuple[ThreatKind, str], ...] = ()
     """What files say of the machine that makes their numbers doubtful."""
     conditions: Mapping[str, Conditions] = field(default_factory=dict)
-    """Of each arm what its files say was asked for."""
+    """Of each arm, the conditions that its files say were requested."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -5,8 +5,9 @@ beside both, and what an epoch reads is D = log(middle) − ½·(log(first) + lo
 which end the middle is nearer to, whatever the machine did meanwhile. Each judgement is the exact
 sign-flip test of its epochs at the end of its plan, with an equal share of 5 %: so where one place
 changed the answer and the others did not, the one that is named is wrong at most once in twenty. A
-middle that is told from neither end (too little was measured, or the answer changed in two places)
-is weighed once more, twice as long; then the search ends with the places that it was narrowed to.
+middle that differs significantly from neither end (too little was measured, or the answer changed
+in two places) is weighed once more, twice as long; then the search ends with the places that it was
+narrowed to.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ def bisect(plan: BisectPlan, weigh: Weigh, record_of: RecordOf, say: Say) -> Bis
 
 
 def sided_of(verdict: Verdict) -> Sided | str:
-    """What a weighing read, or why it tells nothing."""
+    """What a weighing read, or why it has no result."""
     invalid = next((one for one in verdict.contrasts if one.verdict == "invalid"), None)
     if invalid is not None:
         doubts = ", ".join(dict.fromkeys(threat.name for threat in invalid.threats))

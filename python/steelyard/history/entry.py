@@ -19,7 +19,7 @@ def moment(at: str) -> str:
 
 
 class KnownBuild(Frozen):
-    """The build that an arm ran on, in its own words; empty where the record does not tell."""
+    """The build that an arm ran on, in its own words; empty where the record does not have it."""
 
     version: str = ""
     version_number: int = 0

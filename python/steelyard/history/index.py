@@ -41,7 +41,7 @@ class History:
 
 def read_history(root: Path, *, rebuild: bool = False) -> History:
     """Every record below `root`. The index is brought up to date; where the folder cannot be
-    written, the history is told all the same. `rebuild`: the index is forgotten first.
+    written, the history is read all the same. `rebuild`: the index is discarded first.
 
     RecordError: there is no such folder.
     """

@@ -84,7 +84,7 @@ def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:
 
 def _timed(series: Sequence[Point], timestamps: bool) -> Iterator[tuple[Point, str]]:
     """Each point with its timestamp. Timestamps of a series must rise: of two at one second the
-    later one is told; without timestamps the newest alone."""
+    later one is written; without timestamps the newest alone."""
     if not timestamps:
         yield series[-1], ""
         return

@@ -2,12 +2,12 @@
 
 If one weighing reads arm ÷ control and another one arm′ ÷ control, their ratio is arm ÷ arm′. It is
 computed only where both controls are the same build under the same study on the same machine, and
-refused in words elsewhere: then nothing says that the two ratios have one denominator.
+refused with a reason elsewhere: then the two ratios may not have one denominator.
 
 The interval is Welch's t of the difference of the two means of epoch readings, log ratios of
 weighings that are independent of each other (`t_interval.py`: Welch 1947). Its error rate is 5 % a
 comparison for two weighings that ran to their planned ends; where one ended early at a look its
-estimate lies a little too far out, and who compares many pairs errs more often. What the machine
+estimate lies a little too far out, and comparing many pairs raises the error rate. What the machine
 does to arm and control alike cancels within each weighing; what changed between them and treats
 arms unlike does not.
 """

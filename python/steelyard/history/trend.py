@@ -1,10 +1,10 @@
 """Follows one question over time, versions or commits, and finds where its level steps.
 
-Only weighings of one machine are one series, and only those with a verdict that stands: invalid
-ones, and those of which an arm did no work, are left out and named. Steps are those of
-`change_points.py` (PELT, from 12 weighings on; of independent ones 1–3 % show a step that is not
-there), each with Welch's t between the levels on its two sides, which is too narrow since the place
-was chosen by looking. A step is a reason to weigh the two builds side by side, and no verdict.
+Only weighings of one machine are one series, and only those with a valid verdict: invalid ones, and
+those of which an arm did no work, are left out and named. Steps are those of `change_points.py`
+(PELT, from 12 weighings on; of independent ones 1–3 % show a step that is not there), each with
+Welch's t between the levels on its two sides, which is too narrow since the place was chosen by
+looking. A step is a reason to weigh the two builds side by side, and no verdict.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judges records again and says of which the verdict does not follow from what was measured."""
+"""Judges records again and lists those whose verdict does not follow from what was measured."""
 
 from __future__ import annotations
 

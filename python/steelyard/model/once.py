@@ -1,7 +1,7 @@
-"""Remembers what a function gave for a value for as long as the value lives.
+"""Caches what a function returned for a value for as long as the value exists.
 
-What an epoch tells does not change, and every look at a weighing asks it of all epochs again. The
-values hold dictionaries and so have no hash; they are told apart by identity.
+What is computed from an epoch does not change, and every look at a weighing needs it of all epochs
+again. The values hold dictionaries and so have no hash; they are compared by identity.
 """
 
 from __future__ import annotations

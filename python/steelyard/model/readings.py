@@ -40,7 +40,7 @@ class Reading:
 
 
 ENDED_TRANSACTIONS = "ended_transactions"
-"""Of the machine's readings: what the servers of all arms ended in an epoch, whoever asked."""
+"""Of the machine's readings: what the servers of all arms ended in an epoch, for all clients."""
 
 
 class Valued(Protocol):

@@ -27,7 +27,7 @@ class StatementCounts:
 
 
 def between(before: StatementCounts, after: StatementCounts) -> StatementCounts:
-    """What was executed between two looks; nothing, with its reason, where it cannot be told."""
+    """What was executed between two looks; nothing, with its reason, where it is not known."""
     reason = after.missing or before.missing
     if not reason and after.forgotten != before.forgotten:
         reason = "the server made room for other statements meanwhile"

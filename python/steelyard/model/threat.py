@@ -223,7 +223,7 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ),
     ThreatKind.V1_WRITES: _Template(
         "under a cap of control groups of version 1 the kernel does not throttle those who dirty "
-        "pages, but stalls whoever needs one while it writes others back (mm/vmscan.c, "
+        "pages, but stalls processes that need one while it writes others back (mm/vmscan.c, "
         "writeback_throttling_sane): no machine with so little memory behaves that way",
         "believe it for reads; weigh writes where the cap is held by version 2 or systemd-run, or "
         "without one",

@@ -81,7 +81,7 @@ class NeutralisedFact(Frozen):
 
 
 class SourceFacts(Frozen):
-    """Somebody's data, of which every arm has a copy."""
+    """External data, of which every arm has a copy."""
 
     kind: Literal["data directory", "base backup", "dump"]
     name: str

@@ -10,8 +10,8 @@ from steelyard.record.frozen import Frozen
 
 Residency = Literal["own servers", "one server", "several servers", "own databases"]
 """own servers: each arm has one, made for the weighing; one server: the arms are sessions of one
-that somebody else runs; several servers: of several such; own databases: each arm has one, made for
-the weighing on one server that somebody else runs."""
+that is not ours; several servers: of several such; own databases: each arm has one, made for
+the weighing on one server that is not ours."""
 Upkeep = Literal["restore", "exchange", "carry", "reconnect"]
 """restore: slots' copies are put back to the template before every epoch;
 exchange: they stay as the last epoch left them, and any arm may get any of them;

@@ -26,7 +26,7 @@ Phase = Literal[
     "judge",
     "other",
 ]
-"""find engines: with a comparison of their builds, or reaching servers that somebody else runs;
+"""find engines: with a comparison of their builds, or reaching servers that are not ours;
 load data: making templates where they are missing; inspect: settings, plans and machine before the
 pilot; put back: files into the slots, written back and evicted; quiet: waiting for the device to
 come to rest; start: until every server takes connections; fill pools: reading the data into them;

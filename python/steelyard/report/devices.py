@@ -1,4 +1,4 @@
-"""Tells what the block devices beneath the data did, and did while each arm was driven."""
+"""Describes what the block devices beneath the data did, and did while each arm was driven."""
 
 from __future__ import annotations
 

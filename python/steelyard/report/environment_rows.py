@@ -45,7 +45,7 @@ def workload_rows(environment: Environment) -> Rows:
 
 
 def _source_rows(source: SourceFacts | None) -> Rows:
-    """Somebody's own data: what the copies are without, and what may be otherwise in them."""
+    """Data that were taken in: what the copies are without, and what may be otherwise in them."""
     if source is None:
         return []
     major = "" if source.major is None else f" of PostgreSQL {source.major}"

@@ -1,4 +1,4 @@
-"""Sets what a probe found of the storage beside what the weighing asked of it."""
+"""Compares what a probe found of the storage with what the weighing used of it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def write_sweep_page(swept: Swept, folder: Path) -> Path:
 
 
 def render_sweep(swept: Swept) -> str:
-    """The page as text; it opens from disk and asks for nothing."""
+    """The page as text; it opens from disk and loads nothing else."""
     arms = list(dict.fromkeys(one.arm for point in swept.points for one in point.contrasts))
     charts = [
         {"arm": arm, "picture": both_widths(partial(draw_sweep, swept, arm), WIDE)} for arm in arms

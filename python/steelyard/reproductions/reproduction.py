@@ -66,16 +66,16 @@ class Reproduction(StudyModel):
     published: str
     """Where and when, in words."""
     claimed: str
-    """Their most telling figure, in a few words."""
+    """Their main figure, in a few words."""
     design: str
     could_see: str
-    """What a design such as theirs can tell."""
+    """What a design such as theirs can detect."""
     seen: str
     """The same in a few words."""
     ours: str
     """How ours differs, and why."""
     follows: str = ""
-    """What somebody can do with what was read."""
+    """What follows from the readings in practice."""
     figures: tuple[Figure, ...]
     steps: Annotated[tuple[Step, ...], Field(min_length=1, alias="step")]
     place: Path = Path()

@@ -135,7 +135,7 @@ class LoadDriver(Protocol):
 
     @property
     def io(self) -> str:
-        """How bytes come and go, in a word."""
+        """The I/O backend, in a word."""
 
     def run(self, slices: Sequence[SliceRequest]) -> Iterator[SliceAnswer]:
         """Run slices in order, yielding the driver's answer to each as it ends."""

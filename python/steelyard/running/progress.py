@@ -32,7 +32,8 @@ class Progress(Protocol):
         """
 
     def why(self, told: Sequence[TimeParts]) -> None:
-        """Where the time of a transaction goes so far, after an epoch; empty where no arm tells."""
+        """Where the time of a transaction goes so far, after an epoch; empty where no arm has
+        it."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """A weighing is resumed: the contrasts after the last epoch that its record holds."""

@@ -1,4 +1,4 @@
-"""Draws the badge of a question, as stands in a README: its name and its newest reading."""
+"""Draws the badge of a question, for a README: its name and its newest reading."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from steelyard.report.contrast_text import MARKS
 from steelyard.site.wording import sentence, short_reading, utc
 
 MOST_RECORDS = 500
-"""Of which the page knows, the newest: more would make it slow to open."""
+"""The newest records, which the page holds: more would make it slow to open."""
 _MOST_FREEDOM = 400
 
 
@@ -61,7 +61,7 @@ class ComparedFacts(BaseModel):
     records: tuple[ComparedRecord, ...]
     """The newest first."""
     left_out: int
-    """Older ones that the page does not know."""
+    """Older ones that the page does not hold."""
     always: tuple[str, ...] = ALWAYS
     default: str = DEFAULT
     confidence: float = CONFIDENCE

@@ -49,7 +49,7 @@ class ShownMachine:
 
     machine: str
     chart: Markup | None
-    """None: no verdict that stands."""
+    """None: no valid verdict."""
     drawn: int
     """How many of the weighings the widest chart has room for."""
     sentence: str

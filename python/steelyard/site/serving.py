@@ -58,7 +58,7 @@ class SiteServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_address[1]}/"
 
     def refresh(self) -> None:
-        """Make the site anew where a record has come, gone or changed since the last look."""
+        """Make the site anew where a record was added, removed or changed since the last look."""
         with self._one_at_a_time:
             now = time.monotonic()
             if self._looked and now - self._looked < _LOOK_SECONDS:
@@ -70,7 +70,7 @@ class SiteServer(ThreadingHTTPServer):
             self._looked = time.monotonic()
 
     def refresh_or_tell(self) -> None:
-        """As `refresh`; what went wrong is told, and the pages stay as they were."""
+        """As `refresh`; an error is reported, and the pages stay as they were."""
         try:
             self.refresh()
         except SteelyardError as reason:
@@ -90,7 +90,7 @@ class _Pages(SimpleHTTPRequestHandler):
     }
 
     def send_head(self) -> BinaryIO | None:
-        """Opens what is asked for, the pages being up to date; None: it was refused."""
+        """Open the requested file, with pages up to date; None: it was refused."""
         if not self._host_is_ours():
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
@@ -115,7 +115,7 @@ class _Pages(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002  of the base class
-        """Requests are not told."""
+        """Requests are not logged."""
 
     def _host_is_ours(self) -> bool:
         named = self.headers.get("Host", "").rpartition(":")

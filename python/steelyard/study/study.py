@@ -103,7 +103,7 @@ class Counted(StudyModel):
 
 
 class Source(StudyModel):
-    """Data that somebody else made, in place of what the workload would load."""
+    """External data, in place of what the workload would load."""
 
     place: str
     """A stopped data directory, a base backup, or a dump of pg_dump."""

@@ -43,7 +43,7 @@ def version_word(value: object) -> object:
 
 
 def by_name(value: object) -> object:
-    """A table of which only the name is said."""
+    """A table of which only the name is given."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -52,12 +52,12 @@ def _one_or_more(value: object) -> object:
 
 
 def by_place(value: object) -> object:
-    """A table of which only the place is said."""
+    """A table of which only the place is given."""
     return {"place": value} if isinstance(value, str) else value
 
 
 def at_least(duration: str) -> AfterValidator:
-    """A bound in people's units, said in people's units."""
+    """A lower bound that is written, and reported, in the units of study files."""
     bound_ns = parse_duration(duration)
 
     def check(value: int) -> int:

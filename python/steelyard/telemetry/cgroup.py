@@ -33,7 +33,7 @@ def throttling(root: Path = ROOT) -> Throttling:
 
 
 def throttling_of(text: str) -> Throttling | None:
-    """What a `cpu.stat` tells; None where no quota is counted in it."""
+    """The throttling in a `cpu.stat`; None where no quota is counted in it."""
     counts = pairs_of(text)
     if "nr_throttled" not in counts:
         return None

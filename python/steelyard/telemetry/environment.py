@@ -70,7 +70,7 @@ def steelyard() -> dict[str, Any]:
 
 
 def machine(root: Path = ROOT) -> dict[str, Any]:
-    """The hardware and kernel as the kernel tells them."""
+    """The hardware and kernel as the kernel reports them."""
     system, host = os.uname(), Host(root, root)
     processors = sorted(os.sched_getaffinity(0))
     return {

@@ -48,8 +48,8 @@ def marked_otherwise(instance: Instance, name: str) -> None:
 
 
 LIES: list[tuple[Lie, str]] = [
-    (Instance.rename, "renamed or dropped by somebody else"),
-    (gone, "renamed or dropped by somebody else"),
+    (Instance.rename, "another session renamed or dropped it"),
+    (gone, "another session renamed or dropped it"),
     (created_anew, "created at 2026-11-24 09:00:00.000, has its name"),
     (another_one, "has its name; ours was database"),
     (unmarked, "its marker is gone"),

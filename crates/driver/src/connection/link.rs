@@ -84,7 +84,7 @@ impl<P: Protocol> Link<P> {
         self.by_ring = false;
         self.begin_request();
         P::Wire::terminate(&mut self.out);
-        // The server may be gone already, which is as good.
+        // An error is ignored: the server may be gone already.
         let _ = self.dispatch();
         self.detach();
     }

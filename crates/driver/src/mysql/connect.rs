@@ -87,8 +87,8 @@ fn connect_once(
     Ok((stream, session))
 }
 
-/// What the server says first. Nothing after it is taken: that could be anybody's where the
-/// connection is encrypted next.
+/// Reads the server's greeting. Nothing after it is taken: bytes that come before the encryption
+/// could be injected.
 fn greeting(socket: &Socket) -> Result<Greeting, ConnectError> {
     let mut held = Vec::new();
     let mut buffer = [0; GREETING_LIMIT];

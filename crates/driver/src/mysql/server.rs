@@ -53,7 +53,7 @@ impl Server {
                 port: plan.port,
             },
         };
-        // What goes through a Unix socket is read by nobody else.
+        // What goes through a Unix socket cannot be intercepted, so it is not encrypted.
         let is_remote = matches!(address, Address::Remote { .. });
         let tls = plan.tls.as_ref().filter(|_| is_remote);
         Ok(Server {

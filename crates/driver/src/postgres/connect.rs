@@ -132,7 +132,7 @@ fn open(
 /// Whether the server is ready for a TLS handshake.
 fn request_encryption(socket: &Socket) -> Result<bool, ConnectError> {
     socket.send_all(&SSL_REQUEST)?;
-    // One byte is taken and no more: what comes after it in plain text could be anybody's
+    // One byte is taken and no more: what comes after it in plain text could be injected
     // (CVE-2021-23222).
     let mut answer = [0];
     if socket.receive(&mut answer)? == 0 {

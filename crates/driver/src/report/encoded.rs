@@ -40,7 +40,7 @@ impl Reader {
     }
 
     /// The counts of a histogram in ascending order of their values; None for one that is not as
-    /// ours are: whether it is damaged or of another shape, the library tells.
+    /// ours are: whether it is damaged or of another shape, the library decides.
     pub(crate) fn read(&mut self, text: &str) -> Option<&[Counted]> {
         self.packed.clear();
         STANDARD.decode_vec(text, &mut self.packed).ok()?;

@@ -213,7 +213,7 @@ impl<P: Protocol> Slice<'_, P> {
         if self.now_ns >= self.tick_ns {
             let every_ns = self.limits.progress_ns.unwrap_or(u64::MAX / 2);
             let snapshot = self.tally.snapshot();
-            // A coordinator that is gone wants no progress.
+            // An error means that the coordinator has ended: progress is then not needed.
             let _ = self.reports.send(Report::Progress(self.thread, snapshot));
             self.tick_ns += every_ns;
         }

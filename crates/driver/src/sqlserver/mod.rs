@@ -95,8 +95,8 @@ impl Protocol for SqlServer {
     fn classify(code: &str) -> ErrorClass {
         match code {
             "1205" => ErrorClass::Deadlock,
-            // A lock that was waited for in vain; a row that changed since the snapshot; the same
-            // of memory-optimized tables.
+            // A lock timeout; a row that changed since the snapshot; the same of memory-optimized
+            // tables.
             "1222" | "3960" | "41301" | "41302" | "41305" | "41325" | "41839" => {
                 ErrorClass::Serialization
             }

@@ -30,7 +30,7 @@ pub struct Statement {
 enum WidePiece {
     Literal(Vec<u8>),
     Variable(usize),
-    /// The variable is meant only where it has a value; as the text says otherwise.
+    /// A variable where it has a value, else these bytes of the text.
     Perhaps(usize, Vec<u8>),
 }
 

@@ -54,7 +54,7 @@ fn again(file: &DataFile, suspect: &Suspect) -> Option<(Wrong, u64)> {
     let mut page = vec![0; layout.page_bytes];
     match open.read(u64::from(index) * page_bytes, &mut page) {
         Err(_) => return Some((unreadable(), 0)),
-        // The end is seen to by the suspect that a short file is.
+        // A truncated end is reported by the suspect of the short file.
         Ok(bytes) if bytes < page.len() => return None,
         Ok(_) => {}
     }

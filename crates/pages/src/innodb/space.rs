@@ -1,7 +1,7 @@
 //! Reads of what layout and tablespace a file is: from its first page, and from those behind it.
 //!
-//! The first page alone is not believed: it may be damaged, or another file's. What most of the
-//! first pages say is taken.
+//! The first page alone is not trusted: it may be damaged, or another file's. The majority of the
+//! first pages decides.
 
 use std::collections::HashMap;
 use std::io;

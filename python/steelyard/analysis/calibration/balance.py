@@ -2,21 +2,21 @@
 
 Of equal arms only the names differ. If nothing but the names is tied to them, then given all that
 was seen before, the next log ratio d is as likely as −d, whatever the machine does. Each factor
-1 ± tanh(λd/s) has then mean 1 given the past, since tanh is odd and the scale s knows only the past
-(the pilot's s₀, then earlier epochs of the same weighing, `past_scale`). So the wealth of every
-fixed way of betting is a nonnegative martingale that starts at 1, and so is any mean of such
-wealths, over epochs and over weighings, wherever a weighing ends: Ville's inequality lets it ever
-reach 100 with probability at most .01. An epoch of ±∞ (an arm did not survive) is left out: that
-looks at |d| alone, so the sign of what remains is as open as before.
+1 ± tanh(λd/s) has then mean 1 given the past, since tanh is odd and the scale s is computed from
+the past alone (the pilot's s₀, then earlier epochs of the same weighing, `past_scale`). So the
+wealth of every fixed way of betting is a nonnegative martingale that starts at 1, and so is any
+mean of such wealths, over epochs and over weighings, wherever a weighing ends: Ville's inequality
+lets it ever reach 100 with probability at most .01. An epoch of ±∞ (an arm did not survive) is left
+out: that looks at |d| alone, so the sign of what remains is as open as before.
 
 Three things share the capital. *The same way always*: six accounts, λ ∈ {½, 1, 2} times a side,
 each carried from weighing to weighing, for an arm that is always the slower one. *Anew in each
 weighing*: the six begin with equal shares in every weighing and are then added up, E₊ and E₋ alike,
 and the weighings' values multiply: for a difference that each weighing draws afresh, such as the
 place of files that follow their arm. And *when to begin*: of the capital 1/(k(k + 1)) is kept until
-the k-th weighing and bet from there on, half of it either way, so that a balance which goes out of
-true after many sound weighings is found as one that was never true. What is kept is 1/(n + 1) after
-n weighings, below which the wealth never falls.
+the k-th weighing and bet from there on, half of it either way, so that a bias which begins after
+many sound weighings is detected as one that was always there. What is kept is 1/(n + 1) after n
+weighings, below which the wealth never falls.
 
 The draw gives each slot N/2 epochs, so where slots differ the draw of an epoch leans against the
 earlier ones, and the argument above is no proof there. METHODOLOGY.md has what simulation says of

@@ -32,7 +32,7 @@ def busy_share(arm: ArmTotals) -> float:
 
 def uncharged_share(arm: ArmTotals) -> float:
     """Time after the bell that no client was charged with, ÷ time of the slices; NaN where the
-    record does not tell."""
+    record does not hold it."""
     return arm.uncharged_ns / arm.elapsed_ns if arm.elapsed_ns > 0 else math.nan
 
 

@@ -9,7 +9,7 @@ number. Two epochs far out on one side are the mark (one is an accident): the se
 |d − median| beyond 4 MAD (unscaled) on one side. Of 4,000 Gaussian weighings of 8 … 30 epochs 5–8 %
 raise it; of those with an arm that is 4 sd slow in 15 % of its restarts 10 % at 8 epochs, 25 at 12,
 71 at 30. A threat, never a verdict: at 8 epochs such an arm shows no slow restart in 27 % of
-weighings, and no method can know.
+weighings, and no method can detect that.
 """
 
 from __future__ import annotations

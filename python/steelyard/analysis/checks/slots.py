@@ -5,7 +5,7 @@ Slots and start orders are drawn with a fixed share each way, in uniformly rando
 test, exact whatever the epochs look like (Fisher). All orders are counted where they are few, else
 9,999 of them and the identity (Phipson & Smyth, SAGMB 9 (2010) 39). Carry-over has no fixed share:
 sign flips. Each check runs at α = .01. Two places that are wholly apart have p = .029 at 8 epochs
-and .008 at 10: with fewer than 10 the checks of places cannot speak.
+and .008 at 10: with fewer than 10 the checks of places cannot reject.
 
 Of carry-over only the first slice of a block is used: whether it follows its own arm or another is
 then a coin flip of the block order, and position inside the block plays no part. A change that both
@@ -94,7 +94,7 @@ def _drawn_p_value(kept: Floats, codes: np.ndarray, observed: float) -> float:
 
 
 class _Shuffles:
-    """Orders of n epochs from a fixed seed, kept as far as anything asked for them."""
+    """Orders of n epochs from a fixed seed; batches are cached as they are drawn."""
 
     def __init__(self, n: int) -> None:
         self._rng = np.random.default_rng([_SEED, n])
@@ -177,8 +177,8 @@ def carry_over(totals: EpochTotals, arm: str, control: str) -> float:
     """(arm after another − arm after itself) − (the same of the control), of mean log throughput.
 
     NaN where the arm or the control has no slice of either kind. One of a kind is enough: it makes
-    an epoch's change wider, not its centre another; with two asked for, three of four weighings of
-    8 epochs and 20 blocks could not speak.
+    an epoch's change wider, not its centre another; with two required, three of four weighings of 8
+    epochs and 20 blocks could not be tested.
     """
     changes = _changes_after_others(totals)
     return changes[arm] - changes[control]

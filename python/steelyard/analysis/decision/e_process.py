@@ -31,7 +31,7 @@ BETS = np.array([0.5, 1.0, 2.0])
 PRIOR_WEIGHT = 3.0
 """Epochs that the pilot's scale s₀ counts for."""
 _MOST_LOG = 700.0
-"""ln of the largest evidence that is told apart: more would overflow."""
+"""ln of the largest evidence that is represented: more would overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def e_process(d: Floats, s0: float) -> EProcess:
     """The e-process over the log ratios of the epochs, shape (n,), in the order they came.
 
     `s0` > 0: the pilot's standard error of an epoch. An epoch of ±∞ is a bet won or lost whole and
-    tells nothing about the scale; NaN is a ValueError (leave such epochs out).
+    carries no information about the scale; NaN is a ValueError (leave such epochs out).
     """
     if not s0 > 0:
         raise ValueError(f"the scale of the first bets must be positive: {s0}")

@@ -29,7 +29,7 @@ BLAMING = ("crashed: ", "could not start: ", "out of memory: ")
 
 @dataclass(frozen=True, slots=True)
 class EpochReading:
-    """One replicate: the log ratio of one arm to the control in one epoch, and its company.
+    """One replicate: one arm's log ratio to the control in one epoch, and what the checks need.
 
     Every mapping goes from arm name to that arm's number, for the two arms of the contrast.
     """

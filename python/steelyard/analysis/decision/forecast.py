@@ -1,11 +1,11 @@
 """Forecasts how many more epochs would settle a weighing that says "inconclusive".
 
-The smallest n ≥ 8 with n ≥ (t_{1−α/2,n−1} + t_{.8,n−1})² (s/g)²: the count at which a set at α sees
-the gap g with 80 % power, and a little more where two slots leave only balanced sign changes
-(`looks.BALANCED`). g is the distance of the estimate from what it must be told from. s² from a
-dozen epochs is only known within a factor, so the answer is a range, from 80 % chi-square limits of
-s² (×.61 … ×2.2 at n = 10). The estimate is taken for the truth: that it wanders too is not in the
-range. This is a forecast, not a promise, and its sentence says so.
+The smallest n ≥ 8 with n ≥ (t_{1−α/2,n−1} + t_{.8,n−1})² (s/g)²: the count at which a set at α
+detects the gap g with 80 % power, and a little more where two slots leave only balanced sign
+changes (`looks.BALANCED`). g is the distance of the estimate from the value that it must be
+distinguished from. s² from a dozen epochs is only known within a factor, so the answer is a range,
+from 80 % chi-square limits of s² (×.61 … ×2.2 at n = 10). The estimate is taken as the true effect:
+its own uncertainty is not in the range. The sentence words it as a forecast.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Forecast:
     margin: Need | None
     """To settle on which side of ±δ the effect lies; None: near ±δ, no time will settle it."""
     sign: Need | None
-    """To tell the effect from 0; None where the estimate is 0."""
+    """To distinguish the effect from 0; None where the estimate is 0."""
 
     def more(self, need: Need) -> Need:
         """What is missing of a need: at least one pair of epochs."""
@@ -69,7 +69,7 @@ def forecast(d: Floats, margins: tuple[float, float], alpha: float = ALPHAS[1]) 
 
 
 def need(variance: float, gap: float, n: int, alpha: float = ALPHAS[1]) -> Need:
-    """The epochs that see `gap` with 80 % power, from the variance of `n` ≥ 2 epochs."""
+    """The epochs that detect `gap` with 80 % power, from the variance of `n` ≥ 2 epochs."""
     low, high = (variance * (n - 1) / quantile for quantile in _chi2_quantiles(n - 1))
     return Need(
         fewest=epochs_needed(math.sqrt(low), gap, alpha),
@@ -79,7 +79,7 @@ def need(variance: float, gap: float, n: int, alpha: float = ALPHAS[1]) -> Need:
 
 
 def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1], *, balanced: bool = True) -> int:
-    """Smallest even n ≥ 8 that sees `gap` with 80 % power where epochs scatter by `sd`.
+    """Smallest even n ≥ 8 that detects `gap` with 80 % power where epochs scatter by `sd`.
 
     Not `balanced`: rows from elsewhere, all whose sign changes count.
     """

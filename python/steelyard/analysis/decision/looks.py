@@ -2,7 +2,7 @@
 
 Two looks are planned: n₁ = max(8, ⌈2N/3⌉) at α = .01 and N at α = .04; by the union bound both
 together keep 5 %. Against a single look at .05 that costs 2–5 points of power, and it saves a third
-of the time where an effect is plain. No valid test can speak before 2·2⁻ⁿ ≤ α: 8 epochs at .01.
+of the time where an effect is plain. No valid test can reject before 2·2⁻ⁿ ≤ α: 8 epochs at .01.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CONFIDENCE = 0.95
 
 
 BALANCED = {8: 1.18, 10: 1.05, 12: 1.04}
-"""Epochs → by how much more an effect must be to be seen at the last look of a plan with two slots,
-where only balanced sign changes count: 1 of 70 at 8 epochs, a level of 2.9 %; later none."""
+"""Epochs → how much larger an effect must be to be detected at the last look of a plan with two
+slots, where only balanced sign changes count: 1 of 70 at 8 epochs, a level of 2.9 %; later none."""
 
 DEFAULT_S0 = 0.005
 """Where the pilot gave no scale. Err low: ten times too large costs four epochs, too small none."""
@@ -35,7 +35,7 @@ class Stage(StrEnum):
     TOO_FEW = "too few"
     """Fewer than 8 usable epochs: no verdict."""
     BETWEEN = "between"
-    """No planned look: an interval for the eye, no verdict."""
+    """No planned look: an interval for display, no verdict."""
     FIRST = "first"
     LAST = "last"
     INTERRUPTED = "interrupted"
@@ -104,12 +104,12 @@ class Terms:
 def smallest_visible(
     epochs: int, alpha: float = ALPHAS[1], power: float = 0.8, *, balanced: bool = False
 ) -> float:
-    """The effect, in standard deviations of an epoch, that a set at `alpha` sees with `power`.
+    """The effect, in standard deviations of an epoch, that a set at `alpha` detects with `power`.
 
     (t_{1−α/2,n−1} + t_{power,n−1}) / √n. Within .02 of the simulated table for sign-flip sets of
     Gaussian epochs at α = .04: n = 8: 1.22, 10: 1.04, 12: .93, 18: .73, 30: .55. With `balanced`
     sign changes, those of a plan with two slots: 8: 1.44, 10: 1.09, 12: .97, then the same.
-    Remembered, since every forecast bisects over the same numbers.
+    Cached, since every forecast bisects over the same numbers.
     """
     if epochs < 2:
         return math.inf

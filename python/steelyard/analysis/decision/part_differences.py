@@ -1,7 +1,7 @@
 """Contrasts of the parts of a sum: differences in the sum's own unit, with joint intervals.
 
-A log ratio of a part says nothing of its share of the whole, and a part may be 0. Differences add
-up to the difference of the sums, so each can be told as so much of it.
+A log ratio of a part does not show its share of the whole, and a part may be 0. Differences add up
+to the difference of the sums, so each can be given as a share of it.
 """
 
 from __future__ import annotations

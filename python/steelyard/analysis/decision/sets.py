@@ -3,14 +3,14 @@
 At the first look: plain sign flips at .01. At N: at .04, balanced where the plan's slots were, with
 as many epochs either way. Interrupted: plain, at .04. Open-ended: the e-process at .01 after every
 epoch, and from N on also the sign-flip set at .04 of the first N epochs; a θ outside either is out.
-Below 8 epochs the t interval is shown for the eye.
+Below 8 epochs the t interval is shown, without a verdict.
 
 Equivalence is two one-sided tests against ±δ (Schuirmann, J. Pharmacokinetics and Biopharmaceutics
 15 (1987) 657), each of level (.01, .04) at the two looks: the set with k = ⌊α·G⌋ (92 % two-sided at
 the last look) must lie inside the margin. The joint error with slower/faster stays ≤ 5 %: at θ = 0
 only "different" can be false, at |θ| ≥ δ only "equivalent" or a wrong sign, and these are nested.
-The two-sided 97 % set would ask for more than the error rate needs: 18 % power where this has 52
-(N = 8, δ = 1 sd), 67 against 88 at N = 12.
+The two-sided 97 % set would be stricter than the error rate needs: its power is 18 % where this one
+has 52, at N = 8 and δ = 1 sd, and 67 against 88 at N = 12.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _open_sets(d: Floats, terms: Terms, stage: Stage, assignment: Assignment | N
     return JudgingSets(
         stage=stage,
         main=_both(main, flips.main),
-        # Each rule for equivalence keeps its own level, so either may speak: the narrower one.
+        # Each rule for equivalence keeps its own level, so either may decide: the narrower one.
         equivalence=min(inner, flips.equivalence, key=lambda one: one.width),
         method="e-process and sign flips",
         level=1 - first - last,
@@ -129,8 +129,8 @@ def _both(one: Interval, other: Interval) -> Interval:
 def centre(d: Floats, main: Interval) -> float:
     """The estimate: the mean of d.
 
-    Where an arm did no work in an epoch that mean is infinite, or none; then the mean of the epochs
-    in which both worked stands in, drawn into the set, which does count the others.
+    Where an arm did no work in an epoch that mean is infinite or undefined; then it is the mean of
+    the epochs in which both did work, clipped to the set, which counts the other epochs too.
     """
     finite = d[np.isfinite(d)]
     if len(finite) == 0:

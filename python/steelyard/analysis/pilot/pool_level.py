@@ -1,10 +1,10 @@
 """Finds when the blocks that transactions read had become level, while a buffer pool fills.
 
-Throughput alone does not tell: a pool that fills slowly makes a load faster by less than its noise
-within the seconds of a pilot, while blocks read per transaction fall steadily. They are cut by
-MSER-5, as throughput is, and their second half must not fall any more. What rises is no pool
-that fills: a small one that was read into takes up what the load wants within its first turnover,
-and work that writes may read more and more.
+Throughput alone does not show it: a pool that fills slowly makes a load faster by less than its
+noise within the seconds of a pilot, while blocks read per transaction fall steadily. They are cut
+by MSER-5, as throughput is, and their second half must not fall any more. Reads that rise are not
+those of a filling pool: a small one that was read into holds what the load needs within its first
+turnover, and work that writes may read more and more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FEWEST_SLICES = 8
 FEW_FAULTS = 0.05
 """Page faults a transaction, likewise; each takes 1 to 3 µs."""
 FAULTS_OF_LATENCY = 2e-7
-"""Faults for each ns of a transaction's latency that are next to nothing of it: 1 µs in 5 ms."""
+"""Faults for each ns of a transaction's latency that are a negligible part of it: 1 µs in 5 ms."""
 
 
 def few_faults(latency_ns: float) -> float:

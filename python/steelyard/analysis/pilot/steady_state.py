@@ -5,7 +5,7 @@ best candidate for automation in Hoad & Robinson, Winter Simulation Conference 2
 cut alike, at the longer of their two truncations.
 
 The drift is the slope of a least-squares line through the means of ten batches. It counts only if
-it is both significant at .01 and larger than what is asked about: autocorrelation alone makes small
+it is both significant at .01 and larger than the tolerance: autocorrelation alone makes small
 drifts "significant".
 """
 
@@ -40,7 +40,7 @@ def mser5(series: Sequence[float]) -> int | None:
     if count < FEWEST_MSER_BATCHES or not np.isfinite(values).all():
         return None
     means = values[: count * MSER_BATCH].reshape(count, MSER_BATCH).mean(axis=1)
-    # The last few cuts leave too little to have a variance worth the name: they score well by luck.
+    # The last few cuts leave too few values for a variance: they score well by chance.
     scores = [float(np.var(means[cut:])) / (count - cut) for cut in range(count - 2)]
     best = int(np.argmin(scores))
     return best * MSER_BATCH if best <= count // 2 else None

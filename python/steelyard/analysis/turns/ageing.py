@@ -4,9 +4,9 @@ Where arms share data, both arms grow and fragment the same files, so the level 
 a contrast that moves with age is an effect of its own. Spearman's ρ between epoch and log ratio,
 which one wild epoch does not decide, against 9,999 seeded orders and the one that was seen (Phipson
 & Smyth, SAGMB 9 (2010) 39): exact where the epochs are exchangeable, as without ageing they are. At
-.01, so that it rarely speaks. `two_samples.trend` would serve, but its rank interval is cautious
-with so few epochs: it reports 0.2–0.6 % of 8 to 12 equal epochs for 1 %, and sees a drift of four
-sd in 33, 44 and 62 % of 8, 10 and 12 epochs where this sees 45, 61 and 78 %.
+.01, so that false alarms are rare. `two_samples.trend` would serve, but its rank interval is
+cautious with so few epochs: it reports 0.2–0.6 % of 8 to 12 equal epochs for 1 %, and detects a
+drift of four sd in 33, 44 and 62 % of 8, 10 and 12 epochs where this detects 45, 61 and 78 %.
 
 The size is the slope of Theil (1950), the median over pairs of epochs, times the span.
 """

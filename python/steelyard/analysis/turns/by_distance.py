@@ -9,7 +9,7 @@ since the writing of a checkpoint is spread over T too.
 An epoch is a replicate as everywhere: one log ratio an epoch and bin, joint intervals over the
 bins, and apart from them over the distances, by sign flips and max-T (Westfall & Young 1993;
 Romano & Wolf, JASA 100 (2005) 94). How seconds get their distance: see `series`. Servers count
-images up to a second late, so some of a bin's images may stand in the next one.
+images up to a second late, so some of a bin's images may be counted in the next one.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ KNOWN_SHARE = 0.9
 """Of a turn's seconds, whose log must be known."""
 CONFIDENCE = 0.99
 FEWEST_EPOCHS = 4
-"""With fewer no spread is known, and nothing is told from chance."""
+"""With fewer there is no spread, and no test against chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ def waiting_growth(pairs: Sequence[tuple[Turn, Turn]]) -> DebtGrowth:
 
 
 def turn_bytes(turn: Turn) -> float:
-    """The log that a turn wrote while it was measured; NaN where too few seconds tell.
+    """The log that a turn wrote while it was measured; NaN where too few seconds have a number.
 
     A second whose number was not had is taken for a mean one: up to a tenth of them, since what
-    this is held against is a share.
+    this is compared with is a share.
     """
     amounts = np.array([one.wal_bytes for one in turn.seconds])
     known = amounts[np.isfinite(amounts)]

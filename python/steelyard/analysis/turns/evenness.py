@@ -4,7 +4,7 @@ The coefficient of variation of a series falls with the length of its windows an
 length of the series, so both arms of an epoch are cut to the same time and to the same windows:
 fixed windows from the begin of the measured part, into which the work of a second goes in
 proportion to time. None is shorter than the seconds themselves. An even server at a lower mean is
-another thing than a fast one with stalls; the mean alone tells neither.
+another thing than a fast one with stalls; the mean alone does not distinguish them.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 A second counts as stalled below half of the turn's median throughput: there clients of a closed
 loop wait longer than they work. What images alone took after a checkpoint in trials by hand was a
-third of the throughput (pglz, tproc-c). The median, since a stall must not move what it is held
-against.
+third of the throughput (pglz, tproc-c). The median, since a stall must not move what it is compared
+with.
 
-Causes are by coincidence, and say so. A checkpoint goes before write-back, since its sync makes the
-kernel write. Its parts: it writes for most of its time, spread by checkpoint_completion_target, and
-syncs all files at its end (ProcessSyncRequests in sync.c); the first changes of pages after its
-begin log images.
+Causes are inferred from coincidence in time, and worded so. A checkpoint goes before write-back,
+since its sync makes the kernel write. Its parts: it writes for most of its time, spread by
+checkpoint_completion_target, and syncs all files at its end (ProcessSyncRequests in sync.c); the
+first changes of pages after its begin log images.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.model.units import NS_PER_S
 STALLED_BELOW = 0.5
 """Share of the turn's median throughput."""
 STORM_NS = 5 * NS_PER_S
-"""A stall this long is a storm: no single wait, but a state."""
+"""A stall this long counts as a storm: it is a state of the server, not a single wait."""
 BORDER_SHARE = 0.1
 """Of a checkpoint: its begin and its end, at least a second each."""
 FELL_BY = 0.25

@@ -4,8 +4,8 @@ They ask different questions. The mean is what the work takes in all, and rare s
 median is a typical row; the geometric mean lies between. Where they disagree, the effect sits in a
 few rows or the rows are skewed, and the reader has to decide which answer is
 wanted. Intervals: percentiles of 2,000 resamples of rows (of pairs where rows are paired), Efron &
-Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14; for the eye, the verdict
-does not rest on them.
+Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14; for display, the verdict
+does not depend on them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Centred:
 def centres_of(control: Floats, arm: Floats, paired: bool) -> tuple[Centred, ...]:
     """The three log ratios of positive numbers, shapes (m,) and (n,); paired: m = n, row by row.
 
-    Empty with fewer than 3 rows a side: a resample of so few says nothing.
+    Empty with fewer than 3 rows a side: a resample of so few is not informative.
     """
     if min(len(control), len(arm)) < 3 or min(control.min(), arm.min()) <= 0:
         return ()

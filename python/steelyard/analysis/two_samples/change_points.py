@@ -3,14 +3,14 @@
 Segments of constant mean that minimise Σ(x − level)² + penalty × steps, found exactly by PELT
 (Killick, Fearnhead & Eckley, JASA 107 (2012) 1590) in the library `ruptures` (Truong, Oudre &
 Vayatis, Signal Processing 167 (2020) 107299). The noise is taken from the differences of
-neighbours, which steps and storms do not swell. Whether there is a step at all is asked of the
+neighbours, which steps and storms do not swell. Whether there is a step at all is tested on the
 series with its peaks cut to 3 sd, or rare spikes would count as steps; where the steps are is then
 read from the series itself, and a segment must differ from its neighbours in its median too.
 
 Long series are thinned to the means of 2,000 batches, so that 10⁶ rows take a second. A segment has
 at least 4 rows: what is shorter is an outlier. The penalty is set by simulation: of independent
 rows 1–3 % show a step that is not there. Rows that depend on each other do wander, and from 200
-rows on the noise is raised accordingly; with fewer that cannot be told from steps.
+rows on the noise is raised accordingly; with fewer, dependence cannot be distinguished from steps.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Computes what decides on pairing rows: their rank correlation, and whether they are sorted.
 
-Pairing removes what both arms of a row suffered together. Where they share nothing it costs half
-the degrees of freedom, and that is little: an interval is 8 % wider with 10 rows, 2 % with 30. Not
+Pairing removes what affected both arms of a row alike. Where they share nothing it costs half the
+degrees of freedom, and that is little: an interval is 8 % wider with 10 rows, 2 % with 30. Not
 pairing rows that do share something costs far more, and rows that oppose each other make an
-unpaired interval too narrow. So rows that stand beside each other are paired, whatever their
-correlation: the choice needs no look at the numbers, and the correlation says what it gained.
+unpaired interval too narrow. So rows that are side by side are paired, whatever their correlation:
+the choice does not depend on the numbers, and the correlation shows what it gained.
 
 Spearman, American Journal of Psychology 15 (1904) 72; its interval: Bonett & Wright, Psychometrika
 65 (2000) 23.
@@ -20,7 +20,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import Floats
 
 FEWEST_ROWS = 5
-"""With fewer rows no correlation can be told from none."""
+"""With fewer rows no correlation can be significant."""
 _Z95 = 1.959964
 
 
@@ -40,7 +40,7 @@ class Correlation:
 
     @property
     def clear(self) -> bool:
-        """Whether it is told from zero."""
+        """Whether it differs significantly from zero."""
         return self.known and (self.low > 0 or self.high < 0)
 
 

@@ -1,18 +1,19 @@
 """Makes replicates of rows in their order, and widens intervals where rows may be dependent.
 
-A row that resembles the one before it tells less than a row of its own. More than 40 rows become
-the means of 30 batches of consecutive rows (Conway, Management Science 10 (1963) 47; more batches
-buy next to nothing: Schmeiser, Operations Research 30 (1982) 556).
+A row that resembles the one before it carries less information than an independent row. More than
+40 rows become the means of 30 batches of consecutive rows (Conway, Management Science 10 (1963) 47;
+more batches buy next to nothing: Schmeiser, Operations Research 30 (1982) 556).
 
 That a few rows show no dependence does not mean that there is none: of 10 rows the lag-1
 correlation is known within ±.3. So unless chance drew the order of measuring, rows are counted by
 the largest correlation that they leave likely: the bias-corrected estimate (Marriott & Pope,
 Biometrika 41 (1954) 390) at its upper 80 % limit, with the error 1/√n of independent rows. An AR(1)
-series of that correlation tells as much as so many *effective* rows (Bayley & Hammersley, Suppl. J.
-Roy. Statist. Soc. 8 (1946) 184). The deviations from the mean are stretched by what such a series
-needs, and by Student's t of the effective instead of the counted rows, so that every interval made
-of them widens by that factor. Few effective rows carry no verdict (`FEWEST_EFFECTIVE`). Two arms
-that are not paired lend each other their rows for the limit: it is one machine that they share.
+series of that correlation carries as much information as so many *effective* rows (Bayley &
+Hammersley, Suppl. J. Roy. Statist. Soc. 8 (1946) 184). The deviations from the mean are stretched
+by what such a series needs, and by Student's t of the effective instead of the counted rows, so
+that every interval made of them widens by that factor. Few effective rows carry no verdict
+(`FEWEST_EFFECTIVE`). For the limit the rows of two arms that are not paired are pooled, since the
+arms share one machine.
 
 This helps against what lasts a few rows; what lasts as long as all of them cannot be told from an
 effect by any method. METHODOLOGY, section 10, has the error rates, before and after.
@@ -34,7 +35,7 @@ MOST_ROWS = 40
 BATCHES = 30
 FEWEST_EFFECTIVE = 5.0
 """Effective rows, by the upper limit of their correlation: the t of fewer has less than 4 degrees
-of freedom, and such an interval is for the eye."""
+of freedom, and such an interval is for display only."""
 FEWEST_FOR_INTERVAL = 3.0
 """By the correlation that is seen: with fewer there is no interval either."""
 _UPPER = 0.84
@@ -58,11 +59,11 @@ class Replicates:
     stretch: float
     """By how much deviations were stretched: 1 where nothing needs to be."""
     effective: float
-    """So many independent replicates would tell as much, at that limit."""
+    """Number of independent replicates with the same information, at that limit."""
     dependent: bool = False
     """Whether neighbours are seen to resemble each other."""
     enough: bool = True
-    """Whether there is an honest interval: dependence that is seen may leave none."""
+    """Whether there is a valid interval: dependence that is seen may leave none."""
 
     @property
     def count(self) -> int:

@@ -2,7 +2,7 @@
 
 The median of the slopes between all pairs of replicates (Theil 1950), with its rank interval (Sen,
 JASA 63 (1968) 1379), widened where what is left after the line still depends on its neighbours. A
-drift counts where the 99 % interval does not hold zero and it is larger than what is asked about.
+drift counts where the 99 % interval does not hold zero and it is larger than the margin.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Trend:
     high: float
 
     def beyond(self, margin: float) -> bool:
-        """Whether it is told from zero and larger than `margin` (same unit)."""
+        """Whether it differs significantly from zero and is larger than `margin` (same unit)."""
         return not self.low <= 0 <= self.high and abs(self.change) > margin
 
 

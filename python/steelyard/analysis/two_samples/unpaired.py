@@ -1,18 +1,19 @@
 """Computes the confidence set of an unpaired contrast: studentised permutations and Welch's t.
 
-At the true shift θ the logs of the control and those of the arm less θ come from one world if only
-the arm differs, so every split of the pooled logs was as likely as the one that was seen: the test
-is exact. Where the arms also scatter differently it is not exact, but because Welch's statistic is
-permuted, and not the bare difference, its error tends to the nominal one (Janssen, Statistics &
-Probability Letters 36 (1997) 9; Chung & Romano, Annals of Statistics 41 (2013) 484). The set is all
-θ that neither one-sided test rejects; the split that was seen is counted (Phipson & Smyth 2010).
+At the true shift θ the logs of the control and those of the arm less θ come from one distribution
+if only the arm differs, so every split of the pooled logs was as likely as the one that was seen:
+the test is exact. Where the arms also scatter differently it is not exact, but because Welch's
+statistic is permuted, and not the bare difference, its error tends to the nominal one (Janssen,
+Statistics & Probability Letters 36 (1997) 9; Chung & Romano, Annals of Statistics 41 (2013) 484).
+The set is all θ that neither one-sided test rejects; the split that was seen is counted (Phipson &
+Smyth 2010).
 
 9,999 splits, drawn once with a fixed seed. The ends are found by bisection from the estimate
 outwards.
 
 The permutation test is exact where only the arm differs; where the smaller arm also scatters more
 (10 rows at 4 times the sd of 30) it gives 12 % false alarms at 5 %, Welch's t 5 %. Welch in turn
-errs where rows are skewed. So each end is the further one of the two: the wider claim is honest.
+errs where rows are skewed. So each end is the further one of the two, the conservative choice.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from steelyard.workloads.reading.workload import Workload
 
 @dataclass(frozen=True)
 class DrivenWorkload:
-    """A workload as it stands in a server, ready to be driven."""
+    """A workload as loaded in a server, ready to be driven."""
 
     workload: Workload
     database: WorkloadDatabase
@@ -103,7 +103,7 @@ def _refuse_check(options: DriveOptions) -> None:
 
 
 def _require_agreed(options: DriveOptions, target: Endpoint) -> None:
-    """UsageError unless somebody says that the data of this server may be changed."""
+    """UsageError unless --yes permits changes to the data of this server."""
     if not options.yes:
         raise UsageError(
             f'not driving workload "{options.workload}" on the server at "{target.host}": it was '

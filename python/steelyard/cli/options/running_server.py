@@ -18,7 +18,7 @@ from steelyard.model.units import format_bytes
 def backed_up(target: str, *, agreed: bool) -> Path:
     """A base backup of the server, in the cache; it stays there until it was taken in.
 
-    UsageError: nobody agreed; ServerError: the server does not allow it.
+    UsageError: it was not agreed to; ServerError: the server does not allow it.
     """
     server = ask_running(target)
     words = (
@@ -27,7 +27,7 @@ def backed_up(target: str, *, agreed: bool) -> Path:
     )
     if not agreed:
         if not sys.stdin.isatty():
-            raise UsageError(f"nobody agreed to {words}", hint="Agree with --yes.")
+            raise UsageError(f"not agreed to: {words}", hint="Agree with --yes.")
         if not typer.confirm(f"Take {words}?", err=True):
             raise UsageError("no base backup was taken")
     typer.echo(f"take {words}", err=True)

@@ -1,4 +1,4 @@
-"""Turns `--from` into overrides of a study: somebody's data in place of what would be loaded."""
+"""Turns `--from` into overrides of a study: external data in place of what would be loaded."""
 
 from __future__ import annotations
 

@@ -88,14 +88,14 @@ class PlainView:
         self._write(said or epoch_line(n, total, contrasts, seconds_left))
 
     def why(self, told: Sequence[TimeParts]) -> None:
-        """Nothing: the summary tells it."""
+        """Prints nothing: the summary has it."""
 
     def recalled(self, total: int, contrasts: Sequence[ContrastLine]) -> None:
         """The epochs of the record in one line."""
         self._write(recalled_line(total, contrasts))
 
     def turn(self, epoch: int, arm: str, phase: str, seconds_left: float | None) -> None:
-        """A line as a turn begins; its further phases are not told."""
+        """A line as a turn begins; its further phases are not printed."""
         if self._turn != (epoch, arm):
             self._turn = (epoch, arm)
             self._write(turn_line(epoch, self._plan, arm, seconds_left))
@@ -267,8 +267,8 @@ class LiveView:
 
 
 def stage_bar(text: str, stages: int) -> str:
-    """A bar as full as a stage says by "N of M"; of one that does not, a block that moves on with
-    each stage."""
+    """A bar filled by the "N of M" in a stage's text; without one, a block that moves on with each
+    stage."""
     if not text:
         return ""
     told = _OF.search(text)

@@ -10,7 +10,7 @@ from steelyard.record.sweep import Swept, SweptContrast
 
 
 def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
-    """All that is said of a sweep."""
+    """The printed lines of a sweep."""
     yield ""
     for sentence in swept.sentences:
         yield from textwrap.wrap(f"{sentence} (joint 95 % intervals)", width)

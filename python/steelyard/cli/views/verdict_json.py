@@ -12,8 +12,8 @@ _NAMES = {"queue": "processor wait", "locks": "lock"}
 
 
 def verdict_json(verdict: Verdict) -> str:
-    """One object: what verdict.json holds; where the time of a transaction goes stands at its
-    contrast too, in µs, as `parts` and `cause` (a part's name, or null)."""
+    """One object: what verdict.json holds; where the time of a transaction goes is in its contrast
+    too, in µs, as `parts` and `cause` (a part's name, or null)."""
     times = {one.arm: one for one in verdict.time}
     told = verdict.to_json()
     contrasts = [{**line.to_json(), **_told(times.get(line.arm))} for line in verdict.contrasts]

@@ -26,7 +26,7 @@ _MOST_CHART = 76
 _LEAST_WIDTH = 50
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44
 _MOST_PLANS, _MOST_STATEMENT = 3, 70
-"""Costs of statements, and flipped plans, that are told, and characters of each statement."""
+"""Costs of statements, and flipped plans, that are printed, and characters of each statement."""
 
 
 def render_verdict(verdict: Verdict, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Weighs into a place that is known beforehand: begins, goes on, or reads what is there already."""
+"""Weighs into a given record folder: begins, resumes, or reads the record that is there already."""
 
 from __future__ import annotations
 

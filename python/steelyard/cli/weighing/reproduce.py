@@ -125,7 +125,7 @@ def _weigh(step: Step, words: Sequence[str], place: Path, account: str | None) -
 
 
 def _ended(command: Sequence[str]) -> int:
-    """The exit status of a weighing, which ends in order where this process is told to end."""
+    """The exit status of a weighing, which is interrupted in order when this process is."""
     # In a group of its own: Ctrl-C reaches it once, from here.
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0) as weighing:
         try:

@@ -48,7 +48,7 @@ class SearchRequest:
 
 
 def search_settings(request: SearchRequest) -> None:
-    """Begin a search or go on with one, and print what came of it."""
+    """Begin or resume a search, and print its result."""
     require_optuna()
     folder = request.resume or request.record or _folder()
     if request.resume is None:

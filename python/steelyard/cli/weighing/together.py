@@ -24,10 +24,10 @@ def machine_changes(machines: int | None) -> list[str]:
 
 @contextmanager
 def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None]:
-    """The drivers of the study's load machines, reserved until the end; None where this one puts
-    the load on. `ray`: the address of their cluster.
+    """The drivers of the study's load machines, reserved until the end; None where this machine
+    drives the load. `ray`: the address of their cluster.
 
-    UsageError: a cluster was named, and none is asked for. DriverError: it has too few machines.
+    UsageError: a cluster was named, and the study needs none. DriverError: it has too few machines.
     """
     if study.workload.machines == 1:
         if ray is not None:

@@ -8,8 +8,8 @@ from steelyard.engines.engine import Instance
 
 
 class OwnDatabase(Protocol):
-    """A database that was made for the weighing. Before each of these it is looked at again: an
-    EngineError says that it is no more what was made, and nothing was done to it."""
+    """A database that was made for the weighing. Each of these methods verifies it first;
+    EngineError: it is no longer the database that was made, and was left as it is."""
 
     @property
     def name(self) -> str: ...
@@ -22,7 +22,7 @@ class OwnDatabase(Protocol):
 
 
 class Housed(Instance, Protocol):
-    """An arm that works in whichever database of ours it is given."""
+    """An arm that works in the database of ours that it is given."""
 
     def make_database(self) -> OwnDatabase:
         """A new, empty database with a marker; EngineError: the server makes none."""
@@ -32,4 +32,4 @@ class Housed(Instance, Protocol):
 
     def settle(self) -> None:
         """Set the database as the arm says, and rewrite its pages so that they carry it.
-        EngineError: the database is no more ours; ServerError: the server refused."""
+        EngineError: the database is no longer ours; ServerError: the server refused."""

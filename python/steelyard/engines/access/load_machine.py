@@ -1,7 +1,7 @@
-"""What a load machine needs of servers, by what they speak: passwords, and an end of lost sessions.
+"""What a load machine needs of servers, by protocol: passwords, and an end of lost sessions.
 
-A server learns late that a machine is gone: until then its sessions keep their locks, which would
-stand in the next epoch's way.
+A server notices late that a machine is lost: until then its sessions keep their locks, which would
+block the next epoch.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def crossing(endpoint: Endpoint) -> Endpoint:
 
 def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> int:
     """End those of the sessions that are still there, by the server's numbers; how many there were.
-    A server that cannot be asked has ended them, or will."""
+    A server that cannot be reached has ended them, or will."""
     if not sessions:
         return 0
     if endpoint.protocol != POSTGRES:

@@ -1,4 +1,4 @@
-"""Names what is known of a server that somebody else runs."""
+"""Protocols of an external server: one that is neither started nor stopped here."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from steelyard.engines.differences import SettingRules
 
 @runtime_checkable
 class Reached(Protocol):
-    """Is run by somebody else: it is connected to, and neither started nor stopped. What asks the
-    server are methods: `isinstance` looks at properties, and would ask."""
+    """An external server: it is connected to, and neither started nor stopped. Queries are methods:
+    `isinstance` reads properties, and would send them."""
 
     def server(self) -> Sequence[str]:
-        """What tells its server from others: alike for two addresses of one server."""
+        """Identifies its server: equal for two addresses of one server."""
 
     def round_trip_ns(self) -> int:
         """Of the shortest statement, the fastest of a few."""
@@ -26,7 +26,7 @@ class Reached(Protocol):
 
 @runtime_checkable
 class Noticed(Protocol):
-    """Something has to be said wherever a figure of it is shown."""
+    """A server with notices that must go with every figure of it."""
 
     @property
     def notices(self) -> Sequence[str]:

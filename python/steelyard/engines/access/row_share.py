@@ -1,4 +1,4 @@
-"""Copies a share of a table's rows into a server, from whichever machine makes it, exactly once.
+"""Copies a share of a table's rows into a server exactly once, whichever machine generates it.
 
 The share's line in a table of shares and its rows are one transaction: a share is there with its
 sums and digests, or nothing of it is. The line's key refuses a second copy.

@@ -24,5 +24,5 @@ class WaysIn(Protocol):
     """A running server that clients can reach otherwise than by its Unix socket."""
 
     def way_in(self, way: str, database: str) -> Endpoint:
-        """Where clients connect; opened the first time it is asked for, and closed when the server
-        stops. EngineError: it could not be opened."""
+        """Where clients connect; opened on first use, and closed when the server stops.
+        EngineError: it could not be opened."""

@@ -1,4 +1,4 @@
-"""Reads and removes what stands in the cache's room of added engines, whatever their kind.
+"""Reads and removes the added engines in the cache, whatever their kind.
 
 An added engine is a directory `engines/NAME` of the cache: `engine.json` says what it is, and for
 a build that was fetched its files are beside it. What is in `engine.json` beyond what every kind
@@ -33,7 +33,8 @@ def homes(cache: Cache, kinds: Collection[str]) -> list[Path]:
 def remove_engine(wanted: str, cache: Cache) -> str:
     """Remove an added engine by its name, or by its version where that names only one; its name.
 
-    Of a directory only the memory goes. UsageError: none of that name; EngineError: in use.
+    Of an engine in a directory only the description is removed. UsageError: none of that name;
+    EngineError: in use.
     """
     with editing(cache):
         every = {home.name: _of(home) for home in entries(cache.engines)}

@@ -13,7 +13,7 @@ BuildT = TypeVar("BuildT")
 def alike(candidates: Sequence[Sequence[tuple[BuildT, Identity | None]]]) -> list[BuildT]:
     """One build of each list: of one builder if there is such a choice, else the first of each.
 
-    A build whose identity is not known yet (of a directory) is like none.
+    A build whose identity is not known yet (of a directory) matches none.
     """
     from steelyard.engines.differences import builds_differ
 

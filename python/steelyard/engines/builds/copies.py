@@ -38,7 +38,7 @@ def _raise(error: OSError) -> None:
 
 
 def mark(tree: Path, program: Path) -> str:
-    """What tells a build in a directory from one that was made in its place."""
+    """Distinguishes a build in a directory from one that was later made in its place."""
     status = program.stat()
     words = f"{tree}:{status.st_size}:{status.st_mtime_ns}"
     return hashlib.sha256(words.encode()).hexdigest()[:12]

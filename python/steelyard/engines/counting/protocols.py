@@ -38,11 +38,11 @@ class CountedStatements(Protocol):
 
 @runtime_checkable
 class CountedTransactions(Protocol):
-    """Counts the transactions of a database, whoever executes them."""
+    """Counts the transactions of a database, of all sessions together."""
 
     def counted_in(self) -> Sequence[str]:
-        """What tells that database from others: alike for two addresses of one."""
+        """Identifies that database: equal for two addresses of one."""
 
     def ended_transactions(self) -> int | None:
-        """Committed or rolled back so far, every one of the load's once it has gone; None: it does
-        not tell, or sessions of the load are still there."""
+        """Committed or rolled back so far, every one of the load's once it has gone; None: it is
+        not counted, or sessions of the load are still there."""

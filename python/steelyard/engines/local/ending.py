@@ -28,7 +28,7 @@ def programs_inside(directory: Path, account: Account, programs: tuple[str, ...]
     def scan() -> list[int]:
         return [pid for pid in every_pid() if _works_inside(pid, inside, programs)]
 
-    # Asked as the account: root without CAP_SYS_PTRACE may not read the link /proc/PID/cwd.
+    # Read as the account: root without CAP_SYS_PTRACE may not read the link /proc/PID/cwd.
     found: list[int] = account.call(scan)
     return found
 
@@ -82,7 +82,7 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def wait_for_orphans(pids: Iterable[int]) -> None:
-    """Wait until these adopted processes, which were killed, have ended; strangers are skipped."""
+    """Wait until these adopted processes, which were killed, have ended; others are skipped."""
     for pid in pids:
         try:
             os.waitpid(pid, 0)

@@ -118,7 +118,7 @@ class OwnServer(ABC, Generic[B, S]):
 
     @abstractmethod
     def thaw(self) -> None:
-        """Let go on what was held still, so that it can end."""
+        """Resume the processes that were stopped, so that they can end."""
 
     def stop(self) -> None:
         """Stop cleanly, every dirty page written; nothing of it is left running. Of a server that
@@ -155,7 +155,7 @@ class OwnServer(ABC, Generic[B, S]):
         return None if self._slot is None else self._slot.memory
 
     def memory_use(self) -> MemoryUse | None:
-        """What the group of this life tells; None where it has no cap, or is stopped."""
+        """The readings of its memory group; None where it has no cap, or is stopped."""
         return None if self._group is None else self._group.use()
 
     def last_words(self) -> str:

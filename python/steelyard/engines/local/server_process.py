@@ -79,7 +79,7 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def reason(self) -> str:
-        """The message of this life's log that says why it ended; "" when there is none."""
+        """The message of its log that gives the reason why it ended; "" when there is none."""
 
     @abstractmethod
     def quoted(self) -> str:
@@ -116,7 +116,7 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def begin_stop(self) -> None:
-        """Ask for a clean shutdown, which writes every dirty page; asked again it goes on."""
+        """Request a clean shutdown, which writes every dirty page; safe to call twice."""
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Clean shutdown; ServerError when it had to be forced or failed. Interrupted, it becomes

@@ -23,7 +23,7 @@ class MemoryCap:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """What a capped server's group tells; counts since the server was started."""
+    """Readings of a capped server's group; counts since the server was started."""
 
     used_bytes: int
     """Shared buffers, backends and page cache."""
@@ -66,4 +66,4 @@ class Capped(Protocol):
         """The cap of this life or the last one."""
 
     def memory_use(self) -> MemoryUse | None:
-        """What its group tells; None where it has no cap, or is stopped."""
+        """Readings of its group; None where it has no cap, or is stopped."""

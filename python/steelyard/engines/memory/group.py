@@ -115,7 +115,8 @@ class MemoryGroup:
             )
 
     def use(self) -> MemoryUse | None:
-        """What the group tells now; what it told last where it has gone; None: never anything."""
+        """The readings of the group now; the last ones where it has gone; None: it was never
+        read."""
         if self._path is not None and (self._path / "memory.stat").exists():
             self._last = read_use(self._path)
         return self._last
@@ -150,8 +151,8 @@ def remove_groups(directory: Path) -> list[Path]:
 
 
 def read_use(path: Path) -> MemoryUse:
-    """What the files of a group tell, v1 or v2; its page cache is what is neither anonymous nor
-    shared memory."""
+    """The readings in the files of a group, v1 or v2; its page cache is what is neither anonymous
+    nor shared memory."""
     counts = pairs_of(text_of(path / "memory.stat"))
     if (path / "memory.limit_in_bytes").exists():
         return MemoryUse(

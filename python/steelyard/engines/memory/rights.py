@@ -1,9 +1,9 @@
 """Finds out how this process can cap the memory of a server, by starting a program under a cap.
 
-Where systemd rules the control groups of version 2 a scope is asked of it, since the groups beside
-it are not ours to change; version 1 and machines without systemd have groups that we make. A group
-of version 2 that has processes can have no capped groups beneath it, so ours stand beside it, under
-the nearest ancestor that hands memory on.
+Where systemd manages the control groups of version 2 a scope is requested from it, since the groups
+beside it are not ours to change; version 1 and machines without systemd have groups that we make. A
+group of version 2 that has processes can have no capped groups beneath it, so ours stand beside it,
+under the nearest ancestor that hands memory on.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from steelyard.engines.mysql.mysql import Mysql
 from steelyard.model.errors import EngineError, UsageError
 
 OLDEST = {"mysql": 50700, "mariadb": 100300}
-"""The first versions that can be weighed: older ones lack SHOW CREATE USER's accounts, or tell no
-thread of a connection."""
+"""The first versions that can be weighed: older ones lack SHOW CREATE USER's accounts, or do not
+report the thread of a connection."""
 
 
 def find_arms(wanted: Sequence[Wanted], account: str | None, *, contrib: bool) -> list[Mysql]:

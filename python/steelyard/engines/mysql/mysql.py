@@ -83,7 +83,7 @@ class Mysql:
         return []
 
     def stopped_identifier(self, directory: Path) -> int | None:
-        """What tells the state that a server was stopped in; None: its pages carry no checksum."""
+        """Identifies the state that a server was stopped in; None: its pages carry no checksum."""
         return stopped_identifier(directory)
 
     def build_defaults(self, slot: Slot) -> BuildDefaults:
@@ -101,8 +101,8 @@ class Mysql:
         return BuildDefaults(_layout(self._identity, reported), self._defaults(reported))
 
     def _defaults(self, reported: Mapping[str, str]) -> dict[str, Default]:
-        """What can be set is what the command line takes; the rest is told only. MariaDB's help
-        lists what it is compiled with, too, which it does not take."""
+        """What can be set is what the command line accepts; the rest is read-only. MariaDB's help
+        also lists what it is compiled with, which it does not accept."""
         settable = defaults_of(self._build, self._account).keys() - SETTING_RULES.compiled
         return {
             name: Default(value, "", "startup" if name in settable else "internal")

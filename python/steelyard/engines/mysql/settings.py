@@ -28,7 +28,7 @@ OUR_SETTINGS: Settings = {
     "innodb_buffer_pool_dump_at_shutdown": "OFF",
     "innodb_buffer_pool_load_at_startup": "OFF",
 }
-"""Of every server, where an arm does not say otherwise."""
+"""Of every server, where an arm does not set them otherwise."""
 
 LOAD_SETTINGS: Settings = {
     # Nothing reads this server before it is whole and on disk.
@@ -117,10 +117,10 @@ _IGNORED = re.compile(r"\[Warning\].*(ignoring option '.*' due to invalid value 
 
 
 def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
-    """Raise what the server would say at its start; `name` says which server, for the message.
+    """Raise the error that the server would report at its start; `name` names the server in it.
 
     `--verbose --help` reads the command line as a starting server does and needs no data
-    directory. A value that the server would quietly take as another one is refused too.
+    directory. A value that the server would silently change is refused too.
     """
     refuse_slot_settings(settings)
     status, words = _asked(build, account, settings)
@@ -146,7 +146,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
 def _require_taken(
     name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
 ) -> None:
-    """ServerError for a value that the server takes as another one: 5.7 does not say so."""
+    """ServerError for a value that the server takes as another one: 5.7 does so silently."""
     for setting, given in settings.items():
         taken = listed.get(setting.removeprefix("loose_"))
         if taken is not None and not same_value(given, taken):
@@ -161,7 +161,7 @@ _WORDS = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.
 
 def same_value(given: str, taken: str) -> bool:
     """Whether a server took a value as it was meant: "64M" is 67108864, "OFF" is FALSE. A word that
-    was given as a number, and lists of words, are not told apart."""
+    was given as a number, and lists of words, are not distinguished."""
     if "," in taken or given.strip().lower() == taken.lower():
         return True
     mine, theirs = _number(given), _number(taken)
@@ -196,7 +196,7 @@ def defaults_of(
     build: Build, account: Account, settings: Settings | None = None
 ) -> dict[str, str | None]:
     """What the command line and option files may set, by name, with its value where `settings` are
-    given and nothing else; ServerError: the server would not tell."""
+    given and nothing else; ServerError: the server did not list them."""
     status, words = _asked(build, account, settings or {})
     listed = _listed(words)
     if status != 0 or not listed:

@@ -33,7 +33,7 @@ def is_mysql(target: str) -> bool:
 
 
 def read_uri(target: str) -> Endpoint:
-    """Where a URI leads. UsageError: it is wrong, or asks for what is not to be had.
+    """Where a URI leads. UsageError: it is wrong, or requests what is not supported.
 
     A password that is not in it is taken from MYSQL_PWD, as both clients do.
     """

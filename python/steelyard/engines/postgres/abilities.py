@@ -1,4 +1,4 @@
-"""Tells what a build of PostgreSQL was made without, and where a build is found that has it."""
+"""Reports what a build of PostgreSQL was made without, and where to find a build that has it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _others(account: Account, need: str) -> list[str]:
     return [
         f"--set control.version={one.name} --set arm.version={one.name}"
         for one in discovered()
-        # What was added may stand where the account cannot look: it is known by its options.
+        # An added build may lie where the account cannot read: its recorded options decide.
         if (_OPTIONS[need] in one.identity.configure or _HAS[need](one.build, account))
     ][:2]
 

@@ -90,7 +90,7 @@ class Postgres:
         return LOAD_SETTINGS
 
     def catalogue_edition(self) -> list[int]:
-        """What tells builds of a version that is still being written apart."""
+        """Distinguishes builds of a version that is still in development."""
         return catalogue_edition(self._identity)
 
     def stopped_identifier(self, directory: Path) -> int | None:
@@ -98,7 +98,7 @@ class Postgres:
         return stopped_identifier(directory)
 
     def take_in(self, intake: Intake, slot: Slot, report: Report) -> TakenIn:
-        """A copy of somebody's data directory, backup or dump, stopped, in the slot's "data"."""
+        """A copy of an external data directory, backup or dump, stopped, in the slot's "data"."""
         if intake.place.kind == "dump":
             return take_in_dump(self._build, self._account, self.create, intake, slot, report)
         return take_in_cluster(self._build, self._identity, self._account, intake, slot, report)
@@ -108,12 +108,12 @@ class Postgres:
         return examine(self, slot)
 
     def allowed_settings(self, slot: Slot) -> dict[str, Allowed]:
-        """What it accepts for every setting, asked of a cluster that is made at a free slot."""
+        """What it accepts for every setting, read from a cluster that is made at a free slot."""
         return examine_allowed(self, slot)
 
     @property
     def tell_checkpoints(self) -> Settings:
-        """With which the log tells of checkpoints; on by itself only from 15 on."""
+        """With which the log reports checkpoints; on by default only from 15 on."""
         return {"log_checkpoints": TOLD_BY["log_checkpoints"][0]}
 
     def cycle(self, settings: Settings) -> Cycle:

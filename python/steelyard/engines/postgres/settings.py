@@ -106,7 +106,7 @@ _UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
 
 
 def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
-    """Raise what the server would say at its start; `name` says which server, for the message.
+    """Raise the error that the server would report at its start; `name` names the server in it.
 
     `postgres -C` reads its command line as a starting server does and needs no data directory.
     What depends on the machine (memory, other settings) is only found at the start.
@@ -136,7 +136,7 @@ def _asked(build: Build, account: Account, settings: Settings, name: str) -> tup
 
 
 def accepts(build: Build, account: Account, settings: Settings) -> bool:
-    """Whether a build takes these settings; one that it does not know it does not take."""
+    """Whether a build accepts these settings; it refuses one that it does not know."""
     return _asked(build, account, settings, "server_version")[0] == 0
 
 
@@ -168,7 +168,7 @@ _PRESETS = (
     "max_identifier_length",
     "max_index_keys",
 )
-"""What a server compares with the control file before it starts, as far as it can be told apart
+"""What a server compares with the control file before it starts, as far as settings show it
 (ReadControlFile, src/backend/access/transam/xlog.c)."""
 
 
@@ -184,7 +184,7 @@ def examine(engine: Postgres, slot: Slot) -> BuildDefaults:
 
 
 def examine_allowed(engine: Postgres, slot: Slot) -> dict[str, Allowed]:
-    """What the build accepts for every setting, asked of a cluster as `examine` makes one."""
+    """What the build accepts for every setting, read from a cluster as `examine` makes one."""
     with _examined(engine, slot) as cluster:
         return read_allowed(cluster.address)
 

@@ -1,6 +1,6 @@
-"""One arm at a SQL Server that somebody else runs: a database of ours there, as it is given one.
+"""One arm at an external SQL Server: the database of ours that it is given.
 
-Nothing of the server is set, and of its databases only ours. Everything that is asked about an arm
+Nothing of the server is set, and of its databases only ours. Everything that is read of an arm
 concerns its database: options, counters, checkpoints.
 """
 
@@ -70,7 +70,7 @@ class SqlServerArm:
 
     @cached_property
     def identity(self) -> Identity:
-        """Version and edition as the server tells them. EngineError: it cannot be weighed."""
+        """Version and edition as the server reports them. EngineError: it cannot be weighed."""
         with connected(self._server) as session:
             [(version, edition, engine)] = session.rows(_PRODUCT)
         parts = [int(part) for part in str(version).split(".")[:3] if part.isdigit()]
@@ -94,8 +94,8 @@ class SqlServerArm:
 
     @property
     def running(self) -> bool:
-        """Whether the server answers now. A connection stays open for that: it is asked after each
-        slice."""
+        """Whether the server answers now. A connection stays open for that: it is checked after
+        each slice."""
         for _ in range(2):  # the connection may be old, and the server there again
             try:
                 self._pulse = self._pulse or open_session(self._server)
@@ -129,7 +129,7 @@ class SqlServerArm:
         self._given = database
 
     def settle(self) -> None:
-        """Set the database, rebuild its tables, write out its pages. EngineError: it is no more
+        """Set the database, rebuild its tables, write out its pages. EngineError: it is no longer
         ours; ServerError: the server refused."""
         database = self._database
         with database.opened() as session:
@@ -149,7 +149,7 @@ class SqlServerArm:
         }
 
     def counters(self, database: str) -> Sample:
-        """What the server counted of its database so far; a reason where it does not tell."""
+        """What the server counted of its database so far; a reason where it does not show it."""
         try:
             with connected(self._server) as session:
                 return counters.read(session, self._database.name)

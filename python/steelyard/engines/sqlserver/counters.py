@@ -19,7 +19,7 @@ KINDS = (
 """Cumulative counts of one database; a difference of two belongs to the time between.
 
 `wal_bytes`, `wal_writes`: "Log Bytes Flushed/sec" and "Log Flushes/sec" of
-sys.dm_os_performance_counters, which do not say what is a second but what was. The others are of
+sys.dm_os_performance_counters, which are cumulative in spite of their names. The others are of
 sys.dm_io_virtual_file_stats: `blocks_*` are bytes of its data files over 8 kB, a page each, also
 where several were read at once; `*_stall_us`: how long sessions waited for them.
 Sources: "SQL Server, Databases object"; "sys.dm_io_virtual_file_stats (Transact-SQL)".

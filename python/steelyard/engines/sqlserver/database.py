@@ -42,7 +42,7 @@ class SqlServerDatabase:
         return self._owned.server.host
 
     def create(self, *, replacing: bool = False) -> None:
-        """Nothing but a look: it was made, empty. EngineError: it is no more ours."""
+        """Only verifies it: it was made empty. EngineError: it is no longer ours."""
         with connected(self._owned.server) as session:
             self._owned.verify(session)
 
@@ -52,13 +52,13 @@ class SqlServerDatabase:
 
     @contextmanager
     def loader(self) -> Iterator[SqlServerLoader]:
-        """A connection that fills it; EngineError: it is no more ours."""
+        """A connection that fills it; EngineError: it is no longer ours."""
         with self._owned.opened() as session:
             yield SqlServerLoader(session)
 
     @contextmanager
     def checker(self) -> Iterator[SqlServerChecker]:
-        """A connection that reads it; EngineError: it is no more ours."""
+        """A connection that reads it; EngineError: it is no longer ours."""
         with self._owned.opened() as session:
             yield SqlServerChecker(session)
 
@@ -91,7 +91,7 @@ class SqlServerChecker:
             return [tuple(map(_value, row)) for row in self._session.rows(query)]
 
     def loaded(self) -> LoadedData | None:
-        """What it says that it was loaded with."""
+        """What its marker says that it was loaded with."""
         rows = self._session.rows(
             "SELECT CONVERT(nvarchar(3000), value) FROM sys.extended_properties"
             f" WHERE class = 0 AND name = {literal(LOADED)};"

@@ -1,4 +1,4 @@
-"""Says what is said wherever a number from SQL Server is shown."""
+"""Holds the notice that goes with every number from SQL Server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BENCHMARKS = (
 EXPERIMENTAL = (
     "experimental: checked against doubles and recorded bytes, never against the product by us"
 )
-"""What is to be thought of our driving it."""
+"""How far the support of it was tested."""
 
 NOTICE = (
     f"NOTICE:  SQL Server is {EXPERIMENTAL}.",

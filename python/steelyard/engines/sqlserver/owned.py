@@ -1,8 +1,8 @@
-"""A database of ours on a server that is not: made with a marker, known again by it, dropped.
+"""A database of ours on an external server: made with a marker, recognised by it, dropped.
 
 Its name and its marker are drawn at random, and when it was created is kept. All three and the
-server's number of it are read again before anything is done to it: what is not exactly the
-database that was made here is left as it is, and said.
+server's number of it are read again before anything is done to it: what is not exactly the database
+that was made here is left as it is, and reported.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class OwnedDatabase:
             f" WHERE name = {literal(self.name)};"
         )
         if not listed:
-            raise self._refused("it is not listed: it was renamed or dropped by somebody else")
+            raise self._refused("it is not listed: another session renamed or dropped it")
         if listed[0] != (str(self.number), self.created):
             number, created = listed[0]
             raise self._refused(
@@ -130,8 +130,8 @@ class OwnedDatabase:
             raise self._refused("it changed while it was to be dropped, and is there still")
 
     def _dropping(self) -> str:
-        """The server looks once more itself, so that nothing can come between; then its number
-        again, NULL."""
+        """The server verifies it once more in the same batch, so that nothing can come between;
+        then its number again, NULL."""
         listed = (
             f"SELECT 1 FROM sys.databases WHERE name = {literal(self.name)}"
             f" AND database_id = {self.number} AND {_CREATED} = {literal(self.created)}"
@@ -152,7 +152,7 @@ class OwnedDatabase:
             f'database "{self.name}" at "{self.server.host}" is not the one that Steelyard made: '
             f"{why}",
             detail="Nothing was done to it.",
-            hint="Look at it, and drop it by hand if it is nobody's.",
+            hint="Look at it, and drop it by hand if it is not in use.",
         )
 
 

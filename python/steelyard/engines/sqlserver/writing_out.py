@@ -32,10 +32,10 @@ def rebuild(session: Session) -> None:
 
 
 class Checkpoints:
-    """A connection that asks for checkpoints of a database of ours; a CheckpointSession."""
+    """A connection that requests checkpoints of a database of ours; a CheckpointSession."""
 
     def __init__(self, database: OwnedDatabase) -> None:
-        """EngineError: it is no more ours."""
+        """EngineError: it is no longer ours."""
         self._stack = ExitStack()
         self._session = self._stack.enter_context(database.opened())
 

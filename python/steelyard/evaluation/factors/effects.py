@@ -3,7 +3,8 @@
 An epoch gives every cell the log ratio to the control; an effect is a weighted sum of these, fixed
 in the plan. All effects are judged together by joint sign flips with the largest |t| (max_t.py),
 and so are all simple effects among themselves. A cell without work would make every effect
-infinite, so such an epoch is left out here, counted and said; the contrasts of the cells keep it.
+infinite, so such an epoch is left out here, counted and reported; the contrasts of the cells keep
+it.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def joint_effects(
     logs: Floats, arms: Sequence[str], weights: Sequence[Weights]
 ) -> tuple[JointResult, ...]:
     """Contrasts of the cells' logs, shape (epochs, cells), each with its joint interval; `weights`:
-    by arm, one mapping a contrast. Fewer than two epochs tell nothing of any."""
+    by arm, one mapping a contrast. With fewer than two epochs every interval is unbounded."""
     if len(logs) < 2 or not weights:
         return tuple(JointResult(math.nan, UNBOUNDED, 1.0) for _ in weights)
     table = np.array([[one[arm] for arm in arms] for one in weights], dtype=float)
@@ -144,7 +145,8 @@ def _finite(result: JointResult) -> bool:
 
 
 def _word(planned: PlannedEffect, kind: VerdictKind, *, beyond: bool) -> EffectVerdict:
-    """A main effect's verdict is that of an arm; an interaction is none, and has its own words."""
+    """A main effect has the verdict of an arm; an interaction is no treatment, and has its own
+    words."""
     match kind:
         case VerdictKind.INVALID:
             return "invalid"

@@ -120,7 +120,7 @@ def _reading(one: PercentInterval) -> str:
 
 
 def alias_sentences(plan: FactorsPlan) -> Iterator[str]:
-    """What a fraction cannot tell apart; nothing of a full factorial."""
+    """Effects that are aliased in a fraction; none of a full factorial."""
     pairs = [
         f"{one.name} from {' or '.join(effect_name(alias) for alias in one.aliases)}"
         for one in plan.effects

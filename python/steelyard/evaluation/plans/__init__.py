@@ -1,1 +1,2 @@
-"""Query plans of the arms: read as trees, compared node by node, told beside statement times."""
+"""Query plans of the arms: read as trees, compared node by node, reported beside statement
+times."""

@@ -1,4 +1,4 @@
-"""Tells which statements an arm plans otherwise than the control, and what each of them takes."""
+"""Lists the statements that an arm plans otherwise than the control, with the time of each."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _SERVING_A_JOIN = ("Hash", "Memoize", "Materialize", "Sort", "Incremental Sort")
 """Nodes that one join method needs and another does not: no flip of their own beneath one."""
 _STAGES = ("Partial ", "Finalize ")
 _RANKS = ("scan", "join", "order", "gather", "aggregate", "sort")
-"""Which flips are told first; what is in one plan only comes last."""
+"""The order of flips in the report; what is in one plan only comes last."""
 _MOST_SOURCES = 4
 
 
@@ -24,7 +24,7 @@ class Flips:
     """Where two plans differ."""
 
     names: tuple[str, ...] = ()
-    """`Index Scan on orders by orders_pkey → Seq Scan on orders`, the most telling first."""
+    """`Index Scan on orders by orders_pkey → Seq Scan on orders`, the most important first."""
     control_lines: frozenset[int] = frozenset()
     """Lines of the control's plan, from 0, with nodes that differ; those that follow from a flip
     are among them."""
@@ -67,7 +67,7 @@ class _Comparison:
         )
 
     def flips(self) -> Flips:
-        """Compare every pair, then tell what only one plan has."""
+        """Compare every pair, then add what only one plan has."""
         different = [pair for pair in self._matching.pairs if _differ(pair)]
         for pair in different:
             self._tell(pair)
@@ -169,7 +169,7 @@ def _sources(node: PlanNode) -> str:
 
 
 def _serving(node: PlanNode) -> Iterator[PlanNode]:
-    """What stands directly beneath a join for its sake, one above the other."""
+    """The chain of nodes directly beneath a join that serve it."""
     for child in node.children:
         if child.kind in _SERVING_A_JOIN:
             yield child
@@ -177,7 +177,7 @@ def _serving(node: PlanNode) -> Iterator[PlanNode]:
 
 
 def _own_lines(node: PlanNode) -> Iterator[int]:
-    """Its line, and those of what is told with it: bitmaps, and scans of partitions."""
+    """Its line, and those of what is reported with it: bitmaps, and scans of partitions."""
     yield node.line
     if node.kind == "Bitmap Heap Scan" or family(node) == "append":
         yield from (one.line for one in node.nodes())

@@ -1,7 +1,7 @@
 """Finds the nodes of one query plan again in another.
 
-A node is known by what it does and to which rows: a scan by the alias it reads, a join, sort or
-aggregate by the aliases beneath it. So a node that one plan has besides (Gather, Memoize, Sort)
+A node is identified by what it does and to which rows: a scan by the alias it reads, a join, sort
+or aggregate by the aliases beneath it. So a node that one plan has besides (Gather, Memoize, Sort)
 does not shift all others.
 """
 
@@ -22,7 +22,7 @@ _FAMILIES = {
     "Append": "append", "Merge Append": "append",
 }  # fmt: skip
 _OF_A_BITMAP = ("Bitmap Index Scan", "BitmapAnd", "BitmapOr")
-"""Nodes beneath a Bitmap Heap Scan, which is told with the indexes they read."""
+"""Nodes beneath a Bitmap Heap Scan, which is reported with the indexes they read."""
 
 
 def family(node: PlanNode) -> str:
@@ -39,7 +39,7 @@ def family(node: PlanNode) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """A node of the control's plan, and what stands for it in the arm's."""
+    """A node of the control's plan, and its counterpart in the arm's."""
 
     control: PlanNode
     arm: PlanNode
@@ -83,7 +83,7 @@ def _counted(plan: PlanNode) -> Iterator[PlanNode]:
 
 
 def _match_by(found: Matching, role: Role) -> None:
-    """Pair nodes of one role in the order in which they stand."""
+    """Pair nodes of one role in the order of the plan."""
     waiting: defaultdict[Hashable, list[PlanNode]] = defaultdict(list)
     for node in found.arm:
         waiting[role(node)].append(node)

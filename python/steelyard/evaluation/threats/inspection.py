@@ -50,7 +50,7 @@ def own_threats(inspection: Inspection, control: str, arm: str) -> Iterator[Thre
 
 
 def shown_statements(statements: Sequence[str], flips_of: Mapping[str, Sequence[str]]) -> str:
-    """The first few, those with a flip before the others, each cut to what tells it from others and
+    """The first few, those with a flip before the others, each cut to what distinguishes it and
     with what flipped; and how many more there are."""
     told = sorted(statements, key=lambda one: not flips_of.get(one))
     shown = [_with_flips(one, flips_of.get(one, ())) for one in told[:MOST_STATEMENTS]]

@@ -1,5 +1,5 @@
 """Raises the threats that the machine's own readings show: one a kind, over all epochs; and those
-that its drives tell of themselves."""
+that its drives report."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _not_storage_bound(
 
 
 def _read_per_transaction(epochs: Sequence[Epoch], arm: str) -> float | None:
-    """From the device, over the epochs that tell it; None: none does."""
+    """From the device, over the epochs that have it; None: none has."""
     totals = [epoch.totals for epoch in epochs if np.isfinite(epoch.totals.amount(arm, READ_BYTES))]
     done = sum(one.transactions_measured.get(arm) or one.arms[arm].transactions for one in totals)
     return sum(one.amount(arm, READ_BYTES) for one in totals) / done if done else None

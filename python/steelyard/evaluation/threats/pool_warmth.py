@@ -1,8 +1,9 @@
 """Checks whether the arms' buffer pools were still filling while they were measured.
 
 Every restart empties a pool. Where it is larger than an epoch can fill, transactions read blocks
-that they will not read later, and throughput says how cold the pool is, not how large. Reads of the
-server's process tree are taken at the borders of four equal parts of an epoch's measured slices.
+that they will not read later, and throughput shows how cold the pool is, not how large. Reads of
+the server's process tree are taken at the borders of four equal parts of an epoch's measured
+slices.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ def pool_not_warm(
     """The threat where reads still fell in an arm. It invalidates where what the two arms read
     above their levels moves their contrast by more than the margin, and more than chance.
 
-    `writes`: the work writes. Then full-page images fall with the reads, and how much of the time
-    is the reads' cannot be told apart: the threat says what was seen and invalidates nothing.
+    `writes`: the work writes. Then full-page images fall with the reads, and the part of the time
+    that is the reads' cannot be separated: the threat reports what was seen and invalidates
+    nothing.
     """
     ours, theirs = (part_reads(epochs, name) for name in (control, arm))
     if ours is not None and theirs is not None:
@@ -151,7 +153,7 @@ def _share(control: PartReads, arm: PartReads, falls: tuple[bool, bool]) -> floa
 
 
 def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
-    """The reads of an arm by part of its epochs; None where too few epochs tell."""
+    """The reads of an arm by part of its epochs; None where too few epochs have them."""
     found = {epoch.epoch: _parts(epoch, arm) for epoch in epochs}
     known = {epoch: one for epoch, one in found.items() if one is not None}
     if len(known) < FEWEST_EPOCHS:

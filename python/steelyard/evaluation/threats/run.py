@@ -189,7 +189,7 @@ def _steadiness(epochs: Sequence[Epoch], plan: Plan, both: tuple[str, str]) -> I
 
 @once_each
 def _drift(arm: ArmTotals) -> Drift | None:
-    """Of an arm's throughput over the slices of an epoch; None: too few of them tell it."""
+    """Of an arm's throughput over the slices of an epoch; None: there are too few of them."""
     series = [one.transactions / one.busy_ns for one in arm.slices if one.busy_ns]
     return drift_of(series) if len(series) >= 10 else None
 

@@ -1,4 +1,4 @@
-"""Raises the threats of turns: what was not alike for both arms when each stood alone.
+"""Raises the threats of turns: what was not alike for both arms when each ran alone.
 
 The order of the arms and their directories are drawn, so what the machine does by itself is noise
 in every epoch and no threat to the contrast. What is tied to an arm is. Which of it invalidates:
@@ -6,7 +6,7 @@ in every epoch and no threat to the contrast. What is tied to an arm is. Which o
 - *files not evicted*, where the resident share differs between the arms beyond chance: one arm
   reads from memory what the other reads from disk, and nothing of that is the treatment;
 - *data directory tied to the arm*, where the plan has directories drawn and they never were: the
-  test that judges takes that draw for granted.
+test that judges assumes that draw.
 
 Everything else leaves a comparison that is fair or whose bias is bounded by what is seen: a busy
 device delays a server by what it still has to write, as carry-over does in slices; debt is bounded
@@ -45,7 +45,7 @@ RESIDENT_SHARE = 0.01
 UNSTEADY_SHARE = 0.5
 """Of an arm's turns that were measured although reads and throughput were not level."""
 FEWEST_TURNS = 4
-"""Of an arm, before its shares are told."""
+"""Of an arm: with fewer its shares are not reported."""
 PAUSE_NS = NS_PER_S
 """A shorter pause is nearly none: it is below the length of a slice."""
 SHORT_CYCLE_NS = 30 * NS_PER_S

@@ -1,8 +1,9 @@
 """Checks whether the arms did the work they were timed for: rows returned and rows changed.
 
 A built-in script says how many rows a transaction must return, and the driver counts those that
-did not. A script of the user says nothing; what can be seen is that all arms do the same, and that
-it is something. The driver counts the rows that came back, the server those that were changed.
+did not. A script of the user has no such number; what can be checked is that all arms do the same,
+and that it is not nothing. The driver counts the rows that came back, the server those that were
+changed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ UNLIKELY = 0.01
 
 @dataclass(frozen=True)
 class _Done:
-    """What an arm did in all epochs that tell it."""
+    """What an arm did in all epochs that have it."""
 
     transactions: int
     rows: float  # a transaction, returned and changed
@@ -78,14 +79,14 @@ def _unlike(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[T
 
 
 def _returned(epoch: EpochTotals, arm: str) -> float:
-    """Rows a transaction returned; 0 where none ended or the record does not tell."""
+    """Rows a transaction returned; 0 where none ended or the record does not have them."""
     totals = epoch.arms[arm]
     return (totals.rows or 0) / totals.transactions if totals.transactions else 0.0
 
 
 def _done(epochs: Sequence[EpochTotals], arm: str, *, writes: bool) -> _Done | None:
-    """None where no transaction ended, or the record does not tell: changed rows are known only
-    where the server's counters are the arm's."""
+    """None where no transaction ended, or the record does not have them: changed rows are known
+    only where the server's counters are the arm's."""
     returned = transactions = 0
     changed, of_all = 0.0, 0
     for epoch in epochs:

@@ -1,1 +1,1 @@
-"""What a cluster of load machines does before it is believed: clocks, network, equal arms."""
+"""Checks of a cluster of load machines before it is used: clocks, network, equal arms."""

@@ -81,7 +81,7 @@ class ClusterCheck:
 def check(
     machines: Machines, endpoint: Endpoint | None, clients: int, seconds: float, seed: int
 ) -> ClusterCheck:
-    """Exchange stamps with every machine; with an endpoint, drive equal arms there for so long.
+    """Exchange stamps with every machine; with an endpoint, drive equal arms there for `seconds`.
 
     `clients` of each machine and arm. DriverError: a machine is lost, or cannot connect.
     """

@@ -40,7 +40,7 @@ class Nic:
 
     counters: NicCounters
     bytes_per_s: int | None
-    """Each way; None: it does not say, as most virtual ones."""
+    """Each way; None: it does not report it, as most virtual ones."""
 
 
 def read_nics(interfaces: Path = _INTERFACES) -> Mapping[str, Nic]:

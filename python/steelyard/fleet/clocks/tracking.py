@@ -9,9 +9,9 @@ from steelyard.fleet.clocks.exchange import MOST_DRIFT, Exchange, Offset
 from steelyard.model.errors import DriverError
 
 RECENT = 30
-"""Exchanges whose round trips say how long one takes now."""
+"""Exchanges whose round trips show how long one takes now."""
 MOST_KEPT = 64
-"""Exchanges that are kept; of more, those that say least now are forgotten."""
+"""Exchanges that are kept; of more, the one with the widest bound now is dropped."""
 
 
 @dataclass(frozen=True, slots=True)

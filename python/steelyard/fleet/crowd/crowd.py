@@ -1,8 +1,9 @@
 """Drives slices on several machines at once: behind the load driver's protocol, one driver.
 
 The next slice is ordered when every machine's last client is back, as mutilate's barrier does, so
-that two arms never overlap. It begins by the clock, a lead ahead, told to each machine in its own
-CLOCK_MONOTONIC; order and answer of every slice are four stamps more, by which drift is followed.
+that two arms never overlap. It begins by the clock, a lead ahead, at a time that each machine gets
+in its own CLOCK_MONOTONIC; order and answer of every slice are four stamps more, by which drift is
+followed.
 """
 
 from __future__ import annotations

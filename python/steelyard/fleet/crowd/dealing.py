@@ -84,7 +84,7 @@ def _arm_of(arm: DriveArm, share: Share) -> DriveArm:
 
 
 def request_of(request: SliceRequest, share: Share, begin_ns: int) -> SliceRequest:
-    """What one machine gets of a slice that all begin at one moment, told by its clock."""
+    """What one machine gets of a slice that all begin at one moment, in the time of its clock."""
     count, rate = request.count, request.rate
     return replace(
         request,

@@ -22,8 +22,8 @@ class Machines(Protocol):
         """How many members there are."""
 
     def members(self) -> Sequence[Member]:
-        """As many as were asked for, each time, none of them lost: a lost one was replaced.
-        DriverError: there are fewer, and a load by fewer would be another question."""
+        """As many as were requested, each time, none of them lost: a lost one was replaced.
+        DriverError: there are fewer, and a load by fewer would not be comparable."""
 
     def close(self) -> None:
         """Give all of them up; safe to call twice."""

@@ -67,7 +67,7 @@ class Hand:
         return Opened(self._driver.connected, self._driver.io)
 
     def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
-        """Drive one slice; DriverError: the driver died, or was killed when patience ended."""
+        """Drive one slice; DriverError: the driver died, or was killed after the timeout."""
         received_ns = time.monotonic_ns()
         if self._driver is None:
             raise DriverError("the machine has no driver")

@@ -52,7 +52,7 @@ class LostError(DriverError):
 class Member(Protocol):
     """One machine of a crowd, seen from the coordinator. Every call waits for its answer.
 
-    DriverError: it could not do that, or is gone; it is then asked for nothing but `close`.
+    DriverError: it could not do that, or is gone; only `close` is called then.
     """
 
     @property

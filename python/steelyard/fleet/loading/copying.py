@@ -1,6 +1,6 @@
 """Hands shares of rows out to several machines; a share of a machine that is lost is made again.
 
-Other than a weighing, a load goes on with the machines that are left: its rows are the same.
+Unlike a weighing, a load goes on with the machines that are left: its rows are the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARTS = 8
 """Of a table, of which no more than one is filled at a time: further apart no two rows lie that one
 machine would have put side by side. A table of few shares is filled one by one, beside others."""
 GONE_S = 30.0
-"""Longest until a server has ended a session that it was asked to end."""
+"""Longest until a server has ended a session after the request to end it."""
 _AGAIN_S = 0.1
 There = Callable[[], Iterable[tuple[str, int]]]
 
@@ -43,7 +43,7 @@ class _Machine:
 class LoadMachines:
     """Machines that copy shares into one database; implements Copiers.
 
-    `target`: how they reach the server. `says` is told of each machine that is lost.
+    `target`: how they reach the server. `says` is called for each machine that is lost.
     """
 
     def __init__(
@@ -111,7 +111,8 @@ class _Copying:
         self._failed: BaseException | None = None
 
     def run(self) -> None:
-        """Return when the last share is copied; the first error is raised when all have let go."""
+        """Return when the last share is copied; the first error is raised when all machines have
+        stopped."""
         with ThreadPoolExecutor(max(1, SESSIONS * len(self._machines)), "copier") as pool:
             works = [
                 pool.submit(self._work, machine, session)

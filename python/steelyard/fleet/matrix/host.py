@@ -1,4 +1,4 @@
-"""Names what a host of a fleet does, as seen from where the fleet is run."""
+"""Protocols of the hosts of a fleet, as seen from where the fleet is run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Host(Protocol):
 
     @property
     def kind(self) -> str:
-        """What kind of host it says it is."""
+        """Its kind, by its own label."""
 
     def begin(self, cell: Cell) -> bool:
         """Start a weighing; False: another one runs there."""
 
     def look(self) -> Look:
-        """How it stands."""
+        """The state of its weighing."""
 
     def manifest(self) -> Mapping[str, KeptFile]:
         """The files of its record."""

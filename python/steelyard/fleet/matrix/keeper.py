@@ -1,7 +1,7 @@
 """Weighs one cell at a time on a host: an ordinary `steelyard weigh` as a child, and its record.
 
 A lock file of the host is held by keeper and child, so that a weighing whose keeper was killed
-still keeps others off. What crosses is a study, the end of what the child said, and the record's
+still excludes others. What crosses is a study, the end of the child's output, and the record's
 files in chunks, each file with its SHA-256.
 """
 
@@ -30,12 +30,12 @@ STOP_S = 60.0
 
 @dataclass(frozen=True)
 class Look:
-    """How a weighing stands."""
+    """The state of a weighing."""
 
     status: int | None
     """The child's exit status; None: it runs."""
     told: str
-    """The end of what it said."""
+    """The end of its output."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Keeper:
         return self._folder / "record"
 
     def look(self) -> Look:
-        """How the weighing stands that was begun last."""
+        """The state of the weighing that was begun last."""
         assert self._child is not None
         assert self._folder is not None
         told = (self._folder / "told").read_text(encoding="utf-8", errors="replace")

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from steelyard.model.errors import StudyError
 
 ANY_KIND = "any"
-"""Of a host that does not say what it is."""
+"""Of a host without a label."""
 _FIRST_SEEDS = 2**31
 _ARMS = ("control", "arm")
 

@@ -33,7 +33,7 @@ class _Running:
 
 
 class MatrixRun:
-    """One sitting of a matrix. `says` gets a line for every weighing that begins or ends."""
+    """One run over a matrix. `says` gets a line for every weighing that begins or ends."""
 
     def __init__(self, matrix: ReadMatrix, folder: Path, hosts: Hosts, says: Says) -> None:
         """RecordError: the folder holds another matrix."""
@@ -71,7 +71,7 @@ class MatrixRun:
             pending = True
             try:
                 if not host.begin(cell):
-                    continue  # somebody else weighs there
+                    continue  # another weighing runs there
             except DriverError as error:
                 self._lose(host, error)
                 continue

@@ -48,7 +48,7 @@ class MatrixState:
         return self.folder / "home" / name
 
     def of(self, how: How) -> Iterator[str]:
-        """The names of the cells that stand so."""
+        """The names of the cells in that state."""
         return (name for name, cell in self.cells.items() if cell.how == how)
 
 

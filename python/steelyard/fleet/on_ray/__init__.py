@@ -1,1 +1,1 @@
-"""Machines of a Ray cluster: the only room that knows Ray."""
+"""Machines of a Ray cluster: the only package that imports Ray."""

@@ -1,8 +1,8 @@
-"""Joins a Ray cluster, and calls actors of it: once, and with an end to every wait.
+"""Joins a Ray cluster, and calls its actors: once each, and with a limit to every wait.
 
-Ray carries orders and answers, never transactions. Nothing is done twice behind our back
-(`max_restarts=0`, `max_task_retries=0`). Ray notices after 15 to 55 seconds that a machine is gone
-(health_check_* in ray_config_def.h), so every call has a deadline of its own.
+Ray carries orders and answers, never transactions. Ray retries nothing by itself (`max_restarts=0`,
+`max_task_retries=0`). Ray notices after 15 to 55 seconds that a machine is gone (health_check_* in
+ray_config_def.h), so every call has a deadline of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANSWER_S = 5.0
 CALL_S = 10.0
 WATCH_S = 5.0
 LONG_CALL_S = 180.0
-"""Longest until every client is connected, or until all have let go."""
+"""Longest until every client is connected, or until all have stopped."""
 ONCE = {"num_cpus": 0, "resources": {HOST: 1}, "max_restarts": 0, "max_task_retries": 0}
 """Of every actor: it has its machine for itself, and is neither started nor called again."""
 
@@ -54,7 +54,7 @@ def told(do: Callable[[], Any]) -> Any:
 
 
 class Remote:
-    """An actor that is called with an end to every wait."""
+    """An actor that is called with a limit to every wait."""
 
     def __init__(self, actor: Any, name: str) -> None:
         self.actor = actor

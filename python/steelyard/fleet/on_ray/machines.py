@@ -31,7 +31,7 @@ from steelyard.model.errors import DriverError
 RESERVE_S = 60.0
 """Longest wait for the machines, and for one in the place of a lost one."""
 ON_THE_WAY_S = 2.0
-"""Added to the patience that a machine has with its driver."""
+"""Added to the limit for which a machine waits for its driver."""
 
 
 class HostActor:

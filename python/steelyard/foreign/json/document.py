@@ -78,7 +78,7 @@ def read_document(source: Source) -> Document:
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(members)
     if len(found) != len(members):
-        # A parser keeps the last of them; the other's numbers would be lost without a word.
+        # A parser keeps the last of them; the other's numbers would be lost silently.
         names = [name for name, _ in members]
         raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
     return found

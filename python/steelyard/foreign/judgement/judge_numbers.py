@@ -2,8 +2,9 @@
 
 Pure: the same numbers give the same judgement. The rule is that of a weighing (`rule.py`), with one
 look at 5 %; several arms share it equally (Bonferroni), so that asking about more arms does not
-raise the chance that some arm is said to differ. What the numbers cannot carry is withheld: fewer
-than 8 repetitions, parts of a single run, rows that hang together or may do so, rows in no order.
+raise the chance that some arm is said to differ. A verdict that the numbers do not support is
+withheld: with fewer than 8 repetitions, parts of a single run, rows that are or may be dependent,
+rows in no order.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NumberDetails:
-    """What stands behind a contrast of numbers from elsewhere, in the order in which it is
-    printed; the names as in a weighing (record/contrast.py)."""
+    """The basis of a contrast of numbers from elsewhere, in the order in which it is printed; the
+    names as in a weighing (record/contrast.py)."""
 
     paired: bool
     method: str
@@ -150,7 +150,7 @@ class Judgement:
 
 
 def _finite(figure: Any) -> Any:
-    """A figure as JSON can say it: null for what is unbounded or unknown."""
+    """A figure as JSON can hold it: null for what is unbounded or unknown."""
     if isinstance(figure, float):
         return figure if math.isfinite(figure) else None
     if isinstance(figure, dict):

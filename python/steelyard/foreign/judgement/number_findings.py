@@ -136,7 +136,7 @@ def number_findings(overview: Overview) -> Iterator[Finding]:
 
 
 def _shared(overview: Overview) -> Iterator[Finding]:
-    """How the rows of any two of three or more arms hang together."""
+    """The correlation of the rows of any two of three or more arms."""
     arms = overview.comparison.arms
     if overview.common is None or len(arms) < 3 or len(arms[0].values) < FEWEST_ROWS:
         return

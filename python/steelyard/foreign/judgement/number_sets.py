@@ -42,9 +42,9 @@ class RowOrder(StrEnum):
     DRAWN = "drawn"
     """Chance drew which arm was measured when: rows are independent by design."""
     IN_TIME = "in time"
-    """As they were measured: what neighbours share can be looked for, and is."""
+    """As they were measured: dependence of neighbours can be estimated, and is."""
     LOST = "lost"
-    """Not known: what neighbours share cannot be looked for, and there is no verdict."""
+    """Not known: dependence of neighbours cannot be estimated, and there is no verdict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,13 @@ class NumberSets:
 
     @property
     def enough(self) -> bool:
-        """Whether dependence leaves an honest interval."""
+        """Whether dependence leaves a valid interval."""
         return all(part.enough for part in self.parts)
 
     @property
     def worth(self) -> float:
-        """So many independent replicates would tell as much; of the side that tells least."""
+        """Number of independent replicates with the same information; of the side that has
+        least."""
         return least_worth(self.parts)
 
 
@@ -149,7 +150,7 @@ def unpaired_sets(control: Series, arm: Series, terms: Terms, order: RowOrder) -
 
 
 def least_worth(parts: tuple[Replicates, ...]) -> float:
-    """How many independent replicates tell as much as those of the side that tells least."""
+    """Number of independent replicates with the information of the side that has least."""
     return min(part.effective for part in parts)
 
 
@@ -182,7 +183,7 @@ def _batch_logs(series: Series) -> Floats:
     weights = np.ones_like(series.values) if series.weights is None else series.weights
     with np.errstate(divide="ignore", invalid="ignore"):
         logs: Floats = np.log(batch_totals(series.values * weights) / batch_totals(weights))
-    # A batch in which nothing was done cannot stand on the log scale: it is as low as the lowest.
+    # A batch in which nothing was done has no place on the log scale: it is as low as the lowest.
     finite = logs[np.isfinite(logs)]
     return np.where(np.isfinite(logs), logs, finite.min() if len(finite) else 0.0)
 

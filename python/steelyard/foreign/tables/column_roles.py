@@ -113,7 +113,7 @@ def roles_of(table: Table, given: Mapping[str, str]) -> Roles:
 def _timestamps(
     table: Table, words: Sequence[str], numbers: Sequence[int], *, by_arm: bool, chosen: bool
 ) -> int | None:
-    """The column called "time", where it tells when rows were measured."""
+    """The column called "time", where it holds when rows were measured."""
     column = next((c for c in numbers if words and words[c] == TIME_HEADING), None)
     if column is None:
         return None

@@ -120,7 +120,7 @@ def _blocks(labels: Sequence[str], blocks: Sequence[str], order: Sequence[int]) 
 
 
 def _named(table: Table, block: int | None) -> bool:
-    """Whether blocks have names (of queries): numbers would tell their order, names do not."""
+    """Whether blocks have names (of queries): numbers would give their order, names do not."""
     return block is not None and table.is_text(block)
 
 

@@ -210,8 +210,8 @@ def _is_of_earlier_boot(lock: PidFile) -> bool:
 def _server_pid(directory: Path, *, trust_pid_file: bool = True) -> int | None:
     """The process id of the server in the directory, as far as this account can see it.
 
-    `trust_pid_file`: believe postmaster.pid when the process belongs to another account, so that
-    its working directory cannot be read.
+    `trust_pid_file`: accept postmaster.pid when the process belongs to another account, so that its
+    working directory cannot be read.
     """
     lock = read_pid_file(directory)
     if lock is None:

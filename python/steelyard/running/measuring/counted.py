@@ -1,7 +1,7 @@
 """Cuts epochs by executions, for work that can be done once: what a slice used up is gone.
 
 The pilot of such a weighing has nothing to choose: neither how long a slice is nor how long to warm
-up. It looks what a slice takes, and how the backends wait.
+up. It measures how long a slice takes, and what the backends wait for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PILOT = -2
 def counted_visits(design: Design, epoch: int, study: Study) -> tuple[list[Visit], list[Visit]]:
     """The warm-up and the measured visits of an epoch, in blocks of every arm once.
 
-    Where one client takes scripts in turn, one a visit, a visit knows its script.
+    Where one client takes scripts in turn, one a visit, a visit has its script.
     """
     counted = study.budget.counted
     assert counted is not None  # callers check this first
@@ -85,7 +85,7 @@ def _queries(stream: Sequence[str], study: Study) -> int:
 
 
 def pilot_counted(setup: Setup, counted: Counted, progress: Progress) -> Choices:
-    """What one discarded epoch says; WeighingError: the workload cannot work."""
+    """What one discarded epoch shows; WeighingError: the workload cannot work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: look what the work takes")
     asked, why = setup.placement

@@ -49,7 +49,7 @@ def drive_pilot(setup: Setup, load: Load, visits: Sequence[Visit], place: Place)
 
 
 class SuspendDetector:
-    """Tells after every slice whether that slice is to be dropped."""
+    """Decides after every slice whether that slice is to be dropped."""
 
     def __init__(self, suspended_ns: Callable[[], int]) -> None:
         self._suspended_ns = suspended_ns

@@ -1,7 +1,7 @@
 """Reads how many transactions the servers ended while a load by several machines was connected.
 
-Drivers count what they were answered; on one machine their sums are the load's by construction, on
-several the servers are asked whether they did as much.
+Drivers count the answers that they got; on one machine their sums are the load's by construction,
+on several they are compared with the servers' own counts.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Slots:
         self._phase = stopwatch
         self._evict = evict
         self.evicted: Evicted | None = None
-        """What came of it, when files were laid last."""
+        """The result of the last time that files were laid."""
         self._copied_bytes = 0
         self._clones: dict[tuple[int, Path], _Copy] = {}
         self._carried: dict[tuple[str, Path], _Copy] = {}

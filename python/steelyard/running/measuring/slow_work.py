@@ -39,8 +39,8 @@ LONG_ENOUGH_NS = 20 * NS_PER_S
 """Blocks that are timed: so many at least, so many at most, and no more after this time."""
 SURELY_SLOW_NS = NS_PER_S
 DOUBTFUL_BLOCKS = 3
-"""The first executions after a start are cold: one block of executions that are too slow decides
-only where it took so long for any other reason, else so many of them do."""
+"""The first executions after a start are cold: one block that is too slow decides alone only where
+a slice of it took as long as SURELY_SLOW_NS; else so many of them in a row do."""
 
 
 class SlowExecutionsError(Exception):
@@ -48,7 +48,7 @@ class SlowExecutionsError(Exception):
 
 
 class SlowWatch:
-    """Looks at the first blocks of a load by time whether its executions are too slow for that."""
+    """Checks in the first blocks of a load by time whether its executions are too slow for that."""
 
     def __init__(self, study: Study) -> None:
         self._longest_ns = longest_slice_ns(study)

@@ -36,7 +36,7 @@ class _Look:
 class WaitSamples:
     """Looks at the arm that is driven, from its making until it is closed.
 
-    An arm whose engine shows no waits, or whose server does not let us look, has no samples.
+    An arm whose engine shows no waits, or whose server does not permit the query, has no samples.
     """
 
     def __init__(

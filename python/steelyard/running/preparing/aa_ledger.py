@@ -46,7 +46,7 @@ def standing_of(page: Page, path: Path) -> LedgerStanding:
 
 
 def consult(path: Path, machine: MachineFacts, progress: Progress) -> LedgerStanding:
-    """How the ledger of this machine stands before a weighing."""
+    """The state of this machine's ledger before a weighing."""
     page = Ledger(path).page(LedgerMachine.of(machine))
     if page.skipped:
         lines = "1 line" if page.skipped == 1 else f"{page.skipped} lines"
@@ -61,7 +61,7 @@ def update(
     contrasts: Sequence[WeighedContrast],
     progress: Progress,
 ) -> LedgerStanding | None:
-    """Add what equal arms read, each epoch once; how the ledger stands then, None without one.
+    """Add what equal arms read, each epoch once; the state of the ledger then, None without one.
 
     A ledger that cannot be written is a note: the weighing itself is done and kept.
     """

@@ -21,7 +21,7 @@ from steelyard.telemetry.environment import machines_differ
 
 @dataclass(frozen=True)
 class Inspected:
-    """Where the arms stand and what they are: what a verdict needs beside the epochs."""
+    """The environment, and what was found of the arms: what a verdict needs beside the epochs."""
 
     environment: Environment
     found: Inspection
@@ -29,7 +29,7 @@ class Inspected:
 
 @dataclass(frozen=True)
 class _Arms:
-    """What the started arms say of themselves."""
+    """What the started arms report of themselves."""
 
     environment: Environment
     settings: Mapping[str, Mapping[str, str]]
@@ -126,7 +126,7 @@ def _kept_environment(setup: Setup, seen: Environment) -> tuple[Environment, tup
 def _consult(
     question: Question, environment: Environment, progress: Progress
 ) -> LedgerStanding | None:
-    """None where a new ledger begins with this weighing: what stood before counts no more."""
+    """None where a new ledger begins with this weighing: earlier entries no longer count."""
     if question.ledger is None:
         return None
     standing = consult(question.ledger, environment.machine, progress)

@@ -35,7 +35,7 @@ def require_needs(study: Study, engines: Mapping[str, Engine], laboratory: Labor
 
 def require_machines(study: Study, laboratory: Laboratory) -> None:
     """UsageError where the load would come from fewer machines than the study says, or from more:
-    that is another question."""
+    the result would not be comparable."""
     wanted, there = study.workload.machines, laboratory.drivers.machines
     if wanted != there:
         raise UsageError(

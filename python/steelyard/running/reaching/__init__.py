@@ -1,1 +1,1 @@
-"""Weighing on servers that somebody else runs: arms are sessions, and nothing is started."""
+"""Weighing on external servers: arms are sessions, and nothing is started."""

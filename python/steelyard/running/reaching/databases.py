@@ -50,7 +50,7 @@ class Databases(Sessions):
         loads: Mapping[str, int] | None = None,
     ) -> dict[str, Instance]:
         """The arms, each in the database of its slot, set and rewritten. EngineError: a database is
-        no more ours; ArmLostError: the server refused, or takes no connection."""
+        no longer ours; ArmLostError: the server refused, or takes no connection."""
         if not self._whole:
             with self._phase("load data"):
                 self._make()
@@ -64,7 +64,7 @@ class Databases(Sessions):
         return super().start_arms(slots, order, upkeep, loads)
 
     def stop_arms(self) -> None:
-        """Check every database and drop it unless it is damaged or no more ours; each is tried
+        """Check every database and drop it unless it is damaged or no longer ours; each is tried
         before the first error is raised."""
         failures: list[EngineError] = []
         kept: list[OwnDatabase] = []

@@ -114,7 +114,7 @@ class TurnsRunner:
         return ending
 
     def _report(self, epoch: int, arm: str, later: Sequence[str]) -> ReportsPhase:
-        """Tells a phase with the time that is left; `later`: whose turns of this epoch come after
+        """Reports a phase with the time that is left; `later`: whose turns of this epoch come after
         this one."""
         clock = self._setup.laboratory.clock
         began_ns, turn_ns = clock.now_ns(), self._turn_ns(arm)

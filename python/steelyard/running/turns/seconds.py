@@ -139,7 +139,7 @@ class SecondBySecond:
 
 
 def _change(before: Pulse | None, after: Pulse | None, name: str) -> float | None:
-    """None where the server did not tell, or its statistics were reset meanwhile."""
+    """None where the server did not report it, or its statistics were reset meanwhile."""
     if before is None or after is None:
         return None
     change = float(getattr(after, name) - getattr(before, name))

@@ -1,1 +1,1 @@
-"""What on this host would spoil a weighing: each check a function of the files that it reads."""
+"""What on this host would disturb a weighing: each check a function of the files that it reads."""

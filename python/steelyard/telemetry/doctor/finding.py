@@ -1,4 +1,4 @@
-"""Says what a check of the host found, and reads the small files that checks are made of."""
+"""Holds what a check of the host found, and reads the small files that checks use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steelyard.engines.memory.control_groups import ROOT
 from steelyard.record.machine.drive_health import DriveHealth
 
 Level = Literal["good", "note", "warning", "unseen"]
-"""As it should be; worth knowing; it spoils what it matters for; it could not be seen."""
+"""As it should be; worth knowing; it disturbs what it matters for; it could not be seen."""
 
 
 @dataclass(frozen=True)

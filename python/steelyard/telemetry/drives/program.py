@@ -31,7 +31,7 @@ def find_program(name: str) -> str | None:
 
 
 def ask(command: Sequence[str], within_s: float) -> Answer | None:
-    """What the program says, in the C locale; None where it was not done in time.
+    """The output of the program, in the C locale; None where it did not end in time.
 
     It has a session of its own: Ctrl-C does not reach it, and its children end with it. A command
     to a drive that hangs cannot be killed, so its end is not waited for.

@@ -66,7 +66,7 @@ def _read(name: str, root: Path, ends: float) -> DriveHealth:
 
 
 def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
-    """What smartctl says, or why it says nothing."""
+    """What smartctl reports, or why it reports nothing."""
     program = find_program(smartctl.SMARTCTL)
     if program is None:
         return {}, "smartctl is not installed (Debian: apt install smartmontools)"
@@ -83,7 +83,7 @@ def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
 
 
 def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
-    """What nvme-cli says, or why it says nothing."""
+    """What nvme-cli reports, or why it reports nothing."""
     program = find_program("nvme")
     if program is None:
         return {}, "nvme is not installed (Debian: apt install nvme-cli)"
@@ -98,7 +98,7 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
 
 
 def _said(answer: Answer, program: str) -> str:
-    """The first line of what a program said in place of JSON."""
+    """The first line of what a program printed in place of JSON."""
     words = (answer.errors or answer.output).strip().partition("\n")[0][:200]
     return _explained(f"{program} ended with status {answer.status}: {words or 'it said nothing'}")
 
@@ -131,7 +131,7 @@ def _is_virtual(name: str, root: Path) -> bool:
 
 
 def _of_sysfs(name: str, root: Path) -> Facts:
-    """Model, firmware and temperature, which everybody may read."""
+    """Model, firmware and temperature, which every user may read."""
     device = root / "sys/class/block" / name / "device"
     hot = [file for pattern in _TEMPERATURES for file in sorted(device.glob(pattern))]
     milli = _text(hot[0]) if hot else ""

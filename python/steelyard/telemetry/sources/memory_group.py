@@ -1,4 +1,4 @@
-"""Reads what the control group tells of a server whose memory is capped, from small files."""
+"""Reads the control group of a server whose memory is capped, from small files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MemoryGroupFiles:
         return "" if self.kinds(instance) else "its memory has no cap"
 
     def read(self, instance: Instance) -> Sample:
-        """What the group tells now."""
+        """The readings of the group now."""
         assert isinstance(instance, Capped)  # `needs` was read first
         used = instance.memory_use()
         if used is None:

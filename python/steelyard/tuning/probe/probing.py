@@ -75,7 +75,7 @@ class _Bench:
 
 
 def probe(directory: Path, wish: Wish, say: Say) -> Probe:
-    """What the storage beneath a directory does; `say` is told each job before it runs.
+    """What the storage beneath a directory does; `say` is called with each job before it runs.
 
     UsageError: there is no fio, or the directory cannot be probed; EngineError: fio failed.
     """

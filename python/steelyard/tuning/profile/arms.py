@@ -20,8 +20,8 @@ def with_profiles(study: Study, place: Path, cache: Path, account: str | None, s
     """The study with every profile in place of its name; itself where no arm has one.
 
     `place`: where data directories stand, whose free room and probe count. An arm that a profile
-    leaves as the control is dropped, and `say` is told; a cell of a factorial stays. UsageError: a
-    profile does not fit.
+    leaves as the control is dropped, and `say` is called; a cell of a factorial stays. UsageError:
+    a profile does not fit.
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study

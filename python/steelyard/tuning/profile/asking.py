@@ -23,8 +23,8 @@ class Accepting:
 
 
 def ask_build(kind: str, wanted: Wanted, account: str | None) -> Accepting:
-    """Make a server of the build, ask it, and remove it: 2 to 4 s. EngineError: there is no such
-    build, or it cannot tell."""
+    """Make a server of the build, query it, and remove it: 2 to 4 s. EngineError: there is no such
+    build, or it cannot report them."""
     (engine,) = adapter(kind).find_arms([wanted], account, contrib=False)
     if not isinstance(engine, AllowedSettings):
         raise EngineError(f'cannot tune engine "{kind}": it does not tell what it accepts')

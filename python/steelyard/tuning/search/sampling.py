@@ -48,8 +48,8 @@ def derived_seed(seed: int, *what: object) -> int:
 def next_point(
     space: Collection[Range], seed: int, number: int, told: Sequence[Told], pending: Sequence[Point]
 ) -> Point:
-    """Point `number` (from 0). Those under way count as the mean of those told, so that the points
-    of one round differ (the constant liar of Ginsbourger et al., 2010)."""
+    """Point `number` (from 0). Those under way count as the mean of those reported, so that the
+    points of one round differ (the constant liar of Ginsbourger et al., 2010)."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -1,5 +1,5 @@
-"""Makes a mix of statements that a server only counted: their values are drawn from what the
-planner knows of the columns that they meet."""
+"""Makes a mix of statements that a server only counted: their values are drawn from the planner's
+statistics of the columns that they meet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counted(Protocol):
 
 
 class Known(Protocol):
-    """What the planner knows of a column."""
+    """The planner's statistics of a column."""
 
     @property
     def table(self) -> str: ...

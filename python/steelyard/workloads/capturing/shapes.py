@@ -1,4 +1,4 @@
-"""Tells statements that do the same apart from their values, by libpg_query's scanner."""
+"""Groups statements that are the same apart from their values, by libpg_query's scanner."""
 
 from __future__ import annotations
 

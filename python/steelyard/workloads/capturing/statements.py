@@ -40,10 +40,10 @@ class LoggedStatement:
 
 
 def statements(entries: Iterable[Entry]) -> Iterator[LoggedStatement]:
-    """The statements of a log in the order in which it tells them.
+    """The statements of a log in the order of its entries.
 
-    With log_statement a statement is told before it is executed and its duration, if at all, in an
-    entry of its own afterwards.
+    With log_statement a statement is logged before it is executed and its duration, if at all, in
+    an entry of its own afterwards.
     """
     waiting: dict[str, LoggedStatement] = {}
     for entry in entries:

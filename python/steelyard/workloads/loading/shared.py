@@ -50,8 +50,8 @@ class Copiers(Protocol):
         done: Callable[[int], None],
     ) -> None:
         """Have every share copied, handed out in this order; a machine that is lost has its share
-        made again by another. `there`: table and first chunk of those that the server has. `done`:
-        is told the rows of each.
+        made again by another. `there`: table and first chunk of those that the server has. `done`
+        is called with the rows of each.
 
         DriverError: all machines are lost, or one says an error; nothing is copied any more then.
         """

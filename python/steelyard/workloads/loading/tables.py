@@ -105,7 +105,7 @@ class Halted(Exception):  # noqa: N818 - it is no error: another piece has the e
 
 
 class Halt:
-    """Tells the pieces of a load to stop, and cancels the statements they are executing."""
+    """Stops the pieces of a load, and cancels the statements that they are executing."""
 
     def __init__(self) -> None:
         self._event = threading.Event()

@@ -1,4 +1,4 @@
-"""Makes templates of data that somebody else made, once, and finds them again."""
+"""Makes templates of external data, once, and finds them again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _DUMP_GROWS = 8
 
 
 def found(study: Study, *, version_named: bool = False) -> Study:
-    """A study that says what stood at its source: which files, and, where its arms are all of one
-    version and nobody named it, the one that the data belong to.
+    """A study that states what was found at its source: which files, and, where its arms are all of
+    one version that is not named, the one that the data belong to.
 
-    UsageError or EngineError: what stands there cannot be taken in.
+    UsageError or EngineError: what is there cannot be taken in.
     """
     source = study.source
     if source is None or source.digest is not None:

@@ -1,11 +1,11 @@
 """Holds a workload: everything that its folder said when it was read.
 
-A folder has `workload.toml`, `schema.sql` (unless its data are somebody's own), and as it needs
-them `load.sql` (rows made by SQL), `keys.sql` (run after the rows and the vacuum, tables side by
-side), `constraints.sql` and `routines.sql` (after the keys, in order), `last.sql` (after the
-checks; nothing touches the rows after it), `before.sql` (on every server of an epoch, before its
-clients come), `checks.sql` (every row returned is a violation), `checks/SCRIPT.sql` (holds where
-SCRIPT is the only one that writes), `consistency.sql` (what reads all data: on request only),
+A folder has `workload.toml`, `schema.sql` (unless its data are external), and as it needs them
+`load.sql` (rows made by SQL), `keys.sql` (run after the rows and the vacuum, tables side by side),
+`constraints.sql` and `routines.sql` (after the keys, in order), `last.sql` (after the checks;
+nothing touches the rows after it), `before.sql` (on every server of an epoch, before its clients
+come), `checks.sql` (every row returned is a violation), `checks/SCRIPT.sql` (holds where SCRIPT is
+the only one that writes), `consistency.sql` (what reads all data: on request only),
 `scripts/*.sql`, and `rows/*.tsv` that scripts draw from. SQL files are cut into statements by
 pgbench's rules and may use `:scale` and the workload's options; those that make rows only the
 options that load. Each of them, and `workload.toml`, may have another form for an engine
@@ -125,7 +125,7 @@ class Workload(_Model):
     """Of every random row: equal seeds make equal bytes."""
     tables: tuple[Table, ...] = ()
     loaded: bool = True
-    """Whether it loads its data; else they are somebody's own, which a study's source brings."""
+    """Whether it loads its data; else they are external: a study's source provides them."""
     tried_first: bool = False
     """Whether each script is tried on a copy before it is weighed, and left out where it fails: a
     captured transaction that writes may need what others wrote before it."""

@@ -9,7 +9,7 @@ from steelyard.history.bisect import Bisected, words
 
 
 def bisect_lines(found: Bisected, folder: str, width: int) -> Iterator[str]:
-    """All that is said of a search."""
+    """The printed lines of a search."""
     yield ""
     yield from textwrap.wrap(found.sentence, width)
     yield ""

@@ -10,7 +10,7 @@ from steelyard.model.units import format_percent
 
 
 def history_lines(entries: Sequence[Entry], unread: Sequence[Unread]) -> Iterator[str]:
-    """All that is said of a history, the newest record first."""
+    """The printed lines of a history, the newest record first."""
     for entry in reversed(entries):
         when = iso(entry.at).replace("T", " ").removesuffix("Z")
         unsure = " (by its file's time)" if entry.at_from == "file" else ""

@@ -12,7 +12,7 @@ _FEWEST_COLUMNS = 16
 
 
 def trend_lines(trend: Trend, width: int) -> Iterator[str]:
-    """All that is said of a trend."""
+    """The printed lines of a trend."""
     yield from textwrap.wrap(f"{trend.question.label} on {trend.machine}", width)
     yield from _rows(trend, width)
     yield ""

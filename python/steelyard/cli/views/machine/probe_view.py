@@ -94,7 +94,7 @@ def _chart(found: Probe, width: int) -> list[str]:
 
 
 def notes(found: Probe) -> list[str]:
-    """What the figures mean, and what they cannot tell."""
+    """What the figures mean, and what they cannot show."""
     told = ["● median, ━ to 99 %, ┅ to 99.9 %; a second: requests, and bytes"]
     if any(one.processor_share > BOUND for one in found.figures):
         told.append("* the processor was measured, not the device: fio used all of it")

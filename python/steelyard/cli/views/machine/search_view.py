@@ -1,4 +1,4 @@
-"""Formats what came of a search for settings: its attempts, the winner, the fresh weighing."""
+"""Formats the result of a search for settings: its attempts, the winner, the fresh weighing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the page of a repeated study: theirs, what it could have seen, ours, and the agreement."""
+"""Writes the page of a repeated study: its result, its power, our result, and their agreement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def page(study: Reproduction, found: Found, machine: str) -> str:
 
 
 def row(study: Reproduction, found: Found) -> str:
-    """The study in a row of a table: what was claimed, what we read, what theirs could tell."""
+    """The study in a row of a table: what was claimed, what we read, what its design can detect."""
     read = []
     for step in study.steps:
         told = found.get(step.name)

@@ -104,7 +104,7 @@ def read_engine(home: Path) -> Added | None:
 
 
 def _seen_anew(build: Build) -> Identity:
-    """A directory that was built again tells anew what it is, to the account of servers."""
+    """Identify a directory that was built again, by the account of servers."""
     account = choose_account()
     return identify(readable_build(build, account, open_cache()), account)
 

@@ -1,7 +1,7 @@
 """Fetches packages of Debian by apt-get and unpacks them; nothing is installed, no script is run.
 
-`apt-get download` needs no right: it asks where the machine's own configuration says, and compares
-what comes with the index of packages that the distribution signs.
+`apt-get download` needs no privileges: it uses the sources of the machine's own configuration, and
+compares what it gets with the index of packages that the distribution signs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def unpack(file: Path, tree: Path) -> None:
 
 
 def distribution(name: str) -> str:
-    """A fact of os-release: "ID" is "debian"; "" where the machine does not tell."""
+    """A fact of os-release: "ID" is "debian"; "" where the machine does not have it."""
     try:
         return platform.freedesktop_os_release().get(name, "")
     except OSError:
@@ -73,7 +73,7 @@ def _program(name: str, what: str) -> str:
 
 
 def _failure(what: str, done: Answer) -> EngineError:
-    """apt-get's error as an EngineError, without the addresses that it asked."""
+    """apt-get's error as an EngineError, without the addresses of its sources."""
     lines = [line[3:] for line in done.errors.splitlines() if line.startswith("E: ")]
     words = "; ".join(dict.fromkeys(lines)) or done.errors.strip()[-400:]
     unknown = "Unable to locate" in words or "was not found" in words

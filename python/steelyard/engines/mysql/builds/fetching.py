@@ -66,7 +66,7 @@ class NpmSource:
     version: str
     package: str
     sha512: str  # of the tarball, in hexadecimal
-    machine: str  # as uname(2) tells it
+    machine: str  # as uname(2) reports it
     publisher: str  # of the server in it
     released: str
     server: str  # in the package

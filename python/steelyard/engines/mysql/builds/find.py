@@ -25,7 +25,7 @@ SYSTEM_PLACES = ("usr/sbin", "usr/libexec", "usr/bin", "usr/local/mysql/bin", "u
 
 @dataclass(frozen=True)
 class Found:
-    """A build that runs here, and the name by which a study can ask for it."""
+    """A build that runs here, and the name by which a study can request it."""
 
     name: str  # "mysql-5.7.29", "system-mariadb-10.11.19", or what a directory was named
     build: Build
@@ -62,7 +62,7 @@ def discovered() -> list[Found]:
         name = f"{build.origin}-{identity.kind}-{identity.version}"
         told = replace(build, product=identity.kind)
         found.append(Found(name, told, identity, provenance(identity)))
-    # An added build is known by what it said when it was added: root does not execute it here.
+    # The identity of an added build was recorded when it was added: root does not execute it here.
     found += [
         Found(each.name, each.build, each.identity, each.provenance)
         for each in added_engines(Cache(cache_root()))
@@ -107,7 +107,8 @@ def found_in(directory: Path, account: str | None = None) -> Found:
 
 
 def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
-    """Builds that answer, the preferred one first; of a directory the identity is not asked yet."""
+    """Matching builds, the preferred one first; the identity of one in a directory is not read
+    yet."""
     if wanted.bindir is not None:
         return [(build_in(Path(wanted.bindir)), None)]
     matching = [each for each in found if each.answers(wanted.version)]

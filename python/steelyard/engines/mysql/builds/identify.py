@@ -41,7 +41,7 @@ def identify(build: Build, account: Account) -> Identity:
 
 @lru_cache(maxsize=64)
 def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity:
-    """`mark` tells a build from one that was made in its place."""
+    """`mark` distinguishes a build from one that was later made in its place."""
     command = [str(build.server), "--no-defaults", "--version"]
     status, words = run(account, command, environment=build.environment)
     answer = _VERSION.search(words)

@@ -1,4 +1,4 @@
-"""Tells where a build comes from: publisher, age, licence, and when its series ends."""
+"""Describes where a build comes from: publisher, age, licence, and when its series ends."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Provenance:
 
 
 def provenance(identity: Identity, publisher: str = "", released: str = "") -> Provenance:
-    """What is known of a build; its series ends when its product's project says."""
+    """What is known of a build; its series ends when the product's project ends it."""
     series = ".".join(identity.version.split(".")[:2])
     end = _ENDS.get((identity.kind, series), "")
     return Provenance(publisher, released, LICENCE, end)

@@ -1,4 +1,4 @@
-"""Makes data directories of MySQL and MariaDB, and tells in what state one was left.
+"""Makes data directories of MySQL and MariaDB, and reads in what state one was left.
 
 A server of ours has the superuser "root" without a password, reached through a Unix socket in a
 directory that is the account's alone.
@@ -46,7 +46,7 @@ def series(identity: Identity) -> str:
 def base_arguments(build: Build, directory: Path) -> list[str]:
     """What every start of a server's program begins with."""
     return [
-        "--no-defaults",  # no file of the machine's own decides
+        "--no-defaults",  # the machine's own option files do not apply
         f"--basedir={build.base}",
         f"--datadir={directory}",
         f"--lc-messages-dir={build.share}",

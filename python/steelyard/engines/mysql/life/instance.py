@@ -111,7 +111,7 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def discard(self) -> None:
         """Kill at once; what is on disk then must be put back before it is used."""
-        self._frozen = False  # it is killed where it stands still
+        self._frozen = False  # SIGKILL ends a stopped process too
         with self._ending() as server:
             if server is not None:
                 server.kill()
@@ -166,8 +166,8 @@ class MysqlInstance(OwnServer[Build, Server]):
         return threads
 
     def freeze(self) -> None:
-        """SIGSTOP the whole process: its threads cannot be told to stop one by one. For a server
-        without a request under way."""
+        """SIGSTOP the whole process: its threads cannot be stopped one by one. For a server without
+        a request under way."""
         server = self._required()
         if self._frozen:
             return

@@ -50,7 +50,7 @@ class Server(ServerProcess):
         return cls(name, process, directory, log, offset, account, socket_path)
 
     def reason(self) -> str:
-        """The first error of its log that says why; "" when there is none."""
+        """The first error of its log that gives a reason; "" when there is none."""
         return reason(self.words())
 
     def quoted(self) -> str:
@@ -58,7 +58,7 @@ class Server(ServerProcess):
         return quoted(self.words())
 
     def begin_stop(self) -> None:
-        """Ask for a clean shutdown, which writes every dirty page; asked again it goes on."""
+        """Request a clean shutdown, which writes every dirty page; safe to call twice."""
         self.process.send_signal(signal.SIGTERM)
 
     def _shut_down(self, timeout_s: float) -> bool:
@@ -98,13 +98,13 @@ TAIL_LINES = 12
 # [Server]" behind it from 8.0 on; "2026-11-23 23:22:47 0 [ERROR] ..." of MariaDB.
 _ERROR = re.compile(r"\[ERROR\](?: \[[^\]]*\])*\s+(.*)")
 _LAST = ("Aborting", "Unknown/unsupported storage engine: InnoDB")
-"""What is said when something else was the reason."""
+"""Messages that follow another error, which is the reason."""
 _NO_REASON = re.compile(r"Could not open mysql\.plugin|Can't change dir to")
-"""Said by a server that is only asked for its help."""
+"""Messages of a server that only prints its help."""
 
 
 def reason(words: str) -> str:
-    """The first error of a log that says why; "" when there is none."""
+    """The first error of a log that gives a reason; "" when there is none."""
     found: list[str] = [message.strip() for message in _ERROR.findall(words)]
     telling = [one for one in found if one not in _LAST and not _NO_REASON.search(one)]
     return (telling or [one for one in found if one in _LAST] or [""])[0]

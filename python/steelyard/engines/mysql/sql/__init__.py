@@ -1,1 +1,1 @@
-"""MySQL and MariaDB: what is asked of a running server by SQL."""
+"""MySQL and MariaDB: what is read and done on a running server by SQL."""

@@ -100,7 +100,7 @@ def _sums(told: Mapping[str, float], wanted: Mapping[str, tuple[str, ...]]) -> d
 
 
 def log_position(connection: Connection[Any]) -> int:
-    """The log's sequence number; MySQL tells it in InnoDB's report alone."""
+    """The log's sequence number; MySQL has it in InnoDB's status report alone."""
     [(_, _, words)] = rows_of(connection, "SHOW ENGINE INNODB STATUS")
     found = _LSN_WORDS.search(words)
     return int(found[1]) if found else 0

@@ -38,7 +38,7 @@ class MysqlDatabase:
 
     @cached_property
     def kind(self) -> str:
-        """The product, which the server is asked for once; ServerError."""
+        """The product, which is read from the server once; ServerError."""
         with connected(self._server) as connection:
             return _product(connection).kind
 

@@ -14,7 +14,7 @@ def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> int:
     """Kill those of the sessions that are still there; how many there were.
 
     A server never gives a connection's number to another one while it runs; after a restart one of
-    the same user may have it. SHOW PROCESSLIST shows one's own sessions to everybody.
+    the same user may have it. SHOW PROCESSLIST shows every user its own sessions.
     """
     import pymysql
 

@@ -55,7 +55,7 @@ class MysqlChecker:
             return rows_of(self._connection, query)
 
     def loaded(self) -> LoadedData | None:
-        """What the marker says; None: there is none, or it is still empty."""
+        """What the marker holds; None: there is none, or it is still empty."""
         if not self._holds(MARKER):
             return None
         for _, workload, scale, rows, digest, _, *options in rows_of(
@@ -82,7 +82,7 @@ class MysqlLoader(MysqlChecker):
     @property
     def session(self) -> int:
         """Its connection id."""
-        wire: Any = self._connection  # what it knows of itself has no type
+        wire: Any = self._connection  # its attributes have no types
         return int(wire.thread_id())
 
     @contextmanager
@@ -110,7 +110,7 @@ class MysqlLoader(MysqlChecker):
         """Append rows, written as LOAD DATA reads them: by LOAD DATA LOCAL, or by INSERT where the
         server's `local_infile` is off.
 
-        A warning is an error: LOAD DATA LOCAL cuts what does not fit, and goes on.
+        A warning is an error: LOAD DATA LOCAL truncates what does not fit, and continues.
         """
         source = f'could not fill table "{table}"'
         said = variables_of(self._connection, "local_infile", "max_allowed_packet")

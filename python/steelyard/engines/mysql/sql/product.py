@@ -1,4 +1,4 @@
-"""Tells MySQL from MariaDB, and refuses a server that is too old for a load."""
+"""Distinguishes MySQL from MariaDB, and refuses a server that is too old for a load."""
 
 from __future__ import annotations
 

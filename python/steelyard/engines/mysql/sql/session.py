@@ -25,12 +25,12 @@ error, and || joins strings."""
 def connect(
     address: Endpoint, *, sends_rows: bool = False, read_s: float | None = None
 ) -> Connection[Any]:
-    """A control connection in autocommit, its time zone UTC. It waits for what it asked as long as
-    that takes. Raises pymysql's own errors.
+    """A control connection in autocommit, its time zone UTC. By default it waits for answers
+    without a limit. Raises pymysql's own errors.
 
     `sends_rows`: the server may ask for the rows of a LOAD DATA LOCAL, which are sent to it by the
     statement that announced them (sql/lines.py). No server ever gets a file of this machine.
-    `read_s`: how long an answer may take; None: as long as it does.
+    `read_s`: how long an answer may take; None: without a limit.
     """
     import pymysql
     from pymysql.constants import CLIENT

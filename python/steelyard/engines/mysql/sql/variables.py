@@ -7,7 +7,7 @@ from steelyard.engines.mysql.sql.product import product_of
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.model.endpoint import Endpoint
 
-# Of the session that asks, or of this moment: no settings of the server.
+# Of the querying session, or of this moment: no settings of the server.
 _MOMENTARY = frozenset(
     {"error_count", "external_user", "gtid_executed", "gtid_next", "gtid_owned", "gtid_purged"}
     | {"gtid_seq_no", "identity", "in_transaction", "innodb_thread_sleep_delay", "insert_id"}
@@ -30,8 +30,8 @@ def read_settings(address: Endpoint) -> dict[str, str]:
 
 
 def read_threads(address: Endpoint) -> dict[int, int]:
-    """Connection id → the thread of the operating system that serves it now. Empty where the
-    server does not tell: MySQL without its performance schema."""
+    """Connection id → the thread of the operating system that serves it now. Empty where the server
+    does not report it: MySQL without its performance schema."""
     with connected(address) as connection:
         [(version,)] = rows_of(connection, "SELECT version()")
         query = _THREADS[product_of(str(version)).kind]

@@ -1,7 +1,7 @@
-"""Lets a server listen on loopback, encrypted where it is asked, for none but our own load.
+"""Lets a server listen on loopback, encrypted where requested, for our own load alone.
 
-Beside the socket anybody on this machine could connect: so there the superuser needs a password,
-drawn for each life of the server and written down nowhere.
+Every user of this machine could connect to a port: so there the superuser needs a password, drawn
+at each start of the server and written to no file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOPBACK = "127.0.0.1"
 _ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
 _LISTENS, _ENCRYPTS = "listen_addresses", "ssl"
 _INITDBS = "# PostgreSQL Client Authentication Configuration File"
-"""How the file begins that initdb makes, which trusts everybody on this machine."""
+"""How the file begins that initdb makes, which trusts every user of this machine."""
 _ON = ("on", "true", "yes", "1")
 
 

@@ -1,6 +1,6 @@
 """Runs a PgBouncer in front of a server, in transaction mode, on a socket beside the server's.
 
-Its socket lies in the directory that only the account may enter, so it lets in whoever reaches it.
+Its socket lies in the directory that only the account may enter, so it needs no authentication.
 Source: pgbouncer.org/config.html.
 """
 

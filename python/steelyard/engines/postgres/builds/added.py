@@ -20,7 +20,7 @@ from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 KINDS = ("postgres", "")
-"""What is read here: builds of PostgreSQL, and descriptions that say nothing any more."""
+"""What is read here: builds of PostgreSQL, and damaged descriptions."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def read_engine(home: Path) -> Added | None:
 
 
 def _seen_anew(build: Build) -> Identity:
-    """A directory that was built again tells anew what it is, to the account of servers."""
+    """Identify a directory that was built again, by the account of servers."""
     account = choose_account()
     return identify(readable_build(build, account, open_cache()), account)
 

@@ -112,7 +112,7 @@ def identify(build: Build, account: Account) -> Identity:
 
 @lru_cache(maxsize=64)
 def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity:
-    """`mark` tells a build from one that was made in its place."""
+    """`mark` distinguishes a build from one that was later made in its place."""
     version, builder = _version_and_builder(build, account)
     configured = _configured(build, account, version)
     return Identity(
@@ -167,7 +167,7 @@ _CONFIGURE = re.compile(rb"\0 ?('(?:--|[A-Z_]+=)[^\0]{2,8000}')\0")
 
 
 def _without_pg_config(build: Build, version: str) -> dict[str, str]:
-    """What a build without that program tells: configure's options in the server itself, compiler
+    """What a build without that program shows: configure's options in the server itself, compiler
     flags in the makefile that is installed for the builders of extensions."""
     found = search(Path(build.program("postgres")), _CONFIGURE)
     facts = {"CONFIGURE": found[1].decode(errors="replace")} if found else {}

@@ -41,7 +41,7 @@ def discovered_builds() -> list[Build]:
 
 @dataclass(frozen=True)
 class Found:
-    """A build that runs here, and the name by which a study can ask for it."""
+    """A build that runs here, and the name by which a study can request it."""
 
     name: str  # "bundle-18.4", "npm-17.0", or what an added directory was named
     build: Build
@@ -66,7 +66,7 @@ def discovered() -> list[Found]:
             # A build that cannot run here (another architecture, a missing library) is no engine.
             continue
         found.append(Found(f"{build.origin}-{identity.version}", build, identity))
-    # An added build is known by what it said when it was added: root does not execute it here.
+    # The identity of an added build was recorded when it was added: root does not execute it here.
     found += [Found(a.name, a.build, a.identity) for a in added_engines(Cache(cache_root()))]
     return sorted(found, key=lambda each: -each.identity.version_number)
 
@@ -127,7 +127,8 @@ def find_alike(
 
 
 def _candidates(wanted: Wanted, found: Sequence[Found]) -> list[tuple[Build, Identity | None]]:
-    """Builds that answer, the preferred one first; of a directory the identity is not asked yet."""
+    """Matching builds, the preferred one first; the identity of one in a directory is not read
+    yet."""
     if wanted.bindir is not None:
         build = Build(Path(wanted.bindir).expanduser().absolute(), "bindir")
         build.require_programs()

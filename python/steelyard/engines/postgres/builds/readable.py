@@ -1,7 +1,7 @@
 """Copies a build into the cache where the server's account cannot read it.
 
 A virtual environment under a directory only root can enter (/root, a private checkout) is the
-common case: root installs the bundle there, and the server's account may not look at it.
+common case: root installs the bundle there, and the server's account may not read it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None
 
     name = f"{build.origin}-{mark(tree, build.bindir / 'postgres')}{kind}"
     inside = copy_once(cache, name, build.bindir, fill) / _relative(build)
-    # An absolute RPATH of a build under a private prefix leads where the account may not look.
+    # An absolute RPATH of a build under a private prefix leads where the account may not read.
     library_path = inside / "lib" if build.origin == "bindir" else None
     return replace(build, bindir=inside / "bin", library_path=library_path)
 

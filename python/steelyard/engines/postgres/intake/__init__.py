@@ -1,1 +1,1 @@
-"""Takes in data directories, base backups and dumps that somebody else made."""
+"""Takes in data directories, base backups and dumps of other servers."""

@@ -30,7 +30,7 @@ def client_program(name: str, build: Build | None = None) -> tuple[str, dict[str
 def run_client(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """A client program to its end, asked nothing; its status and what it said."""
+    """Run a client program to its end, without input; its status and its output."""
     return subprocess.run(
         command,
         env=environment,

@@ -41,7 +41,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"synchronous_standby_names|synchronized_standby_slots|standby_slot_names",
      "no standby follows it: commits would wait for ever"),
     (r"ssl.*|krb_.*|gss_.*|password_encryption|oauth_.*|db_user_namespace|authentication_timeout",
-     "nobody logs in to it"),
+     "no client logs in to it"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), why) for pattern, why in _RULES]
 

@@ -82,7 +82,7 @@ class Opened:
 
 
 class Opening:
-    """The opening up of one copied cluster, which is stopped and not ours to enter yet."""
+    """The opening up of one copied cluster, which is stopped and does not admit us yet."""
 
     def __init__(self, build: Build, account: Account, cluster: Cluster) -> None:
         self._build = build
@@ -90,7 +90,7 @@ class Opening:
         self._cluster = cluster
 
     def open_up(self, slot: Slot, configuration: Configuration, database: str | None) -> Opened:
-        """Recover, let us in, name the database, stop.
+        """Recover, add our superuser, rename the database, stop.
 
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
@@ -107,8 +107,8 @@ class Opening:
         return replace(opened, neutralised=tuple(gone), doubts=tuple(doubts))
 
     def _recover(self) -> None:
-        """By a server without connections, which lets in whoever starts it: the copy gets a
-        superuser of a known name."""
+        """By a server in single-user mode, which needs no authentication: the copy gets a superuser
+        of a known name."""
         directory = self._cluster.directory
         self._write("pg_hba.conf", "local all all trust\n")
         self._write("pg_ident.conf", "")
@@ -144,7 +144,7 @@ class Opening:
         return command[: place - 1] + command[place + 1 :]
 
     def _accepted(self, slot: Slot, configuration: Configuration) -> Configuration:
-        """Start with the original's settings; what this build refuses is left out and told."""
+        """Start with the original's settings; what this build refuses is left out and reported."""
         spaces = bool(tablespaces(self._cluster.directory))
         settings = dict(_RECOVERY)
         if self._cluster.identity.version_number < 170000:

@@ -130,7 +130,7 @@ def _against_manifest(path: Path) -> Iterator[str]:
         return
     for one in listed:
         name = one.get("Path")
-        if name is None:  # a name that is no UTF-8 is told otherwise
+        if name is None:  # a name that is no UTF-8 has another key
             continue
         try:
             size = (path / name).stat().st_size

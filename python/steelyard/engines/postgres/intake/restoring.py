@@ -38,7 +38,7 @@ def restore_dump(build: Build, instance: Instance, dump: Path) -> None:
     program, environment = client_program("pg_restore", build)
     options = ["--no-owner", "--no-privileges", "--no-tablespaces"]
     options += ["--no-publications", "--no-subscriptions"]
-    # A file of our own: the servers' account may not look where the dump lies.
+    # A file of our own: the servers' account may not read where the dump lies.
     jobs = [] if _is_tar(dump) else [f"--jobs={_JOBS}"]
     command = [program, *client_flags(instance.address), *options, *jobs, "-d", DATABASE]
     ended = run_client([*command, "--exit-on-error", str(dump)], environment)
@@ -77,7 +77,7 @@ def _restore_plain(build: Build, instance: Instance, dump: Path) -> None:
                 process.stdin.write(line)
             process.stdin.close()
         except BrokenPipeError:
-            pass  # it ended early, and says why
+            pass  # it ended early; its output has the reason
         except BaseException:
             process.kill()
             process.wait()

@@ -24,7 +24,7 @@ class RunningServer:
 
 
 def ask_running(target: str) -> RunningServer:
-    """What a running server says of itself. ServerError: it cannot be reached."""
+    """What a running server reports of itself. ServerError: it cannot be reached."""
     import psycopg
 
     words = connection_words(target)

@@ -1,4 +1,4 @@
-"""Takes in somebody's data: a copy that is recovered, opened up, and carries checksums."""
+"""Takes in external data: a copy that is recovered, opened up, and carries checksums."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _gone(path: Path) -> list[Neutralised]:
     slots = path / "pg_replslot"
     if slots.is_dir():
         gone += [
-            Neutralised(f"replication slot {one.name}", "nobody would read it, and its log stays")
+            Neutralised(f"replication slot {one.name}", "nothing would read it, and its log stays")
             for one in sorted(slots.iterdir())
         ]
     return gone

@@ -97,7 +97,7 @@ def read_target(
 ) -> Endpoint:
     """The target of a connection string or URI, completed as libpq does. UsageError: invalid.
 
-    What the string itself says goes before the single words, as with pgbench; a string that is
+    The string itself takes precedence over the single words, as with pgbench; a string that is
     neither keywords nor a URI is the name of a database.
 
     A string that names its host and password in plain `key=value` words is read here; everything
@@ -121,13 +121,13 @@ def _environment() -> dict[str, str]:
 
 
 def _needs_libpq() -> bool:
-    """Whether the environment says more than single words do."""
+    """Whether the environment holds more than single words do."""
     simple = (*_SIMPLE, *_MEANINGLESS)
     return any(name.startswith("PG") and name not in simple for name in os.environ)
 
 
 def _knows_password(plain: Mapping[str, str]) -> bool:
-    """Whether no password file may say more than the string does."""
+    """Whether no password file can add to the string."""
     if "password" in plain or os.environ.get("PGPASSWORD"):
         return True
     named = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")

@@ -19,11 +19,11 @@ _UNHEEDED = {
     "sslcrldir": (),
     "min_protocol_version": ("3.0",),
 }
-"""Parameters for protection that the driver does not have, and their values that ask for none."""
+"""Parameters for protection that the driver does not have, and their values that request none."""
 
 
 def read_tls(words: Mapping[str, str]) -> Tls | None:
-    """What libpq's words say about encryption; None: there is none. UsageError: not to be had.
+    """What libpq's words say about encryption; None: there is none. UsageError: not supported.
 
     Files without a parameter are looked for where libpq looks, below `~/.postgresql`.
     """

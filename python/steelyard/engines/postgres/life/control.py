@@ -60,7 +60,7 @@ def read_beginning(directory: Path) -> ControlBeginning:
 
 
 def read_layout(directory: Path) -> dict[str, int]:
-    """What decides which builds can open a stopped cluster, as far as its files tell it."""
+    """What decides which builds can open a stopped cluster, as far as its files show it."""
     found = read_beginning(directory)
     segment = next(p for p in sorted((directory / "pg_wal").iterdir()) if len(p.name) == 24)
     with segment.open("rb") as file:
@@ -75,7 +75,7 @@ def read_layout(directory: Path) -> dict[str, int]:
 def stopped_identifier(directory: Path) -> int | None:
     """The identifier of a cluster that was stopped cleanly with checksums on; None of another.
 
-    Of a version that is not known yet, the checksums and the file's own sum are taken on trust.
+    Of a version that is not known yet, neither the checksums nor the file's own sum are verified.
     """
     try:
         beginning = read_beginning(directory)

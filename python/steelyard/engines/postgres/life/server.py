@@ -58,7 +58,7 @@ class Server(ServerProcess):
         return quoted(self.words())
 
     def begin_stop(self) -> None:
-        """Ask for a fast shutdown with its checkpoint; asked again it goes on with that."""
+        """Request a fast shutdown with its checkpoint; safe to call twice."""
         self.process.send_signal(signal.SIGINT)
 
     def _shut_down(self, timeout_s: float) -> bool:

@@ -74,8 +74,8 @@ def thaw(pids: list[int]) -> None:
     """SIGCONT the processes that `freeze` stopped; those that have gone are no error.
 
     Also those that do not stand still yet: on a busy machine a SIGSTOP waits for its process to be
-    scheduled, and SIGCONT takes it back (signal(7)). Left pending it would stop a process that
-    nobody thaws any more, and the shutdown of its server would wait for that one in vain.
+    scheduled, and SIGCONT takes it back (signal(7)). Left pending it would stop a process after its
+    last SIGCONT, and the shutdown of its server would wait for that one forever.
     """
     for pid in pids:
         if sample(pid) is not None:

@@ -1,1 +1,1 @@
-"""Servers that somebody else runs: they are connected to, and neither started nor stopped."""
+"""External servers: they are connected to, and neither started nor stopped."""

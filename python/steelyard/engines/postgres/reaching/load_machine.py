@@ -26,7 +26,7 @@ def own_password(endpoint: Endpoint) -> str | None:
 
 
 def crossing(endpoint: Endpoint) -> GivenAddress:
-    """Without its password; what else a user's words say is kept, and its sessions are named."""
+    """Without its password; the other words of the user are kept, and its sessions are named."""
     from psycopg.conninfo import make_conninfo
 
     words = without_password(conninfo_of(endpoint))

@@ -1,4 +1,4 @@
-"""A server that somebody else runs, as the sessions of one arm see it.
+"""An external server, as the sessions of one arm see it.
 
 What it does not offer (another product behind PostgreSQL's protocol, a pooler, a role without
 rights) is left out: no settings, no plans, no counters. It is connected to, and nothing else.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROUND_TRIPS = 20
 HIDDEN = "(hidden)"
 _SECRET = frozenset({"primary_conninfo"})
-"""Settings that may say a password."""
+"""Settings that may hold a password."""
 _SERVER = """
 SELECT system_identifier::text, pg_postmaster_start_time()::text FROM pg_control_system()
 """
@@ -64,7 +64,7 @@ class ReachedServer:
 
     @cached_property
     def identity(self) -> Identity:
-        """The version as the server tells it; how it was built is not told."""
+        """The version as the server reports it; how it was built is not known."""
         with self._session() as session:
             number = session.info.server_version
             version = session.info.parameter_status("server_version") or "unknown"
@@ -90,7 +90,7 @@ class ReachedServer:
             return False
 
     def server(self) -> tuple[str, ...]:
-        """Which server it is: its cluster and its start, or its address where it tells neither."""
+        """Which server it is: its cluster and its start, or its address where it shows neither."""
         if self._server is None:
             rows = self._rows(_SERVER)
             where = (self._address.host, str(self._address.port))
@@ -98,7 +98,7 @@ class ReachedServer:
         return self._server
 
     def round_trip_ns(self) -> int:
-        """Of the shortest statement, the fastest of 20; asked once."""
+        """Of the shortest statement, the fastest of 20; measured once."""
         if self._round_trip_ns is None:
             with self._session() as session:
                 self._round_trip_ns = min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
@@ -127,7 +127,7 @@ class ReachedServer:
             if time.monotonic() > limit:
                 return False
             time.sleep(0.02)
-        return True  # it does not tell
+        return True  # it does not show its sessions
 
     def settings(self) -> dict[str, str]:
         """As a session of the arm sees them; none where the server does not list them."""
@@ -139,7 +139,7 @@ class ReachedServer:
         return {name: HIDDEN if name in _SECRET and v else v for name, v in found.items()}
 
     def plans(self, database: str, scripts: Mapping[str, str]) -> dict[str, str]:
-        """The generic plans of the statements; none where the server does not tell them."""
+        """The generic plans of the statements; none where the server does not show them."""
         try:
             with self._session() as session:
                 return plans_in(session, scripts)

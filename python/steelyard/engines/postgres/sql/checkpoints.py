@@ -1,9 +1,9 @@
 """Watches a server's checkpoints: what spaces them, when they begin and end, what they leave.
 
-Their begin and end are read from the server's log (log_checkpoints), since no view tells when one
-began: pg_stat_checkpointer counts completed ones, and the control file knows the time of a redo
-point to the second only. A line is stamped with our own clock when it appears, within
-`POLL_SECONDS`, so that a wall clock that is set back moves nothing.
+Their begin and end are read from the server's log (log_checkpoints), since no view shows when one
+began: pg_stat_checkpointer counts completed ones, and the control file has the time of a redo point
+to the second only. A line is stamped with our own clock when it appears, within `POLL_SECONDS`, so
+that a wall clock that is set back does not shift it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
 
 
 def require_seen(settings: Mapping[str, str]) -> None:
-    """EngineError for settings with which the log does not tell of checkpoints, or not to us."""
+    """EngineError for settings with which the log does not report checkpoints where it is read."""
     for name, accepted in TOLD_BY.items():
         if settings.get(name, accepted[0]) not in accepted:
             raise EngineError(
@@ -99,7 +99,7 @@ def require_seen(settings: Mapping[str, str]) -> None:
 
 
 class LogWatch:
-    """Reads a server's log beside the load, and asks the server for its pulse."""
+    """Reads a server's log beside the load, and queries the server for its pulse."""
 
     def __init__(
         self, conninfo: str, version_number: int, log: Path, now_ns: Callable[[], int]

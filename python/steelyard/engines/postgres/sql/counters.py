@@ -66,7 +66,7 @@ by what was rolled back. Autovacuums and autoanalyzes are those of the database 
 `blocks_evicted` made room for others: with `blocks_written_by_sessions`, the sign of a pool that is
 too small (from 16 on; who wrote, in 14 and 15 too). Times of the log need track_wal_io_timing,
 those of blocks track_io_timing. `session_log_us` is what client sessions wrote and synced of the
-log; before 18 nobody tells it apart from what the log writer and the checkpointer did. Sources:
+log; before 18 it is not counted apart from what the log writer and the checkpointer did. Sources:
 system_views.sql and monitoring.sgml of 14 to 18.
 """
 

@@ -51,7 +51,7 @@ class PostgresChecker:
             return self._connection.execute(query.encode()).fetchall()
 
     def loaded(self) -> LoadedData | None:
-        """What the marker says; None: there is none, or it is still empty."""
+        """What the marker holds; None: there is none, or it is still empty."""
         there = "SELECT to_regclass(%s) IS NOT NULL"
         marked = self._connection.execute(there.encode(), (f"public.{MARKER}",)).fetchone()
         if marked != (True,):

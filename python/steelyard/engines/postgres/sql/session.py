@@ -57,7 +57,7 @@ def read_allowed(address: Endpoint) -> dict[str, Allowed]:
 
 
 class Checkpoints:
-    """A connection that asks for checkpoints: the server's dirty pages and WAL reach the disk."""
+    """A connection that requests checkpoints: the server's dirty pages and WAL reach the disk."""
 
     def __init__(self, conninfo: str) -> None:
         self._connection = connect(conninfo)

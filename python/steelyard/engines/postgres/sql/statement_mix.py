@@ -1,4 +1,4 @@
-"""Reads what pg_stat_statements counted, and what the planner knows of the columns."""
+"""Reads what pg_stat_statements counted, and the planner's statistics of the columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CountedStatement:
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What the planner knows of a column's values."""
+    """The planner's statistics of a column's values."""
 
     table: str
     column: str

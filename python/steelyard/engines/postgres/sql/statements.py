@@ -56,7 +56,7 @@ def prepare_counting(conninfo: str) -> None:
 
 
 def read_statements(conninfo: str, version_number: int, database: str) -> StatementCounts:
-    """What each statement in a database did so far; EngineError: the server does not tell."""
+    """What each statement in a database did so far; EngineError: the server does not show it."""
     import psycopg
 
     try:

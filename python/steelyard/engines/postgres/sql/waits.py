@@ -63,7 +63,7 @@ def part_of(kind: str, event: str) -> WaitPart:
 
 
 class WaitProbe:
-    """A session that looks at what all others wait for, whenever it is asked."""
+    """A session that reads what all others wait for, on request."""
 
     def __init__(self, conninfo: str) -> None:
         self._connection = connect(conninfo)
