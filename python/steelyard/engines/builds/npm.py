@@ -57,7 +57,7 @@ class Npm:
             raise EngineError(
                 f'cannot use package "{spec}": the tarball is damaged or is another one',
                 detail=f"Its sum is {found}, and npm's metadata says {expected}.",
-                hint="Try again; if it persists, ask the operator of the registry that npm is set to.",
+                hint="Try again; if it persists, ask the operator of npm's registry.",
             )
         return tarballs[0], found
 

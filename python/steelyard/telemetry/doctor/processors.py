@@ -279,7 +279,7 @@ def sampling(host: Host) -> Finding:
         "perf's sampling rate",
         level,
         "it cannot be seen" if rate is None else f"at most {rate} a second",
-        "hosts on which a profiler runs: each sample interrupts the processor for some microseconds",
+        "hosts with a profiler: each sample interrupts the processor for some microseconds",
         "kernel.perf_event_max_sample_rate = 1 while weighing",
         "pyperf system tune (1); the kernel begins with 100,000",
     )
