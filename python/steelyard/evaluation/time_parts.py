@@ -74,7 +74,7 @@ def _with_timed_log(parts: dict[str, float], timed_us: float, behind_us: float) 
     waited for others that did: what looks at sessions that do not run miss of these calls was spent
     on a processor, or in the queue for one, and is taken from these two in proportion.
 
-    `timed_us`: NaN where it was not timed. `behind_us`: of the log's part, waiting for others, which
+    `timed_us`: NaN where it was not timed. `behind_us`: of the log's part, waiting for others that
     time their calls themselves.
     """
     running = parts[PROCESSOR] + parts[QUEUE]
