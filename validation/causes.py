@@ -103,6 +103,7 @@ _NO_PARTS: dict[str, Any] = {
     "control_us": None,
     "arm_us": None,
     "parts": [],
+    "with_queue": [],
     "bottlenecks": [],
 }
 """Where one arm is not watched, as that of `telemetry`."""
@@ -127,6 +128,7 @@ def kept(
         "control_us": time["control_us"],
         "arm_us": time["arm_us"],
         "parts": time["parts"],
+        "with_queue": time["with_queue"],
         "bottlenecks": time["bottlenecks"],
         "processor": {key: processor[key] for key in _OF_THE_PROCESSOR},
         "machine": machine_of(environment),

@@ -91,7 +91,7 @@ def nested(rows: Sequence[Row], arm: str, control: str) -> dict[str, float]:
         "first": [row for row in rows if row[1] < middle],
         "second": [row for row in rows if row[1] >= middle],
     }
-    done, busy = (sum(row[place] for row in rows) for place in (5, 6))
+    done, busy = sum(row[5] for row in rows), sum(row[6] for row in rows)
     together = {"together": math.log(done / busy)}
     return {name: log_ratio(own, arm, control) for name, own in parts.items()} | together
 

@@ -61,6 +61,16 @@ def test_rows_mark_the_cause_and_end_with_the_whole() -> None:
     rows = part_rows(told(wal, wal, cpu))
     assert [row["note"] for row in rows] == ["the cause", "", ""]
     assert (rows[-1]["metric"], rows[-1]["reading"]) == ("a transaction", "−25 µs")
+    assert [row["with_queue"] for row in rows] == ["", "", ""]
+
+
+def test_rows_show_what_the_cause_is_named_from() -> None:
+    cpu, queue = part("processor", -5.0, -6.0, -4.0), part("queue", -15.0, -18.0, -12.0)
+    divided = part("processor", -19.0, -22.0, -16.0), part("queue", -1.0, -3.0, 1.0)
+    rows = part_rows(told(divided[0], cpu, queue, with_queue=divided))
+    assert rows[0]["reading"] == "−5 µs [−6, −4]"
+    assert rows[0]["with_queue"] == "−19 µs [−22, −16]"
+    assert rows[1]["with_queue"] == "−1 µs [−3, +1]"
 
 
 def test_several_arms_have_a_line_each() -> None:

@@ -16,8 +16,9 @@ Told = Mapping[str, tuple[Sequence[str], str]]
 _HEAD = """
     Studies whose cause is known before they are weighed: what was named, and the mean time of a
     transaction in its parts, which sum to it, by which the naming can be checked. A part is named
-    where its joint 95 % interval excludes 0 and it covers at least half of the difference
-    ([METHODOLOGY.md](../METHODOLOGY.md), 7a); else none is. This page is written by
+    where its joint 95 % interval excludes 0 and it covers at least half of the difference, after
+    the time in the queue was given to the part whose processor time makes it: the last two columns
+    ([METHODOLOGY.md](../METHODOLOGY.md), 7a). Else none is. This page is written by
     `python -m validation.causes` from `validation/results/causes.jsonl`: nothing on it was typed.
 """
 _WATCHING = """
@@ -88,8 +89,10 @@ def _details(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
             f"{part['arm_us']:.1f}",
             f"{part['difference_us']:+.2f}",
             _interval(part["low_us"], part["high_us"], "", 2),
+            f"{with_queue['difference_us']:+.2f}",
+            _interval(with_queue["low_us"], with_queue["high_us"], "", 2),
         ]
-        for part in one["parts"]
+        for part, with_queue in zip(one["parts"], one["with_queue"], strict=True)
     ]
     if not rows:
         cpu = one["processor"]
@@ -102,9 +105,10 @@ def _details(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
         return [f"## {one['key']}", said, used]
     difference = one["arm_us"] - one["control_us"]
     rows.append(
-        ["all", f"{one['control_us']:.1f}", f"{one['arm_us']:.1f}", f"{difference:+.2f}", ""]
+        ["all", f"{one['control_us']:.1f}", f"{one['arm_us']:.1f}", *[f"{difference:+.2f}", ""] * 2]
     )
-    head = ["part of a transaction, µs", one["control"], one["arm"], "difference", "joint 95 %"]
+    head = ["part of a transaction, µs", one["control"], one["arm"], "difference", "joint 95 %",
+            "with its queue", "joint 95 %"]  # fmt: skip
     held = "; ".join(
         f"{each['arm']} is held up by {each['kind']} ({each['evidence']})"
         for each in one["bottlenecks"]

@@ -212,7 +212,7 @@ class NoopInstance:
             mapped_pages=self._journal.answers.mapped_pages(self),
             processes=(
                 Process(1, "postmaster", self.step.cpu_ns * self._readings),
-                Process(2, "client backend", *self._journal.answers.sessions(self), session=True),
+                Process(2, "client backend", *self._journal.answers.sessions(self), duty="session"),
             ),
         )
 

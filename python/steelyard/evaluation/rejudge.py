@@ -12,7 +12,7 @@ from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.factors.effects import factors_told
 from steelyard.evaluation.judging import judge, withdrawn
 from steelyard.evaluation.plans.flipped import Timed, flipped
-from steelyard.evaluation.time_parts import times_told
+from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.evaluation.truths import Weighed, truth_beside
 from steelyard.evaluation.turns_told import cycle_seconds, distance_lines, turns_told
 from steelyard.evaluation.workload_rows import (

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+Duty = Literal["session", "helper", "checkpoint", "background"]
+"""What a process works for: a client's connection; sessions that wait for it, as workers that read
+blocks for them do; checkpoints, or writing out what they would; anything else, by itself."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +18,7 @@ class Process:
     kind: str  # "postmaster", "checkpointer", "background writer", "client backend", ...
     cpu_ns: int  # user + system time so far
     queue_ns: int = 0  # time so far in which it could run and had no processor
-    session: bool = False  # whether it serves a client's connection
+    duty: Duty = "background"
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,13 @@ class TreeUse:
     @property
     def session_cpu_ns(self) -> int:
         """Processor time of the processes that serve connections now."""
-        return sum(one.cpu_ns for one in self.processes if one.session)
+        return self.cpu_ns_for("session")
 
     @property
     def session_queue_ns(self) -> int:
         """Time in which they could run and had no processor."""
-        return sum(one.queue_ns for one in self.processes if one.session)
+        return sum(one.queue_ns for one in self.processes if one.duty == "session")
+
+    def cpu_ns_for(self, duty: Duty) -> int:
+        """Processor time of the processes there are now with this duty."""
+        return sum(one.cpu_ns for one in self.processes if one.duty == duty)

@@ -19,6 +19,11 @@ SESSION_QUEUE = "session_queue_us"
 """Readings of the sessions of an arm over its measured slices, in µs: on a processor, and runnable
 without one."""
 
+HELPER_CPU = "helper_cpu_us"
+CHECKPOINT_CPU = "checkpoint_cpu_us"
+"""Readings of the processor time, in µs, of a server's processes that work for sessions that wait
+for them, and of those that write checkpoints."""
+
 SESSION_LOG = "session_log_us"
 """Reading of the time that sessions spent in calls that write or sync the log, in µs, on a
 processor or not."""

@@ -185,9 +185,11 @@ class TimeParts(Frozen):
     """Mean time of a transaction of a client, background work that is charged included."""
     arm_us: float
     parts: tuple[TimePart, ...]
+    with_queue: tuple[TimePart, ...] = ()
+    """The same, with the queue divided among whose processor time makes it: what the servers' make
+    is with "processor", what the driver's makes with "client". Empty: of an older record."""
     cause: TimePart | None = None
-    """What is named as the cause of the difference; None: none is found. Of the part "processor"
-    the time in the queue that it makes is included."""
+    """The part of `with_queue` that is named as the cause of the difference; None: none is."""
     bottlenecks: tuple[Bottleneck, ...] = ()
     """Of the control, and of the arm."""
 

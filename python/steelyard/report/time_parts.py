@@ -55,24 +55,28 @@ def cause_sentence(told: TimeParts) -> str:
 
 
 def part_rows(told: TimeParts) -> list[dict[str, str]]:
-    """Each part with both arms' time and the difference."""
+    """Each part with both arms' time and the difference; `with_queue`: the difference as the cause
+    is named from it, with the time in the queue where the processor time belongs that makes it."""
     whole = {
         "metric": "a transaction",
         "control": format_duration(told.control_us * NS_PER_US),
         "arm": format_duration(told.arm_us * NS_PER_US),
         "reading": signed_us(told.arm_us - told.control_us),
+        "with_queue": "",
         "note": "",
     }
     cause = None if told.cause is None else told.cause.part
-    return [*(_row(part, cause) for part in told.parts), whole]
+    divided = {part.part: difference_text(part) for part in told.with_queue}
+    return [*(_row(part, cause, divided.get(part.part, "")) for part in told.parts), whole]
 
 
-def _row(part: TimePart, cause: str | None) -> dict[str, str]:
+def _row(part: TimePart, cause: str | None, with_queue: str) -> dict[str, str]:
     return {
         "metric": PART_NAMES[part.part],
         "control": _time(part.control_us),
         "arm": _time(part.arm_us),
         "reading": difference_text(part),
+        "with_queue": with_queue,
         "note": "the cause" if part.part == cause else "",
     }
 

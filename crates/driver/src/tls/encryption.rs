@@ -94,11 +94,14 @@ impl Encryption {
 fn roots(plan: &TlsPlan) -> Result<Option<Vec<CertificateDer<'static>>>, DriveError> {
     if plan.system_roots {
         let found = rustls_native_certs::load_native_certs();
-        return match (found.certs, found.errors.first()) {
-            (certs, _) if !certs.is_empty() => Ok(Some(certs)),
-            (_, Some(error)) => Err(DriveError::new("the system trusts no certificate authority").detail(error)),
-            _ => Err(DriveError::new("the system trusts no certificate authority")),
-        };
+        if !found.certs.is_empty() {
+            return Ok(Some(found.certs));
+        }
+        let refused = DriveError::new("the system trusts no certificate authority");
+        return Err(match found.errors.first() {
+            Some(error) => refused.detail(error),
+            None => refused,
+        });
     }
     let roots = certificates(&plan.roots, "root certificate")?;
     if roots.is_none() && plan.mode >= SslMode::VerifyCa {

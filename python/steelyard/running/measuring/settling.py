@@ -9,7 +9,7 @@ from steelyard.evaluation.contrast import WeighedContrast, line_of
 from steelyard.evaluation.judging import judge
 from steelyard.evaluation.rejudge import MOST_LOST_IN_A_ROW, hopeless, rejudge
 from steelyard.evaluation.threats.inspection import inspection_threats
-from steelyard.evaluation.time_parts import times_told
+from steelyard.evaluation.transaction.time_parts import times_told
 from steelyard.model.errors import WeighingError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import ContrastLine

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.engines.engine import Instance, Observable
-from steelyard.model.readings import SERVER_CPU, SESSION_CPU, SESSION_QUEUE, Kind, Sample
+from steelyard.model.readings import (
+    CHECKPOINT_CPU,
+    HELPER_CPU,
+    SERVER_CPU,
+    SESSION_CPU,
+    SESSION_QUEUE,
+    Kind,
+    Sample,
+)
 from steelyard.model.units import NS_PER_US
 from steelyard.telemetry.source import Moment
 
@@ -22,11 +30,14 @@ class ProcessTree:
         Kind("requested_bytes", "bytes", parts=True),
         Kind(SESSION_CPU, "µs"),
         Kind(SESSION_QUEUE, "µs"),
+        Kind(HELPER_CPU, "µs"),
+        Kind(CHECKPOINT_CPU, "µs"),
     )
 
     def kinds(self, instance: Instance) -> Sequence[Kind]:
         """Processor time; bytes from and to the block layer; bytes asked for by read calls; of the
-        processes that serve connections, time on a processor and time runnable without one."""
+        processes that serve connections, time on a processor and time runnable without one; time on
+        a processor of those that work for them, and of those that write checkpoints."""
         return self._kinds
 
     def needs(self, instance: Instance) -> str:
@@ -43,6 +54,8 @@ class ProcessTree:
             "written_bytes": use.written_bytes,
             "requested_bytes": use.requested_bytes,
             SESSION_CPU: use.session_cpu_ns / NS_PER_US,
+            HELPER_CPU: use.cpu_ns_for("helper") / NS_PER_US,
+            CHECKPOINT_CPU: use.cpu_ns_for("checkpoint") / NS_PER_US,
         }
         if use.session_queue_ns:  # 0: this kernel does not count it
             values[SESSION_QUEUE] = use.session_queue_ns / NS_PER_US

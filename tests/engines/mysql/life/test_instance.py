@@ -138,7 +138,7 @@ def test_sessions_are_placed_by_their_connections(server: MysqlInstance) -> None
     moved = [one for one in after if after[one] != before.get(one, after[one])]
     assert len(moved) == (1 if len(every) > 1 else 0)
     assert all(after[one] == {every[-1]} for one in moved)
-    assert sum(one.session for one in server.use().processes) >= 1
+    assert sum(one.duty == "session" for one in server.use().processes) >= 1
 
 
 def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None:

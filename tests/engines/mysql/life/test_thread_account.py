@@ -48,7 +48,7 @@ def test_each_thread_has_its_time_and_ended_ones_stay_in_the_process() -> None:
     while numbers[0] in threads_of(os.getpid()) and time.monotonic() < until:
         time.sleep(0.001)
     after = account.use()
-    [session] = [one for one in during.processes if one.session]
+    [session] = [one for one in during.processes if one.duty == "session"]
     assert session.pid == numbers[0]
     assert session.kind == SESSION
     assert session.cpu_ns > 45e6

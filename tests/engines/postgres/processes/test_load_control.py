@@ -14,6 +14,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.local.samples import Sample, sample, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import CLIENT, POSTMASTER, kind_of
 from steelyard.model.errors import EngineError
@@ -141,6 +142,21 @@ def test_use_never_shrinks_while_connections_come_and_go(running: Cluster) -> No
             now = running.use().cpu_ns
             assert now >= last
             last = now
+
+
+def test_every_process_has_its_duty(
+    running: Cluster, session: psycopg.Connection, engine: Postgres
+) -> None:
+    session.execute("SELECT count(*) FROM generate_series(1, 100000)")
+    use = running.use()
+    duties = {one.kind: one.duty for one in use.processes}
+    assert duties["checkpointer"] == "checkpoint"
+    assert duties["background writer"] == "background"
+    assert duties[CLIENT] == "session"
+    workers = {duty for kind, duty in duties.items() if kind == "io worker"}
+    assert workers == ({"helper"} if engine.identity.version_number >= 180000 else set())
+    each = [use.cpu_ns_for(duty) for duty in ("session", "helper", "checkpoint", "background")]
+    assert 0 < use.session_cpu_ns == each[0] < sum(each) <= use.cpu_ns
 
 
 def test_every_process_is_named_and_written_bytes_are_counted(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.samples import sample, transferred
-from steelyard.model.process import Process, TreeUse
+from steelyard.model.process import Duty, Process, TreeUse
 
 SERVER = "server"
 SESSION = "client session"
@@ -56,7 +56,9 @@ class ThreadAccount:
             cpu_ns, queue_ns = _times_ns(self.pid, tid)
             session = tid in self.sessions
             kind = SERVER if tid == self.pid else SESSION if session else BACKGROUND
-            found.append(Process(tid, kind, cpu_ns, queue_ns, session=session))
+            # Most of what they do is writing out pages, as a checkpoint does.
+            duty: Duty = "session" if session else "checkpoint"
+            found.append(Process(tid, kind, cpu_ns, queue_ns, duty))
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,11 +16,17 @@ from steelyard.engines.local.samples import (
     transferred,
     tree,
 )
-from steelyard.model.process import Process, TreeUse
+from steelyard.model.process import Duty, Process, TreeUse
 
 POSTMASTER = "postmaster"
 CLIENT = "client backend"
 UNKNOWN = "starting"
+_DUTIES: Mapping[str, Duty] = {
+    CLIENT: "session",
+    "io worker": "helper",
+    "parallel worker": "helper",
+    "checkpointer": "checkpoint",
+}
 
 # Titles that init_ps_display() gives, src/backend/utils/misc/ps_status.c and its callers.
 _TITLES = (
@@ -92,7 +98,7 @@ class TreeAccount:
             requested_bytes=requested,
             mapped_pages=sum(m.minor_faults for m in members),
             processes=tuple(
-                Process(m.pid, kind, time, queue, session=kind == CLIENT)
+                Process(m.pid, kind, time, queue, _DUTIES.get(kind, "background"))
                 for m, time, queue in zip(members, times, queued, strict=True)
                 for kind in [self._kind(m)]
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.evaluation.bottleneck import bottlenecks, withheld_share
+from steelyard.evaluation.transaction.bottleneck import bottlenecks, withheld_share
 from steelyard.model.readings import EpochTotals, Reading
 from steelyard.record.verdict import TimePart, TimeParts
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.time_parts import parts_of, time_parts
+from steelyard.evaluation.transaction.time_parts import time_parts
+from steelyard.evaluation.transaction.transaction_time import parts_of, transaction_time
 from steelyard.model.readings import (
-    SERVER_CPU,
     SESSION_CPU,
     SESSION_LOG,
     SESSION_QUEUE,
@@ -276,16 +276,80 @@ def test_the_waiting_that_a_servers_other_processes_make_is_the_processors() -> 
         one = epoch(number, **arms)
         for arm, queue in queues.items():
             with_driver(one, arm, 5.0, 0.0)
-            beside = 20 + 5 + (queue - 60) / 3
-            one.readings[arm][SERVER_CPU] = Reading(  # type: ignore[index]
-                SERVER_CPU, "µs", beside * DONE, measured=True
-            )
+            beside = 5 + (queue - 60) / 3
+            counted(one, arm, server=20 + beside, helper=beside, checkpoint=0.0)
         epochs.append(one)
     told = time_parts(epochs, "on", "off")
     assert told is not None
     assert told.cause is not None
     assert told.cause.part == "processor"
     assert {one.part: one.difference_us for one in told.parts}["processor"] == pytest.approx(0)
+
+
+def counted(one: EpochTotals, arm: str, **us: float) -> None:
+    """Processor times of an arm's processes, in µs a transaction."""
+    for name, each in us.items():
+        one.readings[arm][f"{name}_cpu_us"] = Reading(  # type: ignore[index]
+            f"{name}_cpu_us", "µs", each * DONE, measured=True
+        )
+
+
+def beside_us(turns: bool = False, debt_us: float = 0.0) -> float:
+    """Of a server with 20 µs of a session, 3 of readers for it, 5 of a checkpoint, 4 of others."""
+    one = epoch(on=(100.0, 20.0, 10.0, {"wal": 40}))
+    one = replace(one, arms={"on": totals("on", 100.0, debt_us)})
+    with_driver(one, "on", 5.0, 0.5)
+    counted(one, "on", server=32.0, helper=3.0, checkpoint=5.0)
+    if turns:
+        one = replace(one, turns={"on": object()})
+    found = transaction_time(one, "on")
+    assert found is not None
+    return found.beside_cpu_us
+
+
+def test_what_a_server_does_beside_its_sessions_counts_where_they_wait_meanwhile() -> None:
+    assert beside_us() == pytest.approx(3), "in the slices of others nobody of this arm waits"
+    assert beside_us(debt_us=30.0) == pytest.approx(7), "a charged checkpoint has no sessions"
+    assert beside_us(turns=True) == pytest.approx(12)
+
+
+def test_a_dearer_checkpoint_is_the_debts_and_not_the_processors() -> None:
+    rng = random.Random(8)
+    epochs = []
+    for number in range(10):
+        arms: dict[str, tuple[float, float, float | None, dict[str, int]]] = {
+            arm: (900 + rng.gauss(0, 1), 200.0, 600 + rng.gauss(0, 1), {"wal": 40})
+            for arm in ("on", "off")
+        }
+        one = epoch(number, **arms)
+        debts = {"on": 150.0, "off": 180.0}
+        one = replace(one, arms={arm: totals(arm, arms[arm][0], debts[arm]) for arm in debts})
+        for arm, checkpoint in {"on": 10.0, "off": 22.0}.items():
+            with_driver(one, arm, 40.0, 0.5)
+            counted(one, arm, server=200 + checkpoint, helper=0.0, checkpoint=checkpoint)
+        epochs.append(one)
+    told = time_parts(epochs, "on", "off")
+    assert told is not None
+    assert told.cause is not None
+    assert told.cause.part == "debt"
+    [processor] = [one for one in told.with_queue if one.part == "processor"]
+    assert abs(processor.difference_us) < 5
+
+
+def test_an_epoch_without_looks_leaves_the_others_their_parts() -> None:
+    blind = epoch(10, on=(100.0, 20.0, 10.0, {}), off=(130.0, 20.0, 10.0, {}))
+    told = time_parts([*weighed(), blind], "on", "off")
+    assert told is not None
+    assert told.epochs == 10
+    assert told.cause is not None
+    assert told.cause.part == "wal"
+
+
+def test_arms_of_which_one_has_no_queue_of_its_driver_are_not_compared() -> None:
+    epochs = weighed()
+    for one in epochs[:9]:
+        with_driver(one, "on", 5.0, 0.5)
+    assert time_parts(epochs, "on", "off") is None
 
 
 def test_a_client_that_has_more_to_do_is_the_cause() -> None:

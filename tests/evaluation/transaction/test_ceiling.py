@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from evaluation.transaction.test_bottleneck import told
 
-from evaluation.test_bottleneck import told
-from steelyard.evaluation.bottleneck import bottlenecks
-from steelyard.evaluation.ceiling import ceiling
+from steelyard.evaluation.transaction.bottleneck import bottlenecks
+from steelyard.evaluation.transaction.ceiling import ceiling
 from steelyard.model.readings import EpochTotals, Reading
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
 from tuning.probe.made import figure, probe_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from steelyard.evaluation.ceiling import ceiling
+from steelyard.evaluation.transaction.ceiling import ceiling
 from steelyard.model.readings import EpochTotals, known_values
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.machine.probe import Probe

@@ -1,0 +1,1 @@
+"""Where a transaction's mean time goes, what differs in it between arms, and what holds them up."""

@@ -1,0 +1,106 @@
+"""Compares the parts of a transaction's mean time between two arms, and names what differs.
+
+METHODOLOGY.md, causes. The parts of an arm in one epoch are made in transaction_time.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from steelyard.analysis.decision.part_differences import (
+    PartDifference,
+    named_cause,
+    part_differences,
+)
+from steelyard.evaluation.transaction.bottleneck import bottlenecks
+from steelyard.evaluation.transaction.transaction_time import (
+    REST,
+    UNSPLIT,
+    Parts,
+    TransactionTime,
+    transaction_time,
+    with_their_queue,
+)
+from steelyard.model.readings import EpochTotals
+from steelyard.record.machine.probe import Probe
+from steelyard.record.verdict import TimePart, TimeParts
+
+Pair = tuple[TransactionTime, TransactionTime]
+"""Of the control and of the arm, in one epoch."""
+
+
+def times_told(
+    epochs: Sequence[EpochTotals], control: str, arms: Sequence[str], probe: Probe | None = None
+) -> list[TimeParts]:
+    """Where the time of a transaction goes in every arm that shows it, and what holds it up."""
+    found = [time_parts(epochs, control, arm) for arm in arms]
+    return [
+        one.model_copy(update={"bottlenecks": bottlenecks(epochs, one, probe)})
+        for one in found
+        if one is not None
+    ]
+
+
+def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimeParts | None:
+    """The parts of an arm's time against the control's; None where no two epochs show them.
+
+    `epochs`: those that both arms survived.
+    """
+    pairs = _alike([(transaction_time(one, control), transaction_time(one, arm)) for one in epochs])
+    if len(pairs) < 2:
+        return None
+    every = [(one.parts, other.parts) for one, other in pairs]
+    names = [name for name in every[0][0] if any(one[name] or other[name] for one, other in every)]
+    found = _differences(names, every)
+    divided = _differences(names, [with_their_queue(one, other) for one, other in pairs])
+    cause = named_cause(divided)
+    if cause is not None and cause.name in (REST, UNSPLIT):
+        cause = None
+    return TimeParts(
+        control=control,
+        arm=arm,
+        epochs=len(pairs),
+        control_us=sum(part.control for part in found),
+        arm_us=sum(part.arm for part in found),
+        parts=tuple(map(_row, found)),
+        with_queue=tuple(map(_row, divided)),
+        cause=None if cause is None else _row(cause),
+    )
+
+
+def _alike(
+    pairs: Sequence[tuple[TransactionTime | None, TransactionTime | None]],
+) -> list[Pair]:
+    """The epochs in which both arms show the same parts: those that most epochs show, since one
+    without looks at sessions has fewer."""
+    shown = [(one, other) for one, other in pairs if one and other and one.kind == other.kind]
+    kinds = Counter(one.kind for one, _ in shown)
+    most = max(kinds, key=lambda kind: (kinds[kind], len(kind[0])), default=None)
+    return [(one, other) for one, other in shown if one.kind == most]
+
+
+def _differences(
+    names: Sequence[str], pairs: Sequence[tuple[Parts, Parts]]
+) -> tuple[PartDifference, ...]:
+    return part_differences(
+        {name: [one[name] for one, _ in pairs] for name in names},
+        {name: [other[name] for _, other in pairs] for name in names},
+    )
+
+
+def _row(part: PartDifference) -> TimePart:
+    ends: Mapping[str, float | None] = {
+        "low_us": part.interval.low if math.isfinite(part.interval.low) else None,
+        "high_us": part.interval.high if math.isfinite(part.interval.high) else None,
+    }
+    return TimePart.model_validate(
+        {
+            "part": part.name,
+            "control_us": part.control,
+            "arm_us": part.arm,
+            "difference_us": part.difference,
+            **ends,
+        }
+    )
