@@ -20,7 +20,7 @@ from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.search.sampling import Told, derived_seed, next_point
-from steelyard.tuning.search.space import Point, Range, settings_of
+from steelyard.tuning.search.space import Point, Range, Room, settings_of
 from steelyard.tuning.search.trial import Found, Trial
 
 Weigh = Callable[[Study, int, Path], Verdict]
@@ -44,6 +44,11 @@ class Field:
     allowed: Mapping[str, Allowed]
     first: Mapping[str, str]
     """Settings of the first candidate: a profile, as a start."""
+
+    @property
+    def room(self) -> Room:
+        """The memory that candidates share with the control's settings."""
+        return Room(self.basis, self.allowed, self.study.settings_of(self.study.control))
 
 
 def search(field: Field, trials: int, seed: int, folder: Path, weigh: Weigh, say: Say) -> Found:
@@ -82,11 +87,11 @@ class _Race:
         known = [Told(one.point, one.log_ratio) for one in told if one.point]
         for number in numbers:
             if number == 0:
-                made.append(Trial(1, {}, field.first))
+                made.append(Trial(1, {}, field.room.fit(field.first)))
                 continue
             pending: list[Point] = [one.point for one in made if one.point]
             point = next_point(field.space, self._seed, number, known, pending)
-            settings = settings_of(point, field.space, field.basis, field.allowed)
+            settings = settings_of(point, field.space, field.room)
             made.append(Trial(number + 1, point, settings))
         return made
 
