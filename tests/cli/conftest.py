@@ -34,7 +34,9 @@ def program_cache() -> Iterator[Path]:
 def steelyard(tmp_path: Path, program_cache: Path) -> Steelyard:
     """Calls the program in `tmp_path`; `environment` is laid over ours."""
 
-    def call(*arguments: str, environment: dict[str, str] | None = None) -> Said:
+    def call(
+        *arguments: str, environment: dict[str, str] | None = None, timeout: float = 300
+    ) -> Said:
         own = {"STEELYARD_CACHE": str(program_cache), "COLUMNS": "100"}
         return subprocess.run(
             [sys.executable, "-m", "steelyard", *arguments],
@@ -44,7 +46,7 @@ def steelyard(tmp_path: Path, program_cache: Path) -> Steelyard:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=300,
+            timeout=timeout,
             check=False,
         )
 

@@ -48,3 +48,11 @@ def test_sessions_that_read_from_a_device_near_its_ceiling_are_held_up_by_it(
     _, busy = bottlenecks([epoch], told(processor=90.0, read=5.0), PROBE)
     assert busy.kind == "processor"
     assert "nvme0n1" not in busy.evidence
+
+
+def test_a_log_that_waits_for_a_busy_device_is_still_held_up_by_its_flushes() -> None:
+    readings = {name: Reading(name, "", value) for name, value in known(0, 20_000).items()}
+    epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
+    _, arm = bottlenecks([epoch], told(processor=10.0, wal=50.0), PROBE)
+    assert arm.kind == "WAL flush"
+    assert "10000 writes/s, 100 % of what a probe got" in arm.evidence

@@ -18,6 +18,8 @@ from steelyard.telemetry.doctor.examine import (
     sync_time_us,
 )
 
+CPU = "sys/devices/system/cpu"
+
 
 def burn(seconds: float) -> None:
     """Use a processor in place of sleeping."""
@@ -67,6 +69,46 @@ def test_where_nothing_may_be_written_nothing_is_measured() -> None:
 
 def test_a_reading_of_the_clock_takes_some_time() -> None:
     assert 0 <= clock_cost_ns() < 1_000_000
+
+
+def test_a_counter_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
+    for processor, text in (("cpu0", "3"), ("cpu1", "none"), ("cpu2", None)):
+        counter = tmp_path / CPU / processor / "thermal_throttle/core_throttle_count"
+        counter.parent.mkdir(parents=True)
+        if text is None:
+            counter.mkdir()
+        else:
+            counter.write_text(f"{text}\n")
+
+    def heats_up(seconds: float) -> None:
+        (tmp_path / CPU / "cpu0/thermal_throttle/core_throttle_count").write_text("5\n")
+
+    lately = look_lately(tmp_path, 0, write=False, pause=heats_up, root=tmp_path)
+    assert lately.heat_events == 2
+    found = {one.name: one for one in examine(tmp_path, lately, root=tmp_path)}
+    assert found["heat"].level == "warning"
+    assert found["heat"].seen == (
+        "5 times since the start, 2 just now; could not be read of cpu1, cpu2"
+    )
+    assert look_lately(tmp_path / CPU, 0, write=False, root=tmp_path / CPU).heat_events is None
+
+
+def test_files_that_are_not_as_they_should_be_cost_what_they_tell_and_no_more(
+    tmp_path: Path,
+) -> None:
+    for name, text in (("stat", "cpu0 some words\n"), ("meminfo", "MemTotal: much kB\n")):
+        (tmp_path / "proc").mkdir(exist_ok=True)
+        (tmp_path / "proc" / name).write_text(text)
+    lately = look_lately(tmp_path, 0, write=False, pause=lambda seconds: None, root=tmp_path)
+    assert lately.clock_ns is not None
+    findings = examine(tmp_path, lately, root=tmp_path)
+    assert len(findings) == len(CHECKS)
+    found = {one.name: one for one in findings}
+    assert found["stolen time"].seen.startswith("could not be read: ")
+    assert found["neighbours"].level == "unseen"
+    assert found["memory"].seen.startswith("could not be read: ")
+    assert found["memory"].level == "unseen"
+    assert found["autogroup"].seen == "this kernel has none"
 
 
 def test_every_check_is_asked(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +18,7 @@ from steelyard.report.charts.probe import picture_of, write_picture
 from steelyard.tuning.probe import kept, probing
 from steelyard.tuning.probe.kept import keep, last_probe
 from steelyard.tuning.probe.probing import Wish, probe
-from tuning.probe.made import figure, probe_of
+from tuning.probe.made import figure, found, probe_of, side
 
 QUICK = Wish(seconds=0.5, ramp_s=0, size_bytes=32 << 20)
 SHOWN = (
@@ -66,6 +68,83 @@ def test_the_next_engine_is_tried_where_one_is_forbidden(
     tried.clear()
     assert probing._engine(probing._Bench(fio, tmp_path, 1 << 30, direct=False)) == "psync"
     assert tried == ["io_uring", "psync"], "libaio waits where nothing bypasses the cache"
+
+
+@dataclass
+class Drive:
+    """fio on a drive of such a speed, with a clock that only it moves; its cache takes the first
+    bytes at 1 GB/s."""
+
+    bytes_per_s: float
+    cache_bytes: int = 0
+    now: float = 0.0
+
+    def run(self, fio: object, place: Path, text: str, seconds: float) -> dict[str, object]:
+        given = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+        self.now += 0.4
+        if "runtime" not in given:
+            cached = min(self.cache_bytes, int(given["size"]))
+            self.cache_bytes -= cached
+            self.now += cached / 1e9 + (int(given["size"]) - cached) / self.bytes_per_s
+            return {}
+        for time_of in ("runtime", "ramp_time"):
+            self.now += int(given[time_of].removesuffix("ms")) / 1000
+        under_way = int(given["numjobs"]) * int(given["iodepth"]) * int(given["bs"])
+        self.now += under_way / self.bytes_per_s
+        one = side(100, 1000.0)
+        return found(one, one, sync=one)
+
+
+@pytest.mark.parametrize(
+    ("megabytes_per_s", "cache_bytes", "least_bytes"),
+    [
+        (2000, 0, 4 << 30),
+        (200, 0, 4 << 30),
+        (70, 0, 2 << 30),
+        (30, 0, 1000 << 20),
+        (10, 0, 256 << 20),
+        (2, 0, 64 << 20),
+        (10, 1 << 30, 1 << 30),
+    ],
+)
+def test_it_ends_within_three_minutes_on_a_drive_of_any_speed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    megabytes_per_s: int,
+    cache_bytes: int,
+    least_bytes: int,
+) -> None:
+    drive = Drive(megabytes_per_s * 1e6, cache_bytes)
+
+    class Clock:
+        monotonic = staticmethod(lambda: drive.now)
+
+    monkeypatch.setattr(probing, "time", Clock)
+    monkeypatch.setattr(probing, "run_job", drive.run)
+    monkeypatch.setattr(probing, "find_fio", lambda: probing.Fio("fio", "fio-3"))
+    monkeypatch.setattr(probing, "size_to_use", lambda directory, asked: 4 << 30)
+    said: list[str] = []
+    probed = probe(tmp_path, Wish(), said.append)
+    assert len(probed.figures) == 11
+    assert drive.now <= 180 - 5, "reading the drives takes up to 5 s"
+    assert least_bytes <= probed.size_bytes <= 4 << 30
+    cut = [one for one in said if one.startswith("no more than")]
+    assert bool(cut) == (probed.size_bytes < 4 << 30)
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="there is no fio")
+def test_a_file_that_is_laid_out_in_parts_is_written_from_end_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probing, "LEAST_PART", 4 << 20)
+    monkeypatch.setattr(probing, "MOST_PART", 8 << 20)
+    bench = probing._Bench(probing.find_fio(), tmp_path, 20 << 20, direct=False)
+    assert bench.lay_out(time.monotonic() + 60).size_bytes == 20 << 20
+    data = (tmp_path / "data").read_bytes()
+    assert len(data) == 20 << 20
+    parts = [data[begin : begin + (1 << 20)] for begin in range(0, len(data), 1 << 20)]
+    assert len(set(parts)) == 20
+    assert all(part.count(0) < len(part) // 50 for part in parts), "written, no hole"
 
 
 def test_a_random_page_costs_what_it_takes_over_a_sequential_one() -> None:

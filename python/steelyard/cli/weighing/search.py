@@ -17,7 +17,9 @@ from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.kept import weigh_into
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import cache_root, open_cache
-from steelyard.record.record import stamp
+from steelyard.model.errors import WeighingError
+from steelyard.record.record import Record, stamp
+from steelyard.record.recorded import VERDICT, read_verdict
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -26,7 +28,7 @@ from steelyard.tuning.profile.proposing import Wish, propose
 from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
 from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
-from steelyard.tuning.search.space import ranges
+from steelyard.tuning.search.space import Room, ranges
 from steelyard.workloads.reading.resolved import completed
 
 
@@ -67,9 +69,20 @@ def search_settings(request: SearchRequest) -> None:
     )
 
     def weigh_one(question: Study, seed: int, place: Path) -> Verdict:
-        return weigh_into(question, seed, place, request.account)
+        try:
+            return weigh_into(question, seed, place, request.account)
+        except WeighingError:
+            # Where too many epochs were lost, the verdict says by which arm.
+            lost = read_verdict(Record.open(place)) if (place / VERDICT).is_file() else None
+            if lost is None or lost.interrupted:
+                raise
+            return lost
 
-    found = search(field, plan.trials, plan.seed, folder, weigh_one, say)
+    try:
+        found = search(field, plan.trials, plan.seed, folder, weigh_one, say)
+    except KeyboardInterrupt:
+        say(f"go on with this search: steelyard tune --resume {folder}")
+        raise
     (folder / "found.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
     if request.as_json:
         typer.echo(json.dumps(found.to_json()))
@@ -99,6 +112,9 @@ def _begun(
     )
     first = propose(wish, accepting, open_cache().root, cache_root())
     ranges(first.basis, accepting.allowed, request.durability)  # refuses names before any work
+    room = Room(first.basis, accepting.allowed, study.settings_of(study.control))
+    for settings in (first.settings, {}):  # and what leaves no memory, as every other candidate
+        room.fit(settings)
     plan = SearchPlan(
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
         trials=request.trials,

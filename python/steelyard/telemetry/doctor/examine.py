@@ -6,15 +6,16 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.doctor import memory, processors, storage
-from steelyard.telemetry.doctor.finding import Finding, Host, Lately
-from steelyard.telemetry.host import sample_host
+from steelyard.telemetry.doctor.finding import Check, Finding, Host, Lately
+from steelyard.telemetry.host import HostSample, sample_host
 
 CHECKS = (*processors.CHECKS, *memory.CHECKS, *storage.CHECKS)
 _READINGS = 20_000
@@ -29,7 +30,16 @@ def examine(
     """Every check of a host whose data directories would stand in `directory`; `drives`: what the
     drives beneath it say of themselves."""
     host = Host(directory, root, lately, drives)
-    return [check(host) for check in CHECKS]
+    return [_finding(check, host) for check in CHECKS]
+
+
+def _finding(check: Check, host: Host) -> Finding:
+    """What a check finds; files that are not as the kernel writes them cost that check alone."""
+    try:
+        return check(host)
+    except (OSError, ValueError, IndexError) as reason:
+        name = check.__name__.replace("_", " ")
+        return Finding(name, "unseen", f"could not be read: {reason}", "", "", "")
 
 
 def look_lately(
@@ -42,25 +52,48 @@ def look_lately(
 ) -> Lately:
     """What the host did for some seconds in which we slept, what the clock costs and, with `write`,
     a durable write in `directory`."""
-    began, used_s = sample_host(directory, root), time.process_time()
+    began, used_s = _sample(directory, root), time.process_time()
     heat = _heat(root)
     pause(seconds)
-    use = sample_host(directory, root).since(began)
-    own_ns = (time.process_time() - used_s) * NS_PER_S
-    whole_ns = use.elapsed_ns * max(1, len(use.busy_ns))
-    return Lately(
-        steal_share=use.steal_ns / whole_ns,
-        throttled_share=use.throttled_ns / use.elapsed_ns,
-        busy_processors=max(0.0, sum(use.busy_ns.values()) - own_ns) / use.elapsed_ns,
-        heat_events=_heat(root) - heat,
+    ended, own_ns = _sample(directory, root), (time.process_time() - used_s) * NS_PER_S
+    lately = Lately(
+        heat_events=_grown(heat, _heat(root)),
         clock_ns=clock_cost_ns(),
         sync_us=sync_time_us(directory) if write else None,
     )
+    if isinstance(began, str) or isinstance(ended, str):
+        unread = began if isinstance(began, str) else ended
+        return replace(lately, why_not=f"could not be read: {unread}")
+    use = ended.since(began)
+    whole_ns = use.elapsed_ns * max(1, len(use.busy_ns))
+    return replace(
+        lately,
+        steal_share=use.steal_ns / whole_ns,
+        throttled_share=use.throttled_ns / use.elapsed_ns,
+        busy_processors=max(0.0, sum(use.busy_ns.values()) - own_ns) / use.elapsed_ns,
+    )
 
 
-def _heat(root: Path) -> int:
-    found = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
-    return sum(int(path.read_text()) for path in found)
+def _sample(directory: Path, root: Path) -> HostSample | str:
+    """The machine now, or why it cannot be read."""
+    try:
+        return sample_host(directory, root)
+    except (OSError, ValueError, IndexError) as reason:
+        return str(reason)
+
+
+def _heat(root: Path) -> Mapping[str, int | None]:
+    return Host(root, root).numbers(processors.THROTTLE_COUNTS)
+
+
+def _grown(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> int | None:
+    """By how much counters grew that were read both times; None: there are none."""
+    grown = [
+        count - earlier
+        for name, count in after.items()
+        if count is not None and (earlier := before.get(name)) is not None
+    ]
+    return sum(grown) if grown else None
 
 
 def clock_cost_ns() -> float:

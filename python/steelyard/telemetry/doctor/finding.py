@@ -47,6 +47,8 @@ class Lately:
     """What one reading of the clock takes."""
     sync_us: float | None = None
     """Median time until 8 kB that were overwritten in a file were safe on the device."""
+    why_not: str = "it was not measured"
+    """Why there is no share and no processor in use."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,12 @@ class Host:
             return None if text is None else int(text)
         except ValueError:
             return None
+
+    def numbers(self, pattern: str) -> dict[str, int | None]:
+        """The files that match a pattern, by their path below the root; None: it holds no whole
+        number, or cannot be read."""
+        found = (str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern)))
+        return {name: self.number(name) for name in found}
 
     def every(self, pattern: str) -> dict[str, str]:
         """The files that match a pattern, by their path below the root."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from steelyard.telemetry.cgroup import processor_quota
 from steelyard.telemetry.doctor.finding import Check, Finding, Host, Level
 
 CPU = "sys/devices/system/cpu"
+THROTTLE_COUNTS = f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count"
 CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 STEAL_SHARE = 0.02
 THROTTLED_SHARE = 0.005
@@ -55,12 +58,12 @@ def turbo(host: Host) -> Finding:
 
 def frequency_range(host: Host) -> Finding:
     """Whether frequencies are held at one value."""
-    low = host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_min_freq")
-    high = host.every(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq")
+    low = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_min_freq"))
+    high = _known(host.numbers(f"{CPU}/cpu[0-9]*/cpufreq/scaling_max_freq"))
     level: Level = "unseen"
     seen = "no cpufreq"
     if low and high:
-        least, most = min(map(int, low.values())), max(map(int, high.values()))
+        least, most = min(low), max(high)
         level, seen = ("note" if least < most else "good"), f"{least // 1000}–{most // 1000} MHz"
     return Finding(
         "frequency range",
@@ -93,13 +96,16 @@ def smt(host: Host) -> Finding:
 
 def heat(host: Host) -> Finding:
     """Whether cores were slowed down by their heat while nothing was done."""
-    counts = host.every(f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count")
+    counts = host.numbers(THROTTLE_COUNTS)
+    known = _known(counts)
     level: Level = "unseen"
-    seen = "this processor does not tell"
-    if counts:
-        ever, now = sum(map(int, counts.values())), host.lately.heat_events
+    seen = "this processor does not tell" if not counts else "no counter could be read"
+    if known:
+        ever, now = sum(known), host.lately.heat_events
         level = "warning" if now else "note" if ever else "good"
         seen = f"{ever} times since the start" + (f", {now} just now" if now else "")
+        unread = [name.split("/")[-3] for name, count in counts.items() if count is None]
+        seen += f"; could not be read of {', '.join(unread)}" if unread else ""
     return Finding(
         "heat",
         level,
@@ -110,11 +116,15 @@ def heat(host: Host) -> Finding:
     )
 
 
+def _known(numbers: Mapping[str, int | None]) -> list[int]:
+    return [number for number in numbers.values() if number is not None]
+
+
 def steal(host: Host) -> Finding:
     """Time that other guests had the processors of this one."""
     share = host.lately.steal_share
     level: Level = "unseen"
-    seen = "it was not measured"
+    seen = host.lately.why_not
     if share is not None:
         level = "warning" if share > STEAL_SHARE else "good"
         seen = f"{share:.1%} of the time of all processors"
@@ -151,7 +161,7 @@ def neighbours(host: Host) -> Finding:
     """What else runs on the processors now."""
     busy = host.lately.busy_processors
     level: Level = "unseen"
-    seen = "it was not measured"
+    seen = host.lately.why_not
     if busy is not None:
         level = "warning" if busy > BUSY_PROCESSORS else "good"
         seen = f"{busy:.2f} processors in use by others"

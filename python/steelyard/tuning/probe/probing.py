@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import EngineError
+from steelyard.model.units import format_bytes
 from steelyard.record.machine.probe import IoEngine, Probe
 from steelyard.telemetry.capacity import allowed_processors, filesystem
 from steelyard.telemetry.devices import devices_beneath
@@ -31,6 +33,15 @@ from steelyard.tuning.probe.place import private_place, require_directory, size_
 SEED = 20260101
 SLOWEST_BYTES_PER_S = 10e6
 """At which files are laid out at the slowest, before a device counts as stuck."""
+LAY_OUT_S = 40.0
+"""For laying files out: what is not written by then the jobs do without."""
+SLACK_S = 10.0
+"""For starting fio a dozen times, and for requests under way when a job's time is over. With both
+and the jobs' own time a probe ends within three minutes, reading the drives included."""
+LEAST_JOB_S = 1.0
+LEAST_PART, MOST_PART = 64 << 20, 256 << 20
+"""Bytes of the data file that are written at once: a drive that slows down when its cache is full
+is found out after one of them."""
 TRIAL = Job("trial", "randread")
 Say = Callable[[str], None]
 
@@ -43,6 +54,12 @@ class Wish:
     ramp_s: float = 2.0
     size_bytes: int | None = None
 
+    def within(self, seconds: float) -> Wish:
+        """A job shortened to so many seconds, its ramp included, where it would take more."""
+        whole = self.seconds + self.ramp_s
+        share = min(1.0, max(seconds, LEAST_JOB_S) / whole)
+        return replace(self, seconds=self.seconds * share, ramp_s=self.ramp_s * share)
+
 
 @dataclass(frozen=True)
 class _Bench:
@@ -53,11 +70,30 @@ class _Bench:
     size_bytes: int
     direct: bool
 
-    def lay_out(self) -> None:
-        """Write the files that all jobs use."""
-        for file, amount in ((DATA, self.size_bytes), (LOG, LOG_BYTES)):
-            text = job_file("lay out", layout_options(file, amount, SEED), str(self.place))
-            run_job(self.fio, self.place, text, seconds=amount / SLOWEST_BYTES_PER_S)
+    def lay_out(self, ends: float) -> _Bench:
+        """Write the files that all jobs use, the data file as far as the time goes; `ends`: by
+        time.monotonic()."""
+        taken_s = self._write(LOG, 0, LOG_BYTES)
+        written, part = 0, LOG_BYTES
+        while written < self.size_bytes:
+            left = int((ends - time.monotonic()) * part / taken_s) >> 20 << 20
+            if written and left < LEAST_PART:
+                break
+            part = min(self.size_bytes - written, MOST_PART, max(LEAST_PART, left))
+            taken_s = self._write(DATA, written, part)
+            written += part
+        return replace(self, size_bytes=written)
+
+    def _write(self, file: str, begin: int, amount: int) -> float:
+        """Add bytes to a file; the seconds that it took until they were safe."""
+        path = self.place / file
+        path.touch()
+        os.truncate(path, begin + amount)  # else fio makes the file anew
+        given = {**layout_options(file, amount, SEED + begin), "offset": str(begin)}
+        began = time.monotonic()
+        text = job_file("lay out", given, str(self.place))
+        run_job(self.fio, self.place, text, seconds=amount / SLOWEST_BYTES_PER_S)
+        return max(time.monotonic() - began, 1e-3)
 
     def run(self, job: Job, engine: IoEngine, seconds: float, ramp_s: float) -> Mapping[str, Any]:
         """What fio says of a job."""
@@ -79,21 +115,25 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
 
     UsageError: there is no fio, or the directory cannot be probed; EngineError: fio failed.
     """
+    began, every = time.monotonic(), jobs(len(allowed_processors()))
+    ends = began + LAY_OUT_S + len(every) * (wish.seconds + wish.ramp_s) + SLACK_S
     require_directory(directory)
     directory = directory.resolve()  # fio runs in a directory of its own
     size_bytes = size_to_use(directory, wish.size_bytes)
-    fio, drives, began = find_fio(), read_drives(directory), time.monotonic()
+    fio, drives = find_fio(), read_drives(directory)
     taken = datetime.now(UTC).isoformat(timespec="seconds")
     with private_place(directory) as place:
-        bench = _Bench(fio, place, size_bytes, takes_direct(place))
         say("lay out the files")
-        bench.lay_out()
+        whole = _Bench(fio, place, size_bytes, takes_direct(place))
+        bench = whole.lay_out(began + LAY_OUT_S)
+        if bench.size_bytes < size_bytes:
+            say(f"no more than {format_bytes(bench.size_bytes)} were written in {LAY_OUT_S:.0f} s")
         engine = _engine(bench)
         figures = []
-        every = jobs(len(allowed_processors()))
         for number, job in enumerate(every, start=1):
             say(f"{number} of {len(every)}: {job.name}")
-            found = bench.run(job, engine, wish.seconds, wish.ramp_s)
+            now = wish.within((ends - time.monotonic()) / (len(every) - number + 1))
+            found = bench.run(job, engine, now.seconds, now.ramp_s)
             figures.append(figure_of(job, engine, found))
     return Probe(
         directory=str(directory),
@@ -102,7 +142,7 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
         fio=fio.version,
         engine=engine,
         direct=bench.direct,
-        size_bytes=size_bytes,
+        size_bytes=bench.size_bytes,
         memory_bytes=memory_bytes().get("MemTotal", 0),
         taken=taken,
         seconds=round(time.monotonic() - began, 1),

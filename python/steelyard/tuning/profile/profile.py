@@ -66,13 +66,22 @@ def memory_need(
 
     own = size("autovacuum_work_mem")
     maintenance = size("maintenance_work_mem")
-    workers = allowed.get("autovacuum_max_workers")
+    known = allowed.get("autovacuum_max_workers")
+    workers = settings.get("autovacuum_max_workers") or (known and known.default) or "0"
     each = own if own > 0 else maintenance
     return MemoryNeed(
         shared_bytes=round(size("shared_buffers") + max(0.0, size("wal_buffers"))),
-        sessions_bytes=round(basis.clients * (size("work_mem") * HASH_TIMES + SESSION_BYTES)),
-        upkeep_bytes=round(maintenance + each * int((workers and workers.default) or 0)),
+        sessions_bytes=round(
+            basis.clients * (size("work_mem") * work_times(settings) + SESSION_BYTES)
+        ),
+        upkeep_bytes=round(maintenance + each * (counted(workers, "") or 0)),
     )
+
+
+def work_times(settings: Mapping[str, str]) -> float:
+    """How many times work_mem a session may take: half an operation more than one that hashes."""
+    own = counted(settings.get("hash_mem_multiplier", ""), "")
+    return HASH_TIMES if own is None else 1.5 * max(1.0, own)
 
 
 def _wanted(

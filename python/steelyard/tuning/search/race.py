@@ -3,7 +3,7 @@
 Every candidate is weighed against the control in the same epochs, so that values of different hours
 compare. Dropping one claims nothing and needs no error rate (successive halving: Jamieson and
 Talwalkar, 2016); what is reported is a fresh weighing of the winner, with a seed of its own, which
-the luck of the search cannot favour.
+the luck of the search cannot favour. A candidate that crashes has failed, whatever it did before.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.allowed import Allowed
-from steelyard.model.errors import SteelyardError
+from steelyard.model.errors import SteelyardError, UsageError, WeighingError
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.tuning.profile.basis import Basis
+from steelyard.tuning.search.outcome import outcome_of
 from steelyard.tuning.search.sampling import Told, derived_seed, next_point
-from steelyard.tuning.search.space import Point, Range, settings_of
+from steelyard.tuning.search.space import Point, Range, Room, settings_of
 from steelyard.tuning.search.trial import Found, Trial
 
 Weigh = Callable[[Study, int, Path], Verdict]
 """Weighs a study with a seed into a record, or resumes or reads the one that is there."""
 Say = Callable[[str], None]
+RACED, UNMEASURED = "raced", "not measured"
 FIRST_EPOCHS, MORE_EPOCHS = 2, 4
 BATCH = 4
 """Candidates of a round: with the control, five servers share the disk."""
@@ -45,27 +47,34 @@ class Field:
     first: Mapping[str, str]
     """Settings of the first candidate: a profile, as a start."""
 
+    @property
+    def room(self) -> Room:
+        """The memory that candidates share with the control's settings."""
+        return Room(self.basis, self.allowed, self.study.settings_of(self.study.control))
+
 
 def search(field: Field, trials: int, seed: int, folder: Path, weigh: Weigh, say: Say) -> Found:
     """The best of `trials` candidates, confirmed. All records stand below `folder`; what is there
     already is not weighed again.
 
-    SteelyardError: the control itself, or the winner, could not be weighed.
+    SteelyardError: the control itself, or the winner, could not be weighed; UsageError: the study
+    or the memory does not allow the search.
     """
     race = _Race(field, seed, folder, weigh, say)
-    told: list[Trial] = []
+    told: dict[int, Trial] = {}
     best: Trial | None = None
     for begin in range(0, trials, BATCH):
-        batch = race.candidates(told, range(begin, min(begin + BATCH, trials)))
+        batch = race.candidates(list(told.values()), range(begin, min(begin + BATCH, trials)))
         done = race.round(begin // BATCH + 1, batch)
-        told += done
-        best = race.incumbent(best, done)
+        told |= {one.number: one for one in done}
+        duel = race.duel(best, done)
+        told |= {one.number: one for one in duel}
+        best = _best(duel) or _best([one for one in told.values() if one.outcome == RACED])
+    every = tuple(told.values())
     if best is None or (best.log_ratio or 0.0) <= 0.0:
-        return Found(seed, str(folder), tuple(told), None, None, race.weighings)
-    say(f"confirm {best.name} by a fresh weighing")
-    study = _against(field.study, field.study.control, [best.as_arm(field.study.control)])
-    confirmed = weigh(study, derived_seed(seed, "confirm"), folder / "confirmation")
-    return Found(seed, str(folder), tuple(told), best, confirmed, race.weighings + 1)
+        return Found(seed, str(folder), every, None, None, race.weighings)
+    confirmed = race.confirm(best)
+    return Found(seed, str(folder), every, best, confirmed, race.weighings)
 
 
 class _Race:
@@ -82,11 +91,11 @@ class _Race:
         known = [Told(one.point, one.log_ratio) for one in told if one.point]
         for number in numbers:
             if number == 0:
-                made.append(Trial(1, {}, field.first))
+                made.append(Trial(1, {}, field.room.fit(field.first)))
                 continue
             pending: list[Point] = [one.point for one in made if one.point]
             point = next_point(field.space, self._seed, number, known, pending)
-            settings = settings_of(point, field.space, field.basis, field.allowed)
+            settings = settings_of(point, field.space, field.room)
             made.append(Trial(number + 1, point, settings))
         return made
 
@@ -109,63 +118,135 @@ class _Race:
             self._say(f"{one.name}: {shown} in {len(one.log_ratios)} epochs, {one.outcome}")
         return done
 
-    def incumbent(self, best: Trial | None, done: Sequence[Trial]) -> Trial | None:
-        """The best so far; a challenger takes its place only after a direct race."""
-        raced = [one for one in done if one.outcome == "raced"]
-        if not raced:
-            return best
-        challenger = max(raced, key=lambda one: one.log_ratio or 0.0)
+    def duel(self, best: Trial | None, done: Sequence[Trial]) -> list[Trial]:
+        """The best so far and the best of a round, after a direct race: both against the control in
+        the same epochs, whose figures take the place of those that chose them. The best stays alone
+        where no candidate was raced, or none read better than the best did in its last duel."""
+        challenger = _best([one for one in done if one.outcome == RACED])
         if best is None:
-            return challenger
-        if (challenger.log_ratio or 0.0) <= (best.log_ratio or 0.0):
-            return best
-        place = f"duel-{best.number}-{challenger.number}"
-        control = best.as_arm(self._field.study.control)
-        arm = challenger.as_arm(self._field.study.control)
-        verdict = self._measure(place, control, [arm], MORE_EPOCHS)
-        won = sum(_ratios(verdict, challenger.name)) > 0
+            return []
+        if challenger is None:
+            return [best]
+        if best.duelled and (challenger.log_ratio or 0.0) <= (best.log_ratio or 0.0):
+            return [best]
+        fresh = [replace(one, log_ratios=(), duelled=True) for one in (best, challenger)]
+        after = self._rung(f"duel-{best.number}-{challenger.number}", fresh, MORE_EPOCHS)
+        won = _best(after) == after[1]
         self._say(f"{challenger.name} against {best.name}: {'won' if won else 'lost'}")
-        return challenger if won else best
+        for one in after:
+            if one.failed:
+                self._say(f"{one.name}: {one.outcome}")
+        return after
+
+    def confirm(self, best: Trial) -> Verdict:
+        """The fresh weighing of the winner, with the whole plan.
+
+        WeighingError: no epoch of it was complete; KeyboardInterrupt: it was interrupted.
+        """
+        self._say(f"confirm {best.name} by a fresh weighing")
+        control = self._field.study.control
+        study = _against(self._field.study, control, [best.as_arm(control)])
+        verdict = self._weighed(study, "confirmation", derived_seed(self._seed, "confirm"))
+        outcome = outcome_of(verdict, best.name)
+        if not outcome.ratios:
+            raise WeighingError(
+                f"could not confirm {best.name}: {outcome.lost or outcome.last}",
+                detail=f"Its settings: {', '.join(f'{k}={v}' for k, v in best.settings.items())}.",
+            )
+        return verdict
 
     def _rung(self, place: str, batch: Sequence[Trial], epochs: int) -> list[Trial]:
-        """Each with what these epochs add; where one cannot be weighed, all are weighed alone."""
+        """Each with what these epochs add. Where all cannot be weighed together, each is weighed
+        alone; those that lost every epoch to the crash of another, again without it."""
         if not batch:
             return []
-        control = self._field.study.control
         try:
-            verdict = self._measure(place, control, [one.as_arm(control) for one in batch], epochs)
+            verdict = self._measure(place, batch, epochs)
+        except UsageError:
+            raise
         except SteelyardError as failure:
-            if len(batch) == 1:
-                words = str(failure).splitlines()[0]
-                return [replace(batch[0], outcome=f"failed: {words}")]
-            alone = [self._rung(f"{place}-{one.number}", [one], epochs) for one in batch]
-            return [one for each in alone for one in each]
-        return [_with(one, _ratios(verdict, one.name)) for one in batch]
+            return self._apart(place, batch, epochs, failure.primary)
+        tried = {one.number: _with(one, verdict) for one in batch}
+        without = [one for one in batch if tried[one.number].outcome != RACED]
+        innocent = [one for one in without if not tried[one.number].failed]
+        if len(innocent) < len(without):
+            again = self._rung(f"{place}-again", innocent, epochs)
+        else:
+            again = self._apart(place, innocent, epochs, _last(verdict, innocent))
+        tried |= {one.number: one for one in again}
+        return [tried[one.number] for one in batch]
 
-    def _measure(self, place: str, control: Arm, arms: Sequence[Arm], epochs: int) -> Verdict:
-        self.weighings += 1
+    def _apart(self, place: str, batch: Sequence[Trial], epochs: int, reason: str) -> list[Trial]:
+        """Each alone. A failure is a candidate's own only where the control can be weighed after
+        it; what is wrong with the control is raised."""
+        if not batch:
+            return []
+        if len(batch) == 1:
+            alone = [batch[0].fail(reason)]
+        else:
+            alone = [self._alone(f"{place}-{one.number}", one, epochs) for one in batch]
+        if alone[-1].failed:
+            self._require_control(f"{place}-control")
+        return alone
+
+    def _alone(self, place: str, one: Trial, epochs: int) -> Trial:
+        try:
+            verdict = self._measure(place, [one], epochs)
+        except UsageError:
+            raise
+        except SteelyardError as failure:
+            return one.fail(failure.primary)
+        tried = _with(one, verdict)
+        raced = tried.failed or tried.outcome == RACED
+        return tried if raced else one.fail(outcome_of(verdict, one.name).last)
+
+    def _require_control(self, place: str) -> None:
+        """Weigh the control against itself: whatever makes that fail is no candidate's fault."""
+        control = self._field.study.control
+        twin = control.model_copy(update={"name": f"{control.name}-again"})
+        study = _short(_against(self._field.study, control, [twin]), FIRST_EPOCHS)
+        self._say(f"{place}: whether the control can be weighed, {FIRST_EPOCHS} epochs")
+        outcome = outcome_of(self._weighed(study, place), twin.name)
+        if not outcome.ratios:
+            raise WeighingError(
+                f'could not weigh the control "{control.name}": {outcome.lost or outcome.last}',
+                hint=f"Its record is {self._folder / place}.",
+            )
+
+    def _measure(self, place: str, batch: Sequence[Trial], epochs: int) -> Verdict:
+        control = self._field.study.control
+        arms = [one.as_arm(control) for one in batch]
         study = _short(_against(self._field.study, control, arms), epochs)
         self._say(f"{place}: {', '.join(arm.name for arm in arms)}, {epochs} epochs")
-        seed = derived_seed(self._seed, place)
-        verdict = self._weigh(study, seed, self._folder / place)
+        return self._weighed(study, place)
+
+    def _weighed(self, study: Study, place: str, seed: int | None = None) -> Verdict:
+        """The verdict, of a whole weighing: one that was interrupted ends the search here."""
+        self.weighings += 1
+        own = derived_seed(self._seed, place) if seed is None else seed
+        verdict = self._weigh(study, own, self._folder / place)
         if verdict.interrupted:
             raise KeyboardInterrupt
         return verdict
 
 
-def _with(trial: Trial, ratios: Sequence[float]) -> Trial:
-    if not ratios:
-        return replace(trial, outcome="failed: no epoch was complete")
-    return replace(trial, log_ratios=(*trial.log_ratios, *ratios), outcome="raced")
+def _with(trial: Trial, verdict: Verdict) -> Trial:
+    """With the epochs of a verdict; failed where it was lost in any of them."""
+    found = outcome_of(verdict, trial.name)
+    tried = replace(trial, log_ratios=(*trial.log_ratios, *found.ratios))
+    if found.lost is not None:
+        return tried.fail(found.lost)
+    return replace(tried, outcome=RACED if found.ratios else UNMEASURED)
 
 
-def _ratios(verdict: Verdict, arm: str) -> list[float]:
-    """Log ratios of an arm's complete epochs, above 0 where the arm is better."""
-    for line in verdict.contrasts:
-        if line.arm == arm:
-            sign = 1.0 if line.higher_is_better else -1.0
-            return [sign * one for one in line.details.d if one is not None]
-    return []
+def _last(verdict: Verdict, batch: Sequence[Trial]) -> str:
+    return outcome_of(verdict, batch[0].name).last if batch else ""
+
+
+def _best(trials: Sequence[Trial]) -> Trial | None:
+    """The first of those with the best figure; None: none has one."""
+    known = [one for one in trials if one.log_ratio is not None]
+    return max(known, key=lambda one: one.log_ratio or 0.0, default=None)
 
 
 def _against(study: Study, control: Arm, arms: Sequence[Arm]) -> Study:

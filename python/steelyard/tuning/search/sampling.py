@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 STARTUP = 8
 """Points that are drawn at random before the estimator is asked."""
+_WORSE = 1.0
+"""By how much a point that failed is worse than the worst: the estimator only ranks."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A point that was weighed; None: it could not be."""
+    """A point that was weighed; None: it failed."""
 
     point: Point
     log_ratio: float | None
@@ -48,8 +50,12 @@ def derived_seed(seed: int, *what: object) -> int:
 def next_point(
     space: Collection[Range], seed: int, number: int, told: Sequence[Told], pending: Sequence[Point]
 ) -> Point:
-    """Point `number` (from 0). Those under way count as the mean of those reported, so that the
-    points of one round differ (the constant liar of Ginsbourger et al., 2010)."""
+    """Point `number` (from 0).
+
+    One that failed counts as worse than all others: the estimator reads no trial of Optuna's state
+    FAIL, and would go on proposing what crashes. Those under way count as the mean of those
+    reported, so that the points of one round differ (constant liar: Ginsbourger et al., 2010).
+    """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -62,15 +68,14 @@ def next_point(
     distributions = {one.name: _distribution(one) for one in space}
     known = [one.log_ratio for one in told if one.log_ratio is not None]
     mean = sum(known) / len(known) if known else 0.0
+    worst = min(known, default=0.0) - _WORSE
     for one in (*told, *(Told(point, mean) for point in pending)):
         within = {n: v for n, v in one.point.items() if n in distributions}
-        failed = one.log_ratio is None
         study.add_trial(
             optuna.trial.create_trial(
                 params=within,
                 distributions={name: distributions[name] for name in within},
-                value=None if failed else one.log_ratio,
-                state=optuna.trial.TrialState.FAIL if failed else optuna.trial.TrialState.COMPLETE,
+                value=worst if one.log_ratio is None else one.log_ratio,
             )
         )
     return dict(study.ask(distributions).params)

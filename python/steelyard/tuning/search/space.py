@@ -8,9 +8,11 @@ from typing import Literal
 
 from steelyard.model.allowed import Allowed
 from steelyard.model.errors import UsageError
+from steelyard.model.units import format_bytes
+from steelyard.tuning.profile.advice import MemoryNeed
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.profile.profile import memory_need
-from steelyard.tuning.profile.value import GB, MB, size_text
+from steelyard.tuning.profile.profile import memory_need, work_times
+from steelyard.tuning.profile.value import GB, MB, size_bytes, size_text
 
 Point = Mapping[str, float | str]
 """Setting → where in its range: a number in the unit of its range, or a word."""
@@ -20,6 +22,8 @@ DURABILITY: Mapping[str, tuple[str, ...]] = {
     "fsync": ("on", "off"),
 }
 """What can lose committed rows or the database in a crash: searched only where it is named."""
+LEAST_BUFFERS = 0.05
+"""Of the memory, that shared_buffers has at the least."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +63,57 @@ def ranges(
     return tuple(one for one in _every(basis, allowed, durability) if one.name in allowed)
 
 
-def settings_of(
-    point: Point, space: Collection[Range], basis: Basis, allowed: Mapping[str, Allowed]
-) -> dict[str, str]:
-    """The settings of a point; work_mem is what the rest of the memory allows at most."""
-    chosen = {one.name: one.text(point[one.name]) for one in space if one.name in point}
-    need = memory_need(chosen, basis, allowed)
-    while need.total_bytes > basis.memory_bytes and "work_mem" in chosen:
-        less = float(point["work_mem"]) / 2
-        if less < MB:
-            del chosen["work_mem"]
-        else:
-            point = {**point, "work_mem": less}
-            chosen["work_mem"] = size_text(less)
-        need = memory_need(chosen, basis, allowed)
-    return chosen
+@dataclass(frozen=True)
+class Room:
+    """The memory of a candidate's server, which has the control's settings below its own."""
+
+    basis: Basis
+    allowed: Mapping[str, Allowed]
+    control: Mapping[str, str]
+
+    def fit(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Settings that take no more than there is: less work_mem, then smaller buffers.
+
+        UsageError: not even the least of them fit.
+        """
+        fitting, memory = dict(settings), self.basis.memory_bytes
+        sessions = self.basis.clients * work_times({**self.control, **settings})
+        for name, least, times in (
+            ("work_mem", MB, sessions),
+            ("shared_buffers", memory * LEAST_BUFFERS, 1),
+            ("wal_buffers", MB, 1),
+        ):
+            over, now = self.need(fitting).total_bytes - memory, self._bytes(name, fitting)
+            if over > 0 and now > least:
+                fitting[name] = size_text(max(least, now - over / times))
+        need = self.need(fitting)
+        if need.total_bytes > memory:
+            raise UsageError(
+                f"cannot search settings for {format_bytes(memory)} of memory and "
+                f"{self.basis.clients} clients: they could take {format_bytes(need.total_bytes)} "
+                "at the least",
+                detail=f"{format_bytes(need.shared_bytes)} are shared, {self.basis.clients} "
+                f"clients may take {format_bytes(need.sessions_bytes)}, upkeep "
+                f"{format_bytes(need.upkeep_bytes)}; the control's own settings count.",
+                hint="Give it more --memory, or fewer --clients.",
+            )
+        return fitting
+
+    def need(self, settings: Mapping[str, str]) -> MemoryNeed:
+        """What a server may take at most with these settings above the control's."""
+        return memory_need({**self.control, **settings}, self.basis, self.allowed)
+
+    def _bytes(self, name: str, settings: Mapping[str, str]) -> float:
+        known = self.allowed.get(name)
+        if known is None:
+            return 0.0
+        value = settings.get(name) or self.control.get(name) or known.default or "0"
+        return size_bytes(value, known.unit) or 0.0
+
+
+def settings_of(point: Point, space: Collection[Range], room: Room) -> dict[str, str]:
+    """The settings of a point, as far as there is memory for them."""
+    return room.fit({one.name: one.text(point[one.name]) for one in space if one.name in point})
 
 
 def _every(
@@ -81,7 +121,7 @@ def _every(
 ) -> Iterator[Range]:
     memory, processors = basis.memory_bytes, basis.processors
     disk = basis.free_disk_bytes or 100 * GB
-    yield Range("shared_buffers", "bytes", memory * 0.05, memory * 0.6)
+    yield Range("shared_buffers", "bytes", memory * LEAST_BUFFERS, memory * 0.6)
     yield Range("work_mem", "bytes", MB, max(2 * MB, memory / basis.clients))
     yield Range("wal_buffers", "bytes", MB, min(256 * MB, memory * 0.05))
     yield Range("max_wal_size", "bytes", GB / 2, max(GB, min(32 * GB, disk / 10)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.model.units import percent_of_log
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.tuning.search.space import Point
+
+_FAILED = "failed: "
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Trial:
     settings: Mapping[str, str]
     log_ratios: tuple[float, ...] = ()  # one an epoch
     outcome: str = "under way"
+    duelled: bool = False
+    """Whether the log ratios are those of a duel, which did not choose the trial."""
 
     @property
     def name(self) -> str:
@@ -28,9 +32,20 @@ class Trial:
         return f"trial-{self.number}"
 
     @property
+    def failed(self) -> bool:
+        """Whether it could not be weighed, or did not survive every epoch: it cannot win."""
+        return self.outcome.startswith(_FAILED)
+
+    def fail(self, reason: str) -> Trial:
+        """The same, failed."""
+        return replace(self, outcome=f"{_FAILED}{reason}")
+
+    @property
     def log_ratio(self) -> float | None:
-        """The mean over its epochs; None: it was never measured."""
-        return sum(self.log_ratios) / len(self.log_ratios) if self.log_ratios else None
+        """The mean over its epochs; None: it failed, or was never measured."""
+        if self.failed or not self.log_ratios:
+            return None
+        return sum(self.log_ratios) / len(self.log_ratios)
 
     def as_arm(self, control: Arm) -> Arm:
         """The control with its settings above the control's own."""

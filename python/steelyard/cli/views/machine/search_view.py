@@ -14,9 +14,9 @@ def search_lines(found: Found, width: int) -> list[str]:
     lines += [_row(one) for one in found.trials]
     lines.append("")
     if found.winner is None or found.confirmed is None:
-        lines += wrapped(
-            "no candidate was better than the control in the search: nothing to confirm", width, ""
-        )
+        failed = all(one.failed for one in found.trials)
+        why = "every candidate failed" if failed else "no candidate was better than the control"
+        lines += wrapped(f"{why} in the search: nothing to confirm", width, "")
         return [*lines, "", f"record  {found.record}"]
     lines += [*render_verdict(found.confirmed, width).splitlines(), ""]
     lines += wrapped(_shrinkage(found.winner, found), width, "")

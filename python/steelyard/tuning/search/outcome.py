@@ -1,0 +1,55 @@
+"""Reads of a verdict what came of a candidate: its log ratios, and how it was lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard.analysis.decision.epoch_reading import COMPLETE, blamed
+from steelyard.record.contrast import ContrastLine, EpochDetail
+from steelyard.record.verdict import Verdict
+
+NO_WORK = "did no work"
+
+
+@dataclass(frozen=True)
+class ArmOutcome:
+    """An arm against the control."""
+
+    ratios: tuple[float, ...] = ()
+    """One a complete epoch, above 0 where the arm is better."""
+    lost: str | None = None
+    """How the arm was lost and in how many epochs; None: it survived all of them."""
+    last: str = "no epoch was complete"
+    """How the last epoch ended."""
+
+
+def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
+    """What came of an arm. A verdict has no log ratio of an epoch in which it was lost, nor of one
+    that another arm cost."""
+    for line in verdict.contrasts:
+        if line.arm == arm:
+            sign = 1.0 if line.higher_is_better else -1.0
+            ratios = tuple(sign * one for one in line.details.d if one is not None)
+            return ArmOutcome(ratios, _lost(line), _last(line))
+    return ArmOutcome()
+
+
+def _lost(line: ContrastLine) -> str | None:
+    ways = [way for one in line.details.epochs if (way := _way(one, line)) is not None]
+    return f"{ways[-1]} in {len(ways)} of {len(line.details.epochs)} epochs" if ways else None
+
+
+def _way(epoch: EpochDetail, line: ContrastLine) -> str | None:
+    """How the arm was lost in an epoch; None: it was not. Infinity is kept as None: an arm without
+    work beside a control that did some is told from epochs that have no ratio by throughput."""
+    if line.arm in blamed(epoch.outcome):
+        return epoch.outcome.partition(":")[0]
+    idle = not epoch.throughput.get(line.arm) and bool(epoch.throughput.get(line.control))
+    dropped = line.details.drops.get(line.arm, 0)
+    return NO_WORK if epoch.outcome == COMPLETE and idle and not dropped else None
+
+
+def _last(line: ContrastLine) -> str:
+    if not line.details.epochs or line.details.epochs[-1].outcome == COMPLETE:
+        return ArmOutcome.last
+    return f"{ArmOutcome.last}: {line.details.epochs[-1].outcome}"
