@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from evaluation.transaction.test_bottleneck import told
 
+from evaluation.transaction.test_bottleneck import told
 from steelyard.evaluation.transaction.bottleneck import bottlenecks
 from steelyard.evaluation.transaction.ceiling import ceiling
 from steelyard.model.readings import EpochTotals, Reading
