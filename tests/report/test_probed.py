@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.test_ceiling import known
+from evaluation.transaction.test_ceiling import known
 from record.made import verdict_of
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
