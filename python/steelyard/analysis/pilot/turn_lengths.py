@@ -128,9 +128,9 @@ def _lengths(
     if wish.stated_s is not None:
         measured = [wish.stated_s for _ in cycles]
     elif made:
-        without = max(LEAST_MEASURED_S, wish.cycles * longest)
+        without = _whole_cycles_s(longest, wish.cycles)
         measured = [
-            max(LEAST_MEASURED_S, wish.cycles * cycle) if math.isfinite(cycle) else without
+            _whole_cycles_s(cycle, wish.cycles) if math.isfinite(cycle) else without
             for cycle in cycles
         ]
     else:
@@ -150,6 +150,11 @@ def _lengths(
         longest_s=wish.stated_s or max(measured) * (PATIENCE if made else 1.0),
         cycles_s=cycles,
     )
+
+
+def _whole_cycles_s(cycle_s: float, fewest: int) -> float:
+    """Time of the fewest whole cycles that last as long as is measured at least."""
+    return max(fewest, math.ceil(LEAST_MEASURED_S / cycle_s - 1e-9)) * cycle_s
 
 
 def _with_epochs(lengths: TurnLengths, epochs: int) -> TurnLengths:

@@ -2,7 +2,8 @@
 
 All arms' files are evicted from the page cache, the device is quiet, the arm is started and warmed
 until throughput and reads are level; then it is measured from the end of one checkpoint to the end
-of the k-th after it, in slices of about a second.
+of the k-th after it, or of a later one where k cycles are shorter than the least time, in slices of
+about a second: always whole cycles.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ class TurnRunner:
             seconds.run(series, "warmup", self._choices.slice_ns)
 
     def _cycles(self, seconds: SecondBySecond, series: Series, watch: CheckpointWatch) -> TurnEnd:
-        turns, since_ns = self._turns, self._clock.now_ns()
+        turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
         while True:
             seconds.run(series, "measured", self._choices.slice_ns)
             took_ns = self._clock.now_ns() - since_ns
@@ -204,8 +205,11 @@ class TurnRunner:
                 if took_ns >= turns.stated_ns:
                     return "stated"
                 continue
-            ended = completed(watch.seen, since_ns)
-            if len(ended) >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
+            before, ended = ended, len(completed(watch.seen, since_ns))
+            whole = (
+                ended > before
+            )  # elsewhere in a cycle it would be a part of one, alike each time
+            if whole and ended >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
                 return "cycles"
             if took_ns >= turns.longest_ns:
                 return "longest"
