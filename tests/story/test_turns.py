@@ -166,7 +166,7 @@ def test_a_weighing_killed_in_a_turn_loses_that_turn_and_no_other(
     weigh_in(whole, writing_study(), record="whole")
     torn = fresh("torn")
     kept = Watcher()
-    torn.events[round(0.7 * whole.slices)] = [kill]
+    torn.events[round(0.73 * whole.slices)] = [kill]
     with pytest.raises(Killed):
         weigh_in(torn, writing_study(), record="torn", progress=kept)
     done = turns_of(tmp_path, "torn")

@@ -157,11 +157,11 @@ class TurnRunner:
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
             with phases("wait for a checkpoint"):
-                self._wait(seconds, warm, watch)
+                self._wait(arm, seconds, warm, watch)
             at_start = seconds.debt()
             readings.border()
             with phases("measure"):
-                end = self._cycles(seconds, measured, watch)
+                end = self._cycles(arm, seconds, measured, watch)
             machine = {arm: load.machine_readings(arm)}
             at_end, checkpoints = seconds.debt(), tuple(watch.seen)
             readings.border()
@@ -188,15 +188,20 @@ class TurnRunner:
             seconds.run(series, "warmup", self._choices.slice_ns)
         return True
 
-    def _wait(self, seconds: SecondBySecond, series: Series, watch: CheckpointWatch) -> None:
+    def _wait(
+        self, arm: str, seconds: SecondBySecond, series: Series, watch: CheckpointWatch
+    ) -> None:
         """Go on until a checkpoint has ended, or none came in time."""
         since_ns = self._clock.now_ns()
+        limit_ns = since_ns + self._turns.limits_of(arm).wait_ns
         while not completed(watch.seen, since_ns):
-            if self._clock.now_ns() >= since_ns + self._turns.wait_ns:
+            if self._clock.now_ns() >= limit_ns:
                 return
             seconds.run(series, "warmup", self._choices.slice_ns)
 
-    def _cycles(self, seconds: SecondBySecond, series: Series, watch: CheckpointWatch) -> TurnEnd:
+    def _cycles(
+        self, arm: str, seconds: SecondBySecond, series: Series, watch: CheckpointWatch
+    ) -> TurnEnd:
         turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
         while True:
             seconds.run(series, "measured", self._choices.slice_ns)
@@ -211,7 +216,7 @@ class TurnRunner:
             )  # elsewhere in a cycle it would be a part of one, alike each time
             if whole and ended >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
                 return "cycles"
-            if took_ns >= turns.longest_ns:
+            if took_ns >= turns.limits_of(arm).longest_ns:
                 return "longest"
 
 
