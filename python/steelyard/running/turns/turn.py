@@ -157,7 +157,7 @@ class TurnRunner:
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
             with phases("wait for a checkpoint"):
-                self._wait(arm, seconds, warm, watch)
+                level = self._wait(arm, seconds, warm, watch, level)
             at_start = seconds.debt()
             readings.border()
             with phases("measure"):
@@ -189,15 +189,21 @@ class TurnRunner:
         return True
 
     def _wait(
-        self, arm: str, seconds: SecondBySecond, series: Series, watch: CheckpointWatch
-    ) -> None:
-        """Go on until a checkpoint has ended, or none came in time."""
+        self,
+        arm: str,
+        seconds: SecondBySecond,
+        series: Series,
+        watch: CheckpointWatch,
+        level: bool,
+    ) -> bool:
+        """Go on until a checkpoint has ended, or none came in time; whether the load was level by
+        then, where it was not before."""
         since_ns = self._clock.now_ns()
         limit_ns = since_ns + self._turns.limits_of(arm).wait_ns
-        while not completed(watch.seen, since_ns):
-            if self._clock.now_ns() >= limit_ns:
-                return
+        while not completed(watch.seen, since_ns) and self._clock.now_ns() < limit_ns:
             seconds.run(series, "warmup", self._choices.slice_ns)
+            level = level or series.level
+        return level
 
     def _cycles(
         self, arm: str, seconds: SecondBySecond, series: Series, watch: CheckpointWatch
