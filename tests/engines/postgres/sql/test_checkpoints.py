@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,8 +16,9 @@ from steelyard.engines.engine import CheckpointsSeen, CycleSettings, Slot
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.checkpoints import cycle_of, require_seen, scaled
+from steelyard.engines.postgres.sql.checkpoints import LogWatch, cycle_of, require_seen, scaled
 from steelyard.model.errors import EngineError
+from steelyard.model.turn import Checkpoint
 
 SEGMENT = 16 * 2**20
 Slots = Callable[[int], Slot]
@@ -97,6 +99,24 @@ def test_settings_that_hide_checkpoints_are_refused(name: str) -> None:
     require_seen({"log_checkpoints": "on", "logging_collector": "off"})
     with pytest.raises(EngineError, match=f'cannot see checkpoints: setting "{name}"'):
         require_seen({name: "csvlog" if name == "log_destination" else "nonsense"})
+
+
+def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(tmp_path: Path) -> None:
+    log, now = tmp_path / "server.log", [1_000]
+    log.write_bytes(b"")
+    watch = LogWatch.__new__(LogWatch)  # without a server, a connection and a thread
+    watch._log, watch._rest, watch._seen = log.open("rb"), b"", []
+    watch._now_ns = lambda: now[0]
+    with watch._log:
+        for stamp, words in (
+            (b"2026-11-24 03:00:00 UTC [7] ", b"LOG:  checkpoint starting: time\n"),
+            (b"2026-11-24 01:59:58 UTC [7] ", b"LOG:  checkpoint complete: wrote 9 buffers\n"),
+        ):
+            with log.open("ab") as server:
+                server.write(stamp + words)
+            now[0] += 500
+            watch._read()
+    assert watch.seen == (Checkpoint(1_500, 2_000, "time"),)
 
 
 @pytest.mark.postgres
