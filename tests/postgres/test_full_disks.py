@@ -130,3 +130,36 @@ def test_while_weighing_what_was_measured_is_kept_and_with_room_it_goes_on(
     resumed.process.terminate()
     resumed.end()
     until(lambda: not list((disk.place / "run").glob("*/owner.json")), "the run to be removed")
+
+
+IN_TURNS = (
+    "aa", "-f", "tpcb-like", "--set", "workload.scale=1", "--set", "workload.clients=2",
+    "--set", "layout=turns", "--set", "turns.measured=10s", "--set", "budget.epochs=8",
+    "--set", "settings.max_wal_size=32MB", "--set", "settings.checkpoint_timeout=30s",
+    "--budget", "60m",
+)  # fmt: skip
+
+
+def test_while_log_is_written_in_a_turn_the_turns_before_it_are_kept_and_it_goes_on(
+    disk: SmallDisk, on_it: Start
+) -> None:
+    weighing = on_it("record", *IN_TURNS)
+    weighing.wait_for(r"epoch +1/")
+    traces = weighing.traces()
+    disk.fill()
+    assert weighing.end() == 3, weighing.said
+    require_one_error(weighing)
+    assert traces.left == []
+    lines = list(Record(weighing.record).lines("telemetry.jsonl"))
+    done = [(x["epoch"], x["arm"]) for x in lines if x["type"] == "turn"]
+    assert [epoch for epoch, _ in done[:2]] == [0, 0], "turns that ended are kept"
+    lost = [x for x in lines if x["type"] == "epoch" and x["outcome"] != "complete"]
+    assert all(x["error"] for x in lost)
+
+    disk.free()
+    resumed = on_it("record", "--resume", str(weighing.record))
+    resumed.wait_for(r"epoch +\d+/")
+    assert "lost" not in resumed.lines[-1]
+    resumed.process.terminate()
+    resumed.end()
+    until(lambda: not list((disk.place / "run").glob("*/owner.json")), "the run to be removed")

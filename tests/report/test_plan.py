@@ -77,6 +77,27 @@ def test_a_plan_in_turns_says_why_how_long_and_how_near() -> None:
     assert "blocks in an epoch" not in rows
 
 
+def test_a_factor_that_whole_segments_make_another_is_told_beside_the_time_scale() -> None:
+    nearer = {"on": 2.0, "off": 1.375}
+    rows = dict(plan_rows(in_turns(time_scale=1.4, time_scale_why="so", nearer=nearer)))
+    assert rows["time scale"] == (
+        "1.4, really 2 times as near in on and 1.38 times as near in off: so"
+    )
+    rows = dict(plan_rows(in_turns(nearer={"on": 3.51, "off": 3.49})))
+    assert rows["time scale"].startswith("3.1, really 3.51 times as near: ")
+
+
+def test_limits_of_a_turn_that_differ_are_told_for_each_arm() -> None:
+    limits = {
+        "on": {"wait_ns": 0, "longest_ns": 30 * S},
+        "off": {"wait_ns": 9 * S, "longest_ns": 45 * S},
+    }
+    rows = dict(plan_rows(in_turns(limits=limits)))
+    assert rows["measured in a turn"] == (
+        "2 checkpoint cycles, or 30 s in on and 45 s in off where they take longer"
+    )
+
+
 def test_a_stated_time_takes_the_place_of_cycles() -> None:
     rows = dict(plan_rows(in_turns(stated_ns=45 * S)))
     assert rows["measured in a turn"] == "45 s: the study says so"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -60,10 +60,10 @@ def stall(arm: str, seconds: float, epoch: int = 1, cause: str = "unknown") -> S
     )  # fmt: skip
 
 
-def sentence(scale: float, *lines: TurnSumsLine) -> str:
+def sentence(scale: float, *lines: TurnSumsLine, nearer: Mapping[str, float] | None = None) -> str:
     choices = TurnChoices(
         time_scale=scale, time_scale_why="", cycles=2, warmup_cap_ns=1, wait_ns=1, longest_ns=1,
-        turn_ns=1,
+        turn_ns=1, nearer=nearer or {},
     )  # fmt: skip
     verdict = verdict_of(turns=TurnsTold(sums=lines))
     return turns.distance_sentence(verdict, choices).replace("\N{NO-BREAK SPACE}", " ")
@@ -247,6 +247,8 @@ def test_the_sentence_names_the_distance_of_every_arm_and_the_time_scale() -> No
     some = sentence(1, sums("on", None), sums("off", 29.9))
     assert some.startswith("A checkpoint began every 29.9 s in off, ")
     none = sentence(2.5, sums("on", None), sums("off", None))
+    whole = sentence(1.4, *both, nearer={"on": 2.0, "off": 1.375})
+    assert "2 times as near in on and 1.38 times as near in off as the arms' own" in whole
     assert none.startswith("No turn saw two checkpoints begin: they were 2.5 times as near")
 
 

@@ -44,7 +44,7 @@ class Worn(ScriptedWorld):
         return 4000 * (1 - (0.3 if arm == "off" else 0.1) * math.exp(-since_s / FADES_S))
 
     def _written(self, instance: NoopInstance) -> Pulse:
-        began_ns = self.begun_ns.get(len(self.begun_ns), self.clock.now)
+        began_ns = self.begun_ns.get(self.lives, self.clock.now)
         seconds, cycle_s = (self.clock.now - began_ns) / 1e9, self.cycle_ns / 1e9
         whole, part = divmod(seconds, cycle_s)
         of_cycle, of_part = (FADES_S * (1 - math.exp(-s / FADES_S)) for s in (cycle_s, part))

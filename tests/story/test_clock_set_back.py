@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from steelyard.record import ledger, record
-from story.asked import study_of
+from story.asked import lines, study_of
 from story.scripted import ScriptedWorld
 
 Facts = dict[str, Any]
@@ -44,13 +44,17 @@ def told(verdict: Facts) -> Facts:
     return {key: verdict[key] for key in ("seed", "contrasts", "causes", "placement")}
 
 
+IN_TURNS = {"layout": "turns", "budget": {"turns": "20m", "epochs": 8}}
+
+
+@pytest.mark.parametrize("changes", [{}, IN_TURNS], ids=["slices", "turns"])
 def test_a_weighing_comes_out_the_same(
-    tmp_path: Path, weigh_in: Weigh, request: pytest.FixtureRequest
+    tmp_path: Path, weigh_in: Weigh, request: pytest.FixtureRequest, changes: Facts
 ) -> None:
     def weighed(name: str) -> Facts:
         return weigh_in(
-            ScriptedWorld(tmp_path / name / "world"),
-            study_of(arms=[{"name": "other", "checksums": True}]),
+            ScriptedWorld(tmp_path / name / "world", writes=bool(changes)),
+            study_of(arms=[{"name": "other", "checksums": True}], **changes),
             record=f"{name}/record",
             ledger=tmp_path / name / "ledger.jsonl",
         )
@@ -61,6 +65,12 @@ def test_a_weighing_comes_out_the_same(
     assert told(jumping) == told(steady)
     assert jumping["seconds"] == steady["seconds"] > 0
     assert len(read) > 1, "the ledger's line is dated"
+    every = [lines(tmp_path / name, "telemetry.jsonl") for name in ("steady", "jumping")]
+    turns, again = ([x for x in own if x["type"] == "turn"] for own in every)
+    assert len(turns) == (2 * 8 if changes else 0)
+    for one, other in zip(turns, again, strict=True):
+        assert one["checkpoints"] == other["checkpoints"]
+        assert one["phases_ns"] == other["phases_ns"]
 
 
 def test_a_record_made_after_it_is_another_one_and_the_latest(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,34 @@ def test_a_turn_is_measured_from_the_end_of_a_checkpoint_to_the_end_of_the_secon
         assert 0 <= end - after[1] < 2_000_000_000
 
 
+def test_cycles_shorter_than_half_the_least_time_are_measured_whole(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    writing.cycle_ns, writing.checkpoint_lasts_ns = 3_700_000_000, 2_000_000_000
+    weigh_in(writing, writing_study(turns={"time_scale": 1}))
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        for turn in epoch.totals.turns.values():
+            start, end = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
+            ends = [one.ended_ns for one in turn.checkpoints if one.ended_ns is not None]
+            assert turn.end == "cycles"
+            assert turn.cycles == 3, "two take less than ten seconds"
+            assert start - max(one for one in ends if one <= start) < 1_000_000_000
+            assert end - max(one for one in ends if one <= end) < 1_000_000_000
+
+
+def test_a_turn_that_waits_for_a_further_end_is_bounded_all_the_same(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    writing.cycle_ns, writing.checkpoint_lasts_ns = 3_700_000_000, 2_000_000_000
+    writing.noise, answers = 0.0, writing.noop.journal.answers
+    every = answers.checkpoints
+    writing.noop.journal.answers = replace(answers, checkpoints=lambda *when: every(*when)[:8])
+    weigh_in(writing, writing_study(turns={"time_scale": 1}))
+    for turn in read_recorded(Record(tmp_path / "record")).epochs[0].totals.turns.values():
+        assert (turn.end, turn.cycles) == ("longest", 2)
+        assert 10 <= len(turn.seconds) <= 18
+
+
 def test_every_order_of_the_arms_comes_equally_often_and_slots_are_drawn(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -137,7 +166,7 @@ def test_a_weighing_killed_in_a_turn_loses_that_turn_and_no_other(
     weigh_in(whole, writing_study(), record="whole")
     torn = fresh("torn")
     kept = Watcher()
-    torn.events[round(0.7 * whole.slices)] = [kill]
+    torn.events[round(0.73 * whole.slices)] = [kill]
     with pytest.raises(Killed):
         weigh_in(torn, writing_study(), record="torn", progress=kept)
     done = turns_of(tmp_path, "torn")

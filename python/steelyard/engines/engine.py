@@ -323,6 +323,19 @@ class Cycle:
     wal_bytes: float  # log after which one is requested
     largest_scale: float  # both can be divided by this at most
 
+    def at(self, factor: float) -> Cycle:
+        """Both divided by a factor, without rounding."""
+        return Cycle(round(self.timeout_ns / factor), self.wal_bytes / factor, self.largest_scale)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Settings that bring checkpoints nearer, and what they really make of their distance: a server
+    takes whole seconds and whole segments of log."""
+
+    settings: Settings
+    cycle: Cycle
+
 
 @runtime_checkable
 class CycleSettings(Protocol):
@@ -335,7 +348,7 @@ class CycleSettings(Protocol):
     def cycle(self, settings: Settings) -> Cycle:
         """Of settings as the server reports them; EngineError: one of them is not known."""
 
-    def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
+    def scaled(self, settings: Settings, factor: float) -> Scaled:
         """The settings that space checkpoints, divided by a factor, as they are to be set."""
 
 

@@ -17,6 +17,7 @@ from steelyard.engines.engine import (
     Missing,
     PoolFill,
     Pulse,
+    Scaled,
     Settings,
     Slot,
 )
@@ -372,16 +373,16 @@ class NoopEngine:
 
     @property
     def tell_checkpoints(self) -> Settings:
-        """Checkpoints in memory are seen by themselves."""
+        """None: they are seen by themselves."""
         return {}
 
     def cycle(self, settings: Settings) -> Cycle:
         """What the answers say."""
         return self.journal.answers.cycle(settings)
 
-    def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
-        """The factor by which checkpoints are nearer."""
-        return {"nearer": f"{factor:g}"}
+    def scaled(self, settings: Settings, factor: float) -> Scaled:
+        """The factor by which checkpoints are nearer; any is kept to."""
+        return Scaled({"nearer": f"{factor:g}"}, self.journal.answers.cycle(settings).at(factor))
 
     def adopt(self, instance: Instance) -> NoopInstance:
         """The same cluster, to be started by this build."""

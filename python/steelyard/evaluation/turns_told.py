@@ -16,6 +16,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.plan import Plan
+from steelyard.record.turns.near_words import near_words
 from steelyard.record.turns.turns_told import (
     CurveLine,
     DistanceLine,
@@ -96,8 +97,8 @@ def basis_words(epochs: Sequence[EpochTotals], plan: Plan, arm: str, count: int)
     """What the interval of a weighing in turns rests on: epochs, distance, and the time scale."""
     assert plan.turns is not None  # callers check the layout first
     words = f"{count} epochs in turns{_distance_words(epochs, plan.control, arm)}"
-    scale = plan.turns.time_scale
-    return words if scale == 1 else f"{words}, {scale:g} times as near as the settings have it"
+    near = near_words(plan.turns, (plan.control, arm))
+    return f"{words}, {near} as the settings have it" if near else words
 
 
 def _distance_words(epochs: Sequence[EpochTotals], control: str, arm: str) -> str:

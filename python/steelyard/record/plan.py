@@ -66,6 +66,15 @@ class PilotFigures(Frozen):
     """Arm → what was read into its buffer pool, where it was."""
 
 
+class TurnLimits(Frozen):
+    """How long parts of an arm's turn take at most."""
+
+    wait_ns: int
+    """For the end of a checkpoint, after the warm-up; 0: it makes none."""
+    longest_ns: int
+    """The measured part."""
+
+
 class TurnChoices(Frozen):
     """How long turns are, and how near their checkpoints."""
 
@@ -79,15 +88,24 @@ class TurnChoices(Frozen):
     warmup_cap_ns: int
     """Longest warm-up, if reads and throughput do not become level."""
     wait_ns: int
-    """Longest wait for the end of a checkpoint after it."""
+    """Longest wait for the end of a checkpoint after it, of any arm."""
     longest_ns: int
-    """Longest measured part."""
+    """Longest measured part, of any arm."""
+    limits: Mapping[str, TurnLimits] = {}
+    """Arm → its own; empty in an older record: those of any arm are those of all."""
     turn_ns: int
     """What one turn was expected to take, the mean of the arms'."""
     settings: Mapping[str, Mapping[str, str]] = {}
     """Arm → its settings as the time scale leaves them."""
     cycle_seconds: Mapping[str, float] = {}
     """Arm → time between two checkpoints as expected from its settings and the pilot."""
+    nearer: Mapping[str, float] = {}
+    """Arm → by how much its checkpoints are really nearer, where whole seconds and whole segments
+    of log make it another factor than `time_scale`."""
+
+    def limits_of(self, arm: str) -> TurnLimits:
+        """Of an arm."""
+        return self.limits.get(arm) or TurnLimits(wait_ns=self.wait_ns, longest_ns=self.longest_ns)
 
 
 class CountedChoice(Frozen):

@@ -6,6 +6,7 @@ from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import CountedChoice, LeftOutScript, MemoryPlan, Plan, TurnChoices
+from steelyard.record.turns.near_words import near_words
 from steelyard.study.arm import shown_sql
 
 _COSTS = {
@@ -88,13 +89,18 @@ def _turn_rows(plan: Plan, turns: TurnChoices) -> list[tuple[str, str]]:
         ("layout", _because("turns", plan.layout_why)),
         ("epochs", f"{plan.epochs}, each {len(plan.arms)} turns of about {each}"),
         ("looks", _looks(plan)),
-        ("time scale", _because(f"{turns.time_scale:g}", turns.time_scale_why)),
+        ("time scale", _because(_scale(plan, turns), turns.time_scale_why)),
         ("measured in a turn", _measured(turns)),
         ("checkpoints, as expected", ", ".join(far)),
         ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
         ("warm-up", f"until throughput and reads are level, {cap} at most"),
         ("files of the arms", _because(_UPKEEP[plan.upkeep], plan.upkeep_why)),
     ]
+
+
+def _scale(plan: Plan, turns: TurnChoices) -> str:
+    really = f", really {near_words(turns, plan.arms)}" if turns.nearer else ""
+    return f"{turns.time_scale:g}{really}"
 
 
 def _every(seconds: float | None) -> str:
@@ -104,7 +110,10 @@ def _every(seconds: float | None) -> str:
 def _measured(turns: TurnChoices) -> str:
     if turns.stated_ns is not None:
         return f"{format_duration(turns.stated_ns)}: the study says so"
+    each = {arm: format_duration(one.longest_ns) for arm, one in turns.limits.items()}
     longest = format_duration(turns.longest_ns)
+    if len(set(each.values())) > 1:
+        longest = " and ".join(f"{length} in {arm}" for arm, length in each.items())
     return f"{turns.cycles} checkpoint cycles, or {longest} where they take longer"
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.plan import Plan, TurnChoices
+from steelyard.record.turns.near_words import near_words
 from steelyard.record.turns.turns_told import (
     CurveLine,
     EvennessLine,
@@ -128,7 +129,8 @@ def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
         each = " and ".join(f"every {_seconds_text(far)} in {arm}" for arm, far in known.items())
         far = f"A checkpoint began {each},"
     scale = turns.time_scale
-    near = "as far apart as" if scale == 1 else f"{scale:g} times as near as"
+    arms = [one.arm for one in told.sums]
+    near = "as far apart as" if scale == 1 else f"{near_words(turns, arms)} as"
     return f"{far} {near} the arms' own settings have it (time scale {_factor(scale)})."
 
 

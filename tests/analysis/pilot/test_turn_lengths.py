@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
     ArmCycle,
     Shortage,
+    Spacing,
     TurnLengths,
     Wish,
     choose_lengths,
     least_budget_s,
+    longest_look_s,
 )
 
-FIVE_MINUTES = ArmCycle(300.0, 1e15, 10.0, 1e6)
+
+def arm_of(timeout_s: float, wal_bytes: float, largest: float, rate: float) -> ArmCycle:
+    """An arm that writes log at a steady rate, whose settings are divided without rounding."""
+    curve = LogCurve.of([0.0, 15.0], [0.0, 15.0 * rate])
+    return ArmCycle(lambda f: Spacing(timeout_s / f, wal_bytes / f), largest, curve)
+
+
+FIVE_MINUTES = arm_of(300.0, 1e15, 10.0, 1e6)
 ARMS = [FIVE_MINUTES, FIVE_MINUTES]
 
 
@@ -58,48 +70,90 @@ def test_less_than_that_is_a_shortage_and_says_what_it_takes() -> None:
 
 
 def test_all_turns_of_their_mean_length_take_what_the_epochs_take() -> None:
-    rarer = ArmCycle(300.0, 1e15, 10.0, 0.0)  # makes no checkpoint: no cycle before it is measured
+    rarer = arm_of(300.0, 1e15, 10.0, 0.0)  # makes no checkpoint: no cycle before it is measured
     found = chosen(Wish(budget_s=24_200, cycles=2), [FIVE_MINUTES, rarer])
     assert found.mean_turn_s < found.turn_s
     assert found.epochs * 2 * found.mean_turn_s == found.total_s <= 24_200
 
 
 def test_the_smaller_of_the_arms_limits_bounds_the_factor() -> None:
-    stiff = ArmCycle(300.0, 1e15, 4.0, 1e6)
+    stiff = arm_of(300.0, 1e15, 4.0, 1e6)
     found = choose_lengths([FIVE_MINUTES, stiff], Wish(2_000, 2), idle_s=5.0, warm_s=25.0)
     assert found == Shortage(8 * 2 * (5 + 4 * 300 / 4))
 
 
 def test_log_that_fills_before_the_timeout_spaces_checkpoints() -> None:
-    by_log = ArmCycle(300.0, 1e9, 10.0, 5e7)
+    by_log = arm_of(300.0, 1e9, 10.0, 5e7)
     assert by_log.seconds(1) == 20
     assert by_log.seconds(2) == 10
 
 
 def test_each_arm_is_measured_over_its_own_cycles() -> None:
-    near = ArmCycle(300.0, 1e9, 10.0, 5e7)
-    found = chosen(Wish(budget_s=100_000, cycles=2), [near, ArmCycle(60.0, 1e15, 2.0, 1e6)])
+    near = arm_of(300.0, 1e9, 10.0, 5e7)
+    found = chosen(Wish(budget_s=100_000, cycles=2), [near, arm_of(60.0, 1e15, 2.0, 1e6)])
     assert found.cycles_s == (20, 60)
     # 25 s of warm-up, up to a cycle until a checkpoint ends, two cycles; idle 5 s.
     assert found.epoch_s == 5 + (25 + 20) + 40 + 5 + 2 * 60 + 120
 
 
 def test_an_arm_without_checkpoints_is_measured_as_long_as_the_others() -> None:
-    still = ArmCycle(300.0, 1e9, 10.0, 0.0)
+    still = arm_of(300.0, 1e9, 10.0, 0.0)
     assert still.seconds(1) == math.inf
-    found = chosen(Wish(budget_s=100_000, cycles=2), [still, ArmCycle(60.0, 1e15, 2.0, 1e6)])
+    found = chosen(Wish(budget_s=100_000, cycles=2), [still, arm_of(60.0, 1e15, 2.0, 1e6)])
     assert found.epoch_s == (5 + 25 + 120) + (5 + 2 * 60 + 120)
+    assert found.longest_s == (120, 1.5 * 120), "what is planned, and half as much again"
+    assert found.waits_s == (0, 1.5 * 2 * 60), "it waits for no checkpoint of its own"
+
+
+def test_short_cycles_are_planned_whole() -> None:
+    near = arm_of(3.7, 1e15, 1.0, 1e6)
+    found = chosen(Wish(budget_s=1_000, cycles=2), [near, near])
+    assert found.turn_s == pytest.approx(5 + 25 + 3.7 + 3 * 3.7)
+
+
+def test_the_burst_after_a_start_does_not_make_later_cycles_seem_short() -> None:
+    # 40 MB/s for 3 s, then 1 MB/s: 150 MB take 33 s, at the mean rate of the first 15 s 17 s.
+    seconds = list(range(16))
+    written = [40e6 * min(s, 3) + 1e6 * max(0, s - 3) for s in seconds]
+    burst = replace(arm_of(300.0, 150e6, 10.0, 1.0), log=LogCurve.of(seconds, written))
+    assert burst.seconds(1) == pytest.approx(33)
+    assert burst.seconds(2) == pytest.approx(75 / 40), "as near, it lies in the burst"
+
+
+def test_whole_cycles_that_were_seen_correct_what_a_server_with_empty_pools_wrote() -> None:
+    by_log = arm_of(300.0, 1e9, 10.0, 5e7)
+    assert replace(by_log, seen_s=16.0).seconds(1) == 16
+    assert replace(by_log, seen_s=16.0).seconds(2) == 8
+    by_time = arm_of(30.0, 1e15, 1.0, 5e7)
+    assert replace(by_time, seen_s=30.1).seconds(1) == 30, "a timeout says nothing of the log"
+
+
+def test_how_near_checkpoints_really_are_counts_whole_segments() -> None:
+    def whole(scale: float) -> Spacing:
+        return Spacing(round(300 / scale), max(1, round(3 / scale)) * 16e6)
+
+    by_log = replace(arm_of(300.0, 48e6, 3.0, 1e7), spacing=whole)
+    assert by_log.nearer(1.4) == 1.5
+    assert by_log.nearer(2.0) == 1.5  # Python rounds 1.5 to 2 segments
+    assert replace(by_log, log=LogCurve.of([0, 15], [0, 15e3])).nearer(7) == 300 / 43
+
+
+def test_the_pilot_looks_as_long_as_a_cycle_that_the_budget_can_hold() -> None:
+    assert longest_look_s(Wish(2_700, 2), arms=2) == 2_700 / 80
+    assert longest_look_s(Wish(600, 2), arms=2) == 15
+    assert longest_look_s(Wish(1e6, 2), arms=2) == 120
+    assert longest_look_s(Wish(1e6, 2, stated_s=30.0), arms=2) == 15
 
 
 def test_where_no_arm_makes_checkpoints_the_budget_is_shared() -> None:
-    still = ArmCycle(300.0, 1e9, 10.0, 0.0)
+    still = arm_of(300.0, 1e9, 10.0, 0.0)
     found = chosen(Wish(budget_s=1_200, cycles=2), [still, still])
-    assert (found.scale, found.epochs, found.longest_s) == (1, 10, 30)
+    assert (found.scale, found.epochs, found.longest_s) == (1, 10, (30, 30))
 
 
 def test_a_stated_time_is_measured_in_place_of_cycles() -> None:
     found = chosen(Wish(budget_s=100_000, cycles=2, stated_s=45.0, scale=10))
-    assert (found.longest_s, found.turn_s) == (45, 5 + 60 + 45)
+    assert (found.longest_s, found.turn_s) == ((45, 45), 5 + 60 + 45)
 
 
 def test_what_the_study_says_holds() -> None:
@@ -119,7 +173,7 @@ def test_what_the_study_says_holds() -> None:
 def test_what_is_chosen_fits_the_budget_and_a_shortage_really_is_one(
     facts: list[tuple[float, float, float, float]], budget_s: float, cycles: int
 ) -> None:
-    arms = [ArmCycle(*each) for each in facts]
+    arms = [arm_of(*each) for each in facts]
     found = choose_lengths(arms, Wish(budget_s, cycles), idle_s=5.0, warm_s=25.0)
     largest = min(arm.largest_scale for arm in arms)
     if isinstance(found, Shortage):

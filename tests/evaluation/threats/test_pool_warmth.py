@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from analysis.turns.made import make_turn
 from evaluation.made import MakeEpoch
 from steelyard.evaluation.threats.pool_warmth import (
     PartReads,
@@ -12,7 +17,9 @@ from steelyard.evaluation.threats.pool_warmth import (
     pool_not_warm,
     threat_of,
 )
+from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat
+from steelyard.model.turn import Turn
 from steelyard.record.epoch import Epoch
 
 PAGE = 8192
@@ -151,3 +158,46 @@ def test_a_pool_that_fills_in_one_arm_is_always_seen() -> None:
     for _ in range(40):
         [threat] = _simulated(draw, filling, trend=0.03, read_us=60.0)
         assert threat.invalidates
+
+
+def in_turns(
+    off: Callable[[int], float], *, writes: bool = True, known: bool = True
+) -> list[Threat]:
+    """Ten epochs of turns of two cycles of 30 s; `off`: blocks a transaction in each second, and
+    each takes a tenth of a transaction's time."""
+
+    def turn(arm: str, n: int) -> Turn:
+        blocks = [0.4 if arm == "on" else off(place) for place in range(60)]
+        made = make_turn(arm)
+        seconds = tuple(
+            replace(
+                one,
+                transactions=(done := round(1000 / (1 + 0.1 * block)) + (7 * n + place) % 3),
+                read_bytes=PAGE * block * done if known else math.nan,
+            )
+            for place, (one, block) in enumerate(zip(made.seconds, blocks, strict=True))
+        )
+        return replace(made, seconds=seconds)
+
+    def epoch(n: int) -> EpochTotals:
+        turns = {arm: turn(arm, n) for arm in ("on", "off")}
+        return EpochTotals(n, {"on": 0, "off": 1}, ("on", "off"), {}, turns=turns)
+
+    return list(pool_not_warm([epoch(n) for n in range(10)], "on", "off", 0.01, writes=writes))
+
+
+def test_a_pool_that_fills_in_the_turns_of_one_arm_is_seen_second_by_second() -> None:
+    [threat] = in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30))
+    assert threat.name == "pool not warm"
+    assert "blocks read per transaction of off fell from" in threat.seen
+    assert not threat.invalidates, "images come and go with checkpoints"
+    [threat] = in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30), writes=False)
+    assert threat.invalidates
+
+
+def test_reads_that_come_and_go_with_checkpoints_are_no_pool_that_fills() -> None:
+    assert in_turns(lambda second: 1.0 - (second % 30) / 60) == []
+
+
+def test_turns_whose_reads_are_not_known_say_nothing() -> None:
+    assert in_turns(lambda second: 2.0 - second / 60, known=False) == []

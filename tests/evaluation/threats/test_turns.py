@@ -114,6 +114,51 @@ def test_a_turn_without_its_checkpoints_is_told_with_its_length() -> None:
     assert "with 2 checkpoints completed" in some.seen
 
 
+def cut_off(often: int) -> Change:
+    return lambda n: {"end": "longest", "checkpoints": ()} if n < often else {}
+
+
+PLANNED = {
+    "time_scale": 1, "time_scale_why": "", "cycles": 2, "warmup_cap_ns": 1, "wait_ns": 1,
+    "longest_ns": 1, "turn_ns": 1, "cycle_seconds": {"on": 30.0, "off": 30.0},
+}  # fmt: skip
+
+
+def test_one_arm_cut_off_before_checkpoints_of_both_is_invalid_and_raised_first() -> None:
+    busy = {"quiet": False, "waiting_bytes": 200.0 * MB}
+    epochs = epochs_of(on=lambda n: busy, off=cut_off(7))
+    first, second = raised(epochs, turns=PLANNED)
+    assert (first.name, first.invalidates) == ("no checkpoint in a turn", True)
+    assert "7 of 10 turns of off" in first.seen
+    assert "differs between the arms beyond chance" in first.seen
+    assert second.name == "device busy"
+    [some, more] = raised(epochs_of(on=cut_off(2), off=cut_off(10)), turns=PLANNED)
+    assert (some.invalidates, more.invalidates) == (True, False), "the arm with more comes first"
+    assert "10 of 10 turns of off" in some.seen
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "planned"),
+    [
+        (0, 4, {"on": 30.0, "off": 30.0}),  # as likely as a coin that falls alike four times
+        (10, 10, {"on": 30.0, "off": 30.0}),  # neither has checkpoints: another distance
+        (0, 10, {"on": 30.0}),  # by its settings the arm makes none
+    ],
+)
+def test_cut_off_by_chance_or_alike_or_as_planned_is_a_doubt_only(
+    on: int, off: int, planned: dict[str, float]
+) -> None:
+    turns = {**PLANNED, "cycle_seconds": planned}
+    threats = raised(epochs_of(on=cut_off(on), off=cut_off(off)), turns=turns)
+    assert {one.name for one in threats} == {"no checkpoint in a turn"}
+    assert not any(one.invalidates for one in threats)
+
+
+def test_the_longest_turn_with_its_checkpoints_complete_is_not_cut_off() -> None:
+    threat = only(epochs_of(off=lambda n: {"end": "longest"}), turns=PLANNED)
+    assert not threat.invalidates
+
+
 def without_pause(cycle_s: float, pause_s: float) -> Change:
     turn = make_turn(cycle_s=cycle_s, writes_s=cycle_s - pause_s)
     return lambda n: {"checkpoints": turn.checkpoints, "end": "stated"}

@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
+from steelyard.running.preparing.layout import servers_at_once
 from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing
@@ -17,6 +18,7 @@ from tuning.profile.accepting import ALLOWED
 
 Resolved = tuple[list[str], Callable[[Study], Study]]
 IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
+READING = ["workload.name=pgbench", "workload.scripts={select-only = 1}"]
 
 
 def uncapped(overrides: list[str]) -> Study:
@@ -35,7 +37,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
     )
 
     def resolve(study: Study) -> Study:
-        return arms.with_profiles(study, tmp_path, tmp_path, None, said.append)
+        return arms.with_profiles(study, tmp_path, tmp_path, None, said.append, servers_at_once)
 
     return said, resolve
 
@@ -71,6 +73,23 @@ def test_servers_that_stand_at_once_share_the_memory(
     _, resolve = resolved
     study = resolve(uncapped(["layout=slices"]))
     assert study.arms[0].settings["shared_buffers"] == "682MB", "a quarter of a third of 8 GB"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "pool"),
+    [
+        (["layout=auto"], "2GB"),  # it writes, and profiles set what acts through checkpoints
+        (["layout=auto", *READING], "682MB"),  # all stand at once
+    ],
+)
+def test_memory_is_shared_by_as_many_servers_as_the_layout_that_is_chosen_has_at_once(
+    resolved: Resolved, overrides: list[str], pool: str
+) -> None:
+    said, resolve = resolved
+    study = resolve(uncapped(overrides))
+    assert study.arms[0].settings["shared_buffers"] == pool
+    assert [words.split(" (")[0] for words in said] == ["profile of ours", "profile of theirs"]
+    assert study.layout == "auto"
 
 
 def test_a_group_is_set_back_and_one_that_sets_nothing_is_no_arm(

@@ -9,8 +9,10 @@ enough of those, what spaces checkpoints is divided by one factor F, the same fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+from steelyard.analysis.pilot.log_curve import LogCurve
 
 FEWEST_EPOCHS = 8
 WANTED_EPOCHS = 10
@@ -22,25 +24,56 @@ MOST_WITHOUT_S = 300.0
 """Measured part where no arm makes checkpoints."""
 PATIENCE = 1.5
 """Times what is expected that a turn waits for a checkpoint."""
+NEARLY = 0.95
+"""Of the timeout: a cycle as long as this was ended by it, and not by the log."""
+LEAST_LOOK_S = 15.0
+MOST_LOOK_S = 120.0
 _STEP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """What the settings of an arm make of its checkpoints: whichever comes first."""
+
+    timeout_s: float
+    wal_bytes: float  # log after which a checkpoint is requested
 
 
 @dataclass(frozen=True, slots=True)
 class ArmCycle:
     """What spaces the checkpoints of an arm: its settings, and the log that it writes."""
 
-    timeout_s: float
-    wal_bytes: float  # log after which a checkpoint is requested
+    spacing: Callable[[float], Spacing]  # at a time scale, as the server rounds it
     largest_scale: float
-    wal_bytes_per_s: float  # of the pilot; 0: nothing is written, and no checkpoint is made
+    log: LogCurve  # of the pilot
+    seen_s: float | None = None  # mean of the whole cycles that the pilot saw, at a scale of 1
 
     def seconds(self, scale: float) -> float:
         """Time between two checkpoints at a time scale; infinite where none is made."""
-        if self.wal_bytes_per_s <= 0:
+        if not self.log.writes:
             return math.inf
-        by_log = self.wal_bytes / self.wal_bytes_per_s
-        cycle = min(self.timeout_s, by_log) / scale
+        spaced = self.spacing(scale)
+        cycle = min(spaced.timeout_s, self._by_log(spaced.wal_bytes))
         return cycle if cycle <= NEVER_S else math.inf
+
+    def nearer(self, scale: float) -> float:
+        """By how much what spaces its checkpoints is really smaller at a time scale: settings come
+        in whole seconds, and in whole segments of log."""
+        own, spaced = self.spacing(1.0), self.spacing(scale)
+        if self._by_log(spaced.wal_bytes) < spaced.timeout_s:
+            return own.wal_bytes / spaced.wal_bytes
+        return own.timeout_s / spaced.timeout_s
+
+    def _by_log(self, wal_bytes: float) -> float:
+        """Time until so much log was written. The pilot's curve is that of a server with empty
+        pools: a cycle that it saw whole says by how much a later one is shorter or longer."""
+        expected = self.log.seconds_to(wal_bytes)
+        own = self.spacing(1.0)
+        first = self.log.seconds_to(own.wal_bytes)
+        if self.seen_s is None or not 0 < first < math.inf:
+            return expected
+        by_timeout = self.seen_s >= NEARLY * own.timeout_s
+        return expected if by_timeout else expected * self.seen_s / first
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +95,8 @@ class TurnLengths:
     epochs: int
     turn_s: float  # the longest of the arms'
     epoch_s: float  # all arms' turns
-    wait_s: float  # at most, for the end of a checkpoint
-    longest_s: float  # measured part at most
+    waits_s: tuple[float, ...]  # of the arms: at most, for the end of a checkpoint
+    longest_s: tuple[float, ...]  # of the arms: measured part at most
     cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
 
     @property
@@ -113,6 +146,15 @@ def least_budget_s(arms: int, epochs: int | None) -> float:
     return (epochs or FEWEST_EPOCHS) * arms * (2 * LEAST_MEASURED_S)
 
 
+def longest_look_s(wish: Wish, arms: int) -> float:
+    """How long a pilot looks at an arm at most, for a whole cycle: one that is longer does not fit
+    into the turns of the budget, at any time scale. Stated turns need no cycle."""
+    if wish.stated_s is not None:
+        return LEAST_LOOK_S
+    cycles = (wish.epochs or WANTED_EPOCHS) * arms * (2 + wish.cycles)
+    return min(MOST_LOOK_S, max(LEAST_LOOK_S, wish.budget_s / cycles))
+
+
 def _scales(largest: float) -> list[float]:
     """1, 1.1, 1.2, ... and the largest."""
     steps = math.floor((largest - 1) / _STEP + 1e-9)
@@ -128,9 +170,9 @@ def _lengths(
     if wish.stated_s is not None:
         measured = [wish.stated_s for _ in cycles]
     elif made:
-        without = max(LEAST_MEASURED_S, wish.cycles * longest)
+        without = _whole_cycles_s(longest, wish.cycles)
         measured = [
-            max(LEAST_MEASURED_S, wish.cycles * cycle) if math.isfinite(cycle) else without
+            _whole_cycles_s(cycle, wish.cycles) if math.isfinite(cycle) else without
             for cycle in cycles
         ]
     else:
@@ -146,10 +188,18 @@ def _lengths(
         epochs=0,
         turn_s=max(turns),
         epoch_s=sum(turns),
-        wait_s=PATIENCE * 2 * longest,
-        longest_s=wish.stated_s or max(measured) * (PATIENCE if made else 1.0),
+        waits_s=tuple(PATIENCE * 2 * one if math.isfinite(one) else 0.0 for one in cycles),
+        longest_s=tuple(
+            PATIENCE * length if wish.stated_s is None and math.isfinite(cycle) else length
+            for cycle, length in zip(cycles, measured, strict=True)
+        ),
         cycles_s=cycles,
     )
+
+
+def _whole_cycles_s(cycle_s: float, fewest: int) -> float:
+    """Time of the fewest whole cycles that last as long as is measured at least."""
+    return max(fewest, math.ceil(LEAST_MEASURED_S / cycle_s - 1e-9)) * cycle_s
 
 
 def _with_epochs(lengths: TurnLengths, epochs: int) -> TurnLengths:

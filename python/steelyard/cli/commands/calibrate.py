@@ -62,7 +62,7 @@ def calibrate(
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_json import verdict_json
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.preparing.preparation import which_cost, which_layout
+    from steelyard.running.preparing.layout import which_cost, which_layout
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import World
     from steelyard.weigh import weigh

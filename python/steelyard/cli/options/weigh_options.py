@@ -66,9 +66,11 @@ def with_profiles_worked_out(study: Study, account: str | None) -> Study:
     """The study with settings in place of the profiles that its arms name."""
     if all(arm.profile is None for arm in study.every_arm):
         return study
+    from steelyard.running.preparing.layout import servers_at_once
     from steelyard.tuning.profile.arms import with_profiles
 
-    return with_profiles(study, open_cache().root, cache_root(), account, say)
+    place = open_cache().root
+    return with_profiles(study, place, cache_root(), account, say, servers_at_once)
 
 
 def repeating_command(arguments: list[str], seed: int) -> tuple[str, ...]:

@@ -21,8 +21,10 @@ from steelyard.model.errors import WeighingError
 from steelyard.record.record import Record, stamp
 from steelyard.record.recorded import VERDICT, read_verdict
 from steelyard.record.verdict import Verdict
+from steelyard.running.preparing.layout import servers_at_once
 from steelyard.study.read import read_study
-from steelyard.study.study import Study
+from steelyard.study.study import Layout, Study
+from steelyard.tuning.profile.advice import Profile
 from steelyard.tuning.profile.asking import Accepting, ask_build
 from steelyard.tuning.profile.proposing import Wish, propose
 from steelyard.tuning.search.kept import SearchPlan, keep_plan, read_plan
@@ -103,14 +105,7 @@ def _asked(study: Study, account: str | None) -> Accepting:
 def _begun(
     request: SearchRequest, study: Study, accepting: Accepting, folder: Path
 ) -> tuple[SearchPlan, Study]:
-    standing = 1 if study.layout == "turns" else BATCH + 1
-    wish = replace(
-        request.wish,
-        clients=study.workload.clients,
-        cap_bytes=study.memory or request.wish.cap_bytes,
-        servers=standing,
-    )
-    first = propose(wish, accepting, open_cache().root, cache_root())
+    first, layout = _proposed(request, study, accepting)
     ranges(first.basis, accepting.allowed, request.durability)  # refuses names before any work
     room = Room(first.basis, accepting.allowed, study.settings_of(study.control))
     for settings in (first.settings, {}):  # and what leaves no memory, as every other candidate
@@ -123,9 +118,28 @@ def _begun(
         first=first.settings,
     )
     bare = study.arms[0].model_copy(update={"profile": None})
-    study = study.model_copy(update={"arms": (bare,)})
+    study = study.model_copy(update={"arms": (bare,), "layout": layout})
     keep_plan(folder, plan, study)
     return plan, study
+
+
+def _proposed(request: SearchRequest, study: Study, accepting: Accepting) -> tuple[Profile, Layout]:
+    """The first candidate, and the layout of all weighings: with `auto` that of its settings, since
+    candidates were made for so many servers at once, whatever they differ in."""
+    wish = replace(
+        request.wish,
+        clients=study.workload.clients,
+        cap_bytes=study.memory or request.wish.cap_bytes,
+    )
+
+    def made(servers: int) -> Profile:
+        return propose(replace(wish, servers=servers), accepting, open_cache().root, cache_root())
+
+    first = made(BATCH + 1 if study.layout == "slices" else 1)
+    candidate = study.arms[0].model_copy(update={"settings": first.settings, "profile": None})
+    if servers_at_once(study.model_copy(update={"arms": (candidate,)})) == 1:
+        return first, "turns"
+    return made(BATCH + 1), "slices"
 
 
 def _folder() -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.engine import Cycle, Instance, Missing, Settings, Slot
+from steelyard.engines.engine import Cycle, Instance, Missing, Scaled, Settings, Slot
 from steelyard.engines.intake import Intake, Report, TakenIn
 from steelyard.engines.memory.cap import MemoryNeed
 from steelyard.engines.postgres.abilities import missing
@@ -120,7 +120,7 @@ class Postgres:
         """How far apart checkpoints are by settings as a server reports them."""
         return cycle_of(settings)
 
-    def scaled(self, settings: Settings, factor: float) -> dict[str, str]:
+    def scaled(self, settings: Settings, factor: float) -> Scaled:
         """checkpoint_timeout and the limits of the log, divided by a factor."""
         return scaled(settings, factor)
 

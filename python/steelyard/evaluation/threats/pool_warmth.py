@@ -3,7 +3,7 @@
 Every restart empties a pool. Where it is larger than an epoch can fill, transactions read blocks
 that they will not read later, and throughput shows how cold the pool is, not how large. Reads of
 the server's process tree are taken at the borders of four equal parts of an epoch's measured
-slices.
+slices; in turns at every second, and the parts are halves of as many whole checkpoint cycles.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
+from steelyard.analysis.turns.parts import four_parts
 from steelyard.model.once import once_each
 from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.turn import Turn
 
 BLOCK_BYTES = 8192
 PARTS = 4
@@ -65,9 +67,9 @@ def pool_not_warm(
     """The threat where reads still fell in an arm. It invalidates where what the two arms read
     above their levels moves their contrast by more than the margin, and more than chance.
 
-    `writes`: the work writes. Then full-page images fall with the reads, and the part of the time
-    that is the reads' cannot be separated: the threat reports what was seen and invalidates
-    nothing.
+    `writes`: the work writes. Then full-page images fall with the reads, or come and go with the
+    checkpoints of a turn, and the part of the time that is the reads' cannot be separated: the
+    threat reports what was seen and invalidates nothing.
     """
     ours, theirs = (part_reads(epochs, name) for name in (control, arm))
     if ours is not None and theirs is not None:
@@ -164,7 +166,9 @@ def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
 
 @once_each
 def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | None:
-    """Blocks read and time under load a transaction, by part of the measured slices."""
+    """Blocks read and time under load a transaction, by part of the measured slices or turn."""
+    if arm in epoch.turns:
+        return _of_turn(epoch.turns[arm])
     parts, totals = epoch.parts.get(arm, ()), epoch.arms[arm]
     known = len(parts) == PARTS and all(REQUESTED in part.values for part in parts)
     if not known or totals.dropped or epoch.outcome != "complete":
@@ -183,6 +187,19 @@ def _parts(epoch: EpochTotals, arm: str) -> tuple[list[float], list[float]] | No
         reads.append(part.values[REQUESTED] / BLOCK_BYTES / done)
         times.append(sum(one.busy_ns for one in own) / done)
     return reads, times
+
+
+def _of_turn(turn: Turn) -> tuple[list[float], list[float]] | None:
+    parts = four_parts(turn)
+    done = [sum(one.transactions for one in part) for part in parts]
+    read = [sum(one.read_bytes for one in part) for part in parts]
+    if not all(done) or not np.isfinite(read).all():
+        return None
+    busy = [sum(one.busy_ns for one in part) for part in parts]
+    return (
+        [size / BLOCK_BYTES / n for size, n in zip(read, done, strict=True)],
+        [took / n for took, n in zip(busy, done, strict=True)],
+    )
 
 
 def _level(mean: Floats) -> float:

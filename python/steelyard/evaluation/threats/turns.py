@@ -6,12 +6,16 @@ in every epoch and no threat to the contrast. What is tied to an arm is. Which o
 - *files not evicted*, where the resident share differs between the arms beyond chance: one arm
   reads from memory what the other reads from disk, and nothing of that is the treatment;
 - *data directory tied to the arm*, where the plan has directories drawn and they never were: the
-test that judges assumes that draw.
+  test that judges assumes that draw;
+- *no checkpoint in a turn*, where one arm's turns were cut off before their checkpoints more often
+  than the other's, and the plan expected cycles of both: what a checkpoint costs is in the figure
+  of one arm alone, and nothing seen bounds it.
 
 Everything else leaves a comparison that is fair or whose bias is bounded by what is seen: a busy
 device delays a server by what it still has to write, as carry-over does in slices; debt is bounded
-by its share of a turn's bytes, which are not its time; a turn without its checkpoints is a true
-figure of another distance; ageing is an effect.
+by its share of a turn's bytes, which are not its time; turns of both arms without their
+checkpoints, or of an arm that makes none by its settings, are a true figure of another distance;
+ageing is an effect.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from itertools import chain
 
 import numpy as np
 
-from steelyard.analysis.checks.drops import unequal
+from steelyard.analysis.checks.drops import balance_p_value, unequal
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.turns.ageing import ageing
@@ -46,6 +50,9 @@ UNSTEADY_SHARE = 0.5
 """Of an arm's turns that were measured although reads and throughput were not level."""
 FEWEST_TURNS = 4
 """Of an arm: with fewer its shares are not reported."""
+CUT_OFF_ALPHA = 0.1
+"""Of the exact test on epochs in which one arm alone was cut off: 5 against 0 is enough. Checks
+that run in every weighing are held to .01; this one has a chance only where turns are cut off."""
 PAUSE_NS = NS_PER_S
 """A shorter pause is nearly none: it is below the length of a slice."""
 SHORT_CYCLE_NS = 30 * NS_PER_S
@@ -63,11 +70,11 @@ def turn_threats(
     if not pairs:
         return ()
     return (
+        *_unfinished(pairs, plan),
         *_directories(both, plan, control, arm),
         *_evicted(pairs),
         *_quiet(pairs),
         *_level(pairs),
-        *_unfinished(pairs),
         *_pauses(pairs),
         *_debt(pairs),
         *_ageing(both, plan, control, arm),
@@ -148,9 +155,11 @@ def _level(pairs: Sequence[Pair]) -> Iterator[Threat]:
             )
 
 
-def _unfinished(pairs: Sequence[Pair]) -> Iterator[Threat]:
-    for turns in _sides(pairs):
-        longest = [turn for turn in turns if turn.end == "longest"]
+def _unfinished(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
+    """Turns that ended without the checkpoints asked for: first the arm with more of them."""
+    fatal = _cut_off_in_one_arm(pairs, plan)
+    for turns in sorted(_sides(pairs), key=lambda own: -len(_longest(own))):
+        longest = _longest(turns)
         if not longest:
             continue
         counts = sorted(turn.cycles for turn in longest)
@@ -158,11 +167,29 @@ def _unfinished(pairs: Sequence[Pair]) -> Iterator[Threat]:
             turn.seconds[-1].end_ns - turn.seconds[0].start_ns for turn in longest if turn.seconds
         ]
         after = f" of {format_duration(float(np.median(lengths)))}" if lengths else ""
-        yield raise_threat(
-            ThreatKind.NO_CHECKPOINT,
+        seen = (
             f"{len(longest)} of {len(turns)} turns of {turns[0].arm} were measured for the longest "
-            f"turn{after}, with {_range(counts[0], counts[-1])} completed",
+            f"turn{after}, with {_range(counts[0], counts[-1])} completed"
         )
+        if fatal:
+            seen += "; that differs between the arms beyond chance, and both were to have theirs"
+        yield raise_threat(ThreatKind.NO_CHECKPOINT, seen, invalidates=fatal)
+        fatal = False
+
+
+def _longest(turns: Sequence[Turn]) -> list[Turn]:
+    return [turn for turn in turns if turn.end == "longest"]
+
+
+def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
+    """Whether one arm lost its checkpoints more often than the other in the same epochs, where the
+    plan expected cycles of both: the figure then compares with checkpoints and without."""
+    if plan.turns is None or not all(one.arm in plan.turns.cycle_seconds for one in pairs[0]):
+        return False
+    asked = plan.turns.cycles
+    lost = [[turn.end == "longest" and turn.cycles < asked for turn in pair] for pair in pairs]
+    control, arm = lost.count([True, False]), lost.count([False, True])
+    return balance_p_value(control, arm, len(pairs), len(pairs)) < CUT_OFF_ALPHA
 
 
 def _range(fewest: int, most: int) -> str:

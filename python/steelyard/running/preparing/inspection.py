@@ -16,6 +16,7 @@ from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
+from steelyard.running.turns.pilot import require_time_scale
 from steelyard.telemetry.environment import machines_differ
 
 
@@ -42,6 +43,8 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     where the study does not declare it. What was found is kept in the record."""
     progress.stage("compare the arms")
     arms = _look(setup)
+    if question.resume is None:  # a plan that was made keeps what it set
+        require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
     found = Inspection(
         compared=len(arms.settings[setup.study.control.name]),

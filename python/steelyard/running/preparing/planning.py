@@ -103,7 +103,7 @@ def _load_ns(design: Design, choices: Choices) -> int:
     """Load of an epoch, all arms together."""
     if choices.turns is None:
         return design.epoch_ns
-    return choices.turns.longest_ns * len(design.arms)
+    return sum(choices.turns.limits_of(arm).longest_ns for arm in design.arms)
 
 
 def _defaults(builds: BuildComparison) -> DefaultsFound:

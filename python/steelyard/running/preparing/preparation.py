@@ -6,19 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.analysis.pilot.turn_lengths import least_budget_s
 from steelyard.engines.access.ways import TCP, TLS, Listening
 from steelyard.engines.counting.protocols import LogTiming, StatementCounting
 from steelyard.engines.engine import Engine, Settings, SettingsCheck
-from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
 from steelyard.model.errors import ServerError, StudyError
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import format_duration
 from steelyard.record.plan import MemoryPlan
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
+from steelyard.running.preparing.layout import which_cost, which_layout
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.needs import require_machines, require_needs
 from steelyard.running.preparing.recording import Kept
@@ -26,7 +25,6 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.reaching.databases import Databases
 from steelyard.running.reaching.sessions import Sessions, notices, round_trips
-from steelyard.running.turns.pilot import too_short
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
@@ -285,51 +283,3 @@ def _layout(kept: Kept, scripts: tuple[Script, ...]) -> tuple[str, str]:
     if kept.plan is not None:
         return kept.plan.layout or "slices", kept.plan.layout_why
     return which_layout(kept.question.study, scripts)
-
-
-def which_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
-    """ "slices" or "turns", and why: what acts through checkpoints is measured over their cycles.
-    StudyError where the budget cannot hold turns, however short they are."""
-    if study.reaches:
-        return "slices", "an address is neither started nor stopped"
-    own = study.layout == "auto"
-    layout, why = _own_layout(study, scripts) if own else (study.layout, "the study says so")
-    if layout == "turns":
-        arms, epochs = len(study.every_arm), study.budget.epochs
-        least_s = least_budget_s(arms, epochs)
-        if study.budget.turns < least_s * NS_PER_S:
-            raise too_short(study, least_s, least=True)
-    return layout, why
-
-
-def _own_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
-
-    if study.budget.counted is not None:
-        return "slices", "they are cut by executions"
-    if not any(script.writes for script in scripts):
-        return "slices", "the work only reads"
-    through = sorted(
-        {
-            name
-            for arm in study.arms
-            for name in study.declared_differences(arm)
-            if name.startswith(ACTS_THROUGH_CHECKPOINTS)
-        }
-    )
-    if not through:
-        return "slices", "no arm differs in what acts through checkpoints"
-    acts = "acts" if len(through) == 1 else "act"
-    return "turns", f"the work writes, and {' and '.join(through)} {acts} through checkpoints"
-
-
-def which_cost(study: Study, scripts: tuple[Script, ...], layout: str) -> tuple[str, str]:
-    """ "foreground", "whole" or "cycles", and why: work that writes leaves a debt behind."""
-    if layout == "turns":
-        return "cycles", "whole checkpoint cycles are measured: what an arm leaves is in them"
-    if study.reaches and not study.housed:
-        return "foreground", "what a server that is not ours leaves to the background is no arm's"
-    if study.cost != "auto":
-        return study.cost, "the study says so"
-    if any(script.writes for script in scripts):
-        return "whole", "the work writes: what it leaves to the background is charged to its arm"
-    return "foreground", "the work only reads"

@@ -1,65 +1,48 @@
-"""Looks at every arm alone for some seconds, and chooses how turns are laid out.
+"""Looks at every arm alone for some time, and chooses how turns are laid out.
 
-What it looks for: how much log an arm writes a second, since with its settings that says how far
-apart its checkpoints are; whether its sessions wait for the disk; and what a turn takes beside its
-load. Nothing of it enters an estimate.
+What it looks for: how much log an arm writes by the time since its start, since with its settings
+that says how far apart its checkpoints are; whether its sessions wait for the disk; and what a turn
+takes beside its load. Nothing of it enters an estimate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from steelyard.analysis.pilot.batch_means import choose_placement
+from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
     FEWEST_EPOCHS,
     ArmCycle,
     Shortage,
+    Spacing,
     TurnLengths,
     Wish,
     choose_lengths,
+    longest_look_s,
 )
-from steelyard.engines.engine import Cycle, CycleSettings, Settings
-from steelyard.model.errors import EngineError, StudyError
+from steelyard.engines.engine import CycleSettings, Settings
+from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.plan import Choices, PilotFigures, TurnChoices, Upkeep
-from steelyard.record.slice import SliceLine
+from steelyard.record.plan import Choices, PilotFigures, TurnChoices, TurnLimits, Upkeep
+from steelyard.record.turns.near_words import near_words
 from steelyard.running.measuring.background_work import find_stalls
-from steelyard.running.measuring.driving import drive_pilot
-from steelyard.running.measuring.first_errors import require_work
-from steelyard.running.measuring.load import Place, Visit
-from steelyard.running.measuring.observation import WaitSampling, settings_of
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
-from steelyard.running.turns.turn import watch_checkpoints
+from steelyard.running.turns.look import SECOND_NS, Looked, cycle_engine, look
 from steelyard.study.study import Study
 
-PILOT = -2
-PILOT_SECONDS = 15
-SECOND_NS = NS_PER_S
 LATENCIES_A_SLICE = 20
 WARM_UP_S = 25.0
 """What a warm-up is expected to take: MSER-5 needs 20 seconds."""
 WARM_UP_CAP_S = 60.0
 TURN_S0 = 0.03
 """Scatter of log ratios to be expected between turns, which lie minutes apart: 2 to 6 % seen."""
+ROUNDED_SHARE = 0.03
+"""By so much a factor may be another than the time scale and is still called by it."""
 RESTORE_SHARE = 0.2
 """Of a turn, that putting the files back may take."""
-
-
-@dataclass(frozen=True)
-class _Looked:
-    """What the pilot saw of one arm."""
-
-    lines: tuple[SliceLine, ...]
-    wal_bytes_per_s: float
-    cycle: Cycle
-    settings: Settings  # as the server reports them
-    wal_flush_share: float
-    idle_ns: int  # of the look, without load
-    driver_io: str
 
 
 def pilot_turns(setup: Setup, progress: Progress) -> Choices:
@@ -69,13 +52,13 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     progress.stage("pilot: every arm alone")
     asked = study.placement
     first = "symmetric" if asked == "auto" else asked
-    looked: dict[str, _Looked] = {}
+    looked: dict[str, Looked] = {}
     clock = setup.laboratory.clock
-    began_ns = clock.now_ns()
+    began_ns, most_s = clock.now_ns(), longest_look_s(_wish(study), len(design.arms))
     with setup.laid_arms(0, "restore"):
         lay_ns = clock.now_ns() - began_ns
         for arm in design.arms:
-            looked[arm] = _look(setup, arm, first)
+            looked[arm] = look(setup, arm, first, most_s)
     share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
     placement, why = choose_placement(share) if asked == "auto" else (asked, "the study says so")
     lengths = _lengths(setup, looked)
@@ -115,71 +98,53 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     )
 
 
-def cycle_engine(setup: Setup, arm: str) -> CycleSettings:
-    """The engine of an arm, which must know what spaces checkpoints."""
-    engine = setup.own_slots.arms[arm].engine
-    if not isinstance(engine, CycleSettings):
-        raise EngineError(
-            f'engine "{engine.identity.kind}" does not say what spaces its checkpoints',
-            hint="Weigh with --set layout=slices.",
+def require_time_scale(setup: Setup, settings: Mapping[str, Settings]) -> None:
+    """StudyError for a time scale that an arm's server cannot be brought to, so that the factor in
+    the sentence of the verdict is the one that was set. `settings`: of the arms, as reported."""
+    asked = setup.study.turns.time_scale
+    if setup.layout != "turns" or asked is None:
+        return
+    each = {arm: cycle_engine(setup, arm).cycle(own).largest_scale for arm, own in settings.items()}
+    arm = min(each, key=lambda name: each[name])
+    if asked > each[arm]:
+        largest = math.floor(100 * each[arm]) / 100
+        raise StudyError(
+            f"turns.time_scale = {asked:g} is more than the settings allow: {largest:g} at most",
+            detail=f'The checkpoints of arm "{arm}" cannot be brought nearer than that: its server '
+            "has a least time and a least amount of log between two.",
+            hint=f"--set turns.time_scale={largest:g}, or leave it out: the budget decides.",
         )
-    return engine
 
 
-def _look(setup: Setup, arm: str, placement: str) -> _Looked:
-    """An arm alone under load for some seconds."""
-    clock, study, slots = setup.laboratory.clock, setup.study, setup.own_slots
-    engine, design = cycle_engine(setup, arm), setup.design
-    began_ns = clock.now_ns()
-    instance = slots.start_arm(arm, slots.slot(design.slots_of(0)[arm]), engine.tell_checkpoints)
-    with setup.phase("start"):
-        setup.data.before_clients(instance)
-    settings = settings_of(instance)
-    stalls = find_stalls(study, None)
-    with (
-        setup.connect({arm: instance}, placement, design.script_seed(PILOT), stalls) as load,
-        closing(watch_checkpoints(instance, clock.now_ns)) as checkpoints,
-    ):
-        watch = WaitSampling([instance])
-        try:
-            before, loaded_ns = checkpoints.pulse(), clock.now_ns()
-            visits = [Visit(arm, SECOND_NS, "pilot", n, 0) for n in range(PILOT_SECONDS)]
-            with setup.phase("pilot"):
-                lines = tuple(drive_pilot(setup, load, visits, Place(PILOT, run=1)))
-            after, took_ns = checkpoints.pulse(), clock.now_ns() - loaded_ns
-        finally:
-            share = watch.stop()
-        driver_io = load.io
-    require_work(lines)
-    slots.stop_arms()
-    written = 0.0 if before is None or after is None else after.wal_bytes - before.wal_bytes
-    return _Looked(
-        lines=lines,
-        wal_bytes_per_s=written / (took_ns / NS_PER_S) if took_ns else 0.0,
-        cycle=engine.cycle(settings),
-        settings=settings,
-        wal_flush_share=share,
-        idle_ns=clock.now_ns() - began_ns - took_ns,
-        driver_io=driver_io,
-    )
-
-
-def _lengths(setup: Setup, looked: Mapping[str, _Looked]) -> TurnLengths:
+def _lengths(setup: Setup, looked: Mapping[str, Looked]) -> TurnLengths:
     study = setup.study
-    arms = [
-        ArmCycle(
-            timeout_s=one.cycle.timeout_ns / NS_PER_S,
-            wal_bytes=one.cycle.wal_bytes,
-            largest_scale=one.cycle.largest_scale,
-            wal_bytes_per_s=one.wal_bytes_per_s if setup.writes else 0.0,
-        )
-        for one in looked.values()
-    ]
+    arms = list(_cycles(setup, looked).values())
     idle_s = max(one.idle_ns for one in looked.values()) / NS_PER_S
     found = choose_lengths(arms, _wish(study), idle_s=idle_s, warm_s=WARM_UP_S)
     if isinstance(found, Shortage):
         raise too_short(study, found.needed_s)
     return found
+
+
+def _cycles(setup: Setup, looked: Mapping[str, Looked]) -> dict[str, ArmCycle]:
+    """Arm → what spaces its checkpoints."""
+    return {
+        arm: ArmCycle(
+            spacing=_spacing(cycle_engine(setup, arm), one),
+            largest_scale=one.cycle.largest_scale,
+            log=one.log if setup.writes else LogCurve((), ()),
+            seen_s=one.cycle_s,
+        )
+        for arm, one in looked.items()
+    }
+
+
+def _spacing(engine: CycleSettings, looked: Looked) -> Callable[[float], Spacing]:
+    def at(scale: float) -> Spacing:
+        cycle = looked.cycle if scale == 1 else engine.scaled(looked.settings, scale).cycle
+        return Spacing(cycle.timeout_ns / NS_PER_S, cycle.wal_bytes)
+
+    return at
 
 
 def _wish(study: Study) -> Wish:
@@ -209,12 +174,16 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
     )
 
 
-def _turn_choices(setup: Setup, looked: Mapping[str, _Looked], lengths: TurnLengths) -> TurnChoices:
+def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengths) -> TurnChoices:
     study, scale = setup.study, lengths.scale
+    limits = {
+        arm: TurnLimits(wait_ns=round(wait_s * NS_PER_S), longest_ns=round(longest_s * NS_PER_S))
+        for arm, wait_s, longest_s in zip(looked, lengths.waits_s, lengths.longest_s, strict=True)
+    }
     settings = {}
     for arm, one in looked.items():
         engine = cycle_engine(setup, arm)
-        spaced = engine.scaled(one.settings, scale) if scale > 1 else {}
+        spaced = engine.scaled(one.settings, scale).settings if scale > 1 else {}
         settings[arm] = {**engine.tell_checkpoints, **spaced}
     if study.turns.time_scale is not None:
         why = "the study says so"
@@ -228,8 +197,9 @@ def _turn_choices(setup: Setup, looked: Mapping[str, _Looked], lengths: TurnLeng
         cycles=study.turns.cycles,
         stated_ns=study.turns.measured,
         warmup_cap_ns=round(WARM_UP_CAP_S * NS_PER_S),
-        wait_ns=round(lengths.wait_s * NS_PER_S),
-        longest_ns=round(lengths.longest_s * NS_PER_S),
+        wait_ns=max(one.wait_ns for one in limits.values()),
+        longest_ns=max(one.longest_ns for one in limits.values()),
+        limits=limits,
         turn_ns=round(lengths.mean_turn_s * NS_PER_S),
         settings=settings,
         cycle_seconds={
@@ -237,7 +207,17 @@ def _turn_choices(setup: Setup, looked: Mapping[str, _Looked], lengths: TurnLeng
             for arm, seconds in zip(looked, lengths.cycles_s, strict=True)
             if math.isfinite(seconds)
         },
+        nearer=_really_nearer(setup, looked, scale),
     )
+
+
+def _really_nearer(setup: Setup, looked: Mapping[str, Looked], scale: float) -> dict[str, float]:
+    """Arm → its own factor; empty where that of every arm is the time scale, or nearly."""
+    cycles = _cycles(setup, looked).items()
+    own = {arm: one.nearer(scale) for arm, one in cycles if math.isfinite(one.seconds(scale))}
+    if all(abs(factor / scale - 1) <= ROUNDED_SHARE for factor in own.values()):
+        return {}
+    return {arm: round(factor, 3) for arm, factor in own.items()}
 
 
 def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
@@ -250,14 +230,15 @@ def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
     return "carry", f"putting the files back takes {took}, more than a fifth of a turn"
 
 
-def _per_transaction_ns(one: _Looked) -> float:
+def _per_transaction_ns(one: Looked) -> float:
     done = sum(line.transactions for line in one.lines)
     return sum(line.busy_ns for line in one.lines) / done if done else 0.0
 
 
 def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Progress) -> None:
     """What it will cost, before it starts."""
-    scale = "" if turns.time_scale == 1 else f", checkpoints {turns.time_scale:g} times as near"
+    near = near_words(turns, setup.design.arms)
+    scale = f", checkpoints {near}" if near else ""
     progress.note(
         f"layout: turns ({setup.layout_why}); {lengths.epochs} epochs of "
         f"{len(setup.design.arms)} turns of about {format_duration(turns.turn_ns)}{scale}: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
+from steelyard.analysis.pilot.pool_level import FEW_BLOCKS, level_after
 from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.engine import CheckpointWatch, Instance, Pulse
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
@@ -33,7 +33,7 @@ class Series:
 
     @property
     def level(self) -> bool:
-        """Whether throughput and reads per transaction have come to their level (MSER-5)."""
+        """Whether throughput (MSER-5) and reads per transaction have come to their level."""
         known = self.lines[: len(self.read_bytes)]
         kept = [place for place, line in enumerate(known) if not line.dropped]
         if len(kept) < FEWEST_SECONDS:
@@ -45,7 +45,7 @@ class Series:
             (self.read_bytes[k] or 0.0) / BLOCK_BYTES / max(1, self.lines[k].transactions)
             for k in kept
         ]
-        return max(reads[-5:]) < FEW_BLOCKS or mser5(reads) is not None
+        return max(reads[-5:]) < FEW_BLOCKS or level_after(reads) is not None
 
     def columns(self) -> SecondsLine:
         """What was read, as the record has it."""

@@ -2,7 +2,8 @@
 
 All arms' files are evicted from the page cache, the device is quiet, the arm is started and warmed
 until throughput and reads are level; then it is measured from the end of one checkpoint to the end
-of the k-th after it, in slices of about a second.
+of the k-th after it, or of a later one where k cycles are shorter than the least time, in slices of
+about a second: always whole cycles.
 """
 
 from __future__ import annotations
@@ -156,11 +157,11 @@ class TurnRunner:
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
             with phases("wait for a checkpoint"):
-                self._wait(seconds, warm, watch)
+                level = self._wait(arm, seconds, warm, watch, level)
             at_start = seconds.debt()
             readings.border()
             with phases("measure"):
-                end = self._cycles(seconds, measured, watch)
+                end = self._cycles(arm, seconds, measured, watch)
             machine = {arm: load.machine_readings(arm)}
             at_end, checkpoints = seconds.debt(), tuple(watch.seen)
             readings.border()
@@ -187,16 +188,27 @@ class TurnRunner:
             seconds.run(series, "warmup", self._choices.slice_ns)
         return True
 
-    def _wait(self, seconds: SecondBySecond, series: Series, watch: CheckpointWatch) -> None:
-        """Go on until a checkpoint has ended, or none came in time."""
+    def _wait(
+        self,
+        arm: str,
+        seconds: SecondBySecond,
+        series: Series,
+        watch: CheckpointWatch,
+        level: bool,
+    ) -> bool:
+        """Go on until a checkpoint has ended, or none came in time; whether the load was level by
+        then, where it was not before."""
         since_ns = self._clock.now_ns()
-        while not completed(watch.seen, since_ns):
-            if self._clock.now_ns() >= since_ns + self._turns.wait_ns:
-                return
+        limit_ns = since_ns + self._turns.limits_of(arm).wait_ns
+        while not completed(watch.seen, since_ns) and self._clock.now_ns() < limit_ns:
             seconds.run(series, "warmup", self._choices.slice_ns)
+            level = level or series.level
+        return level
 
-    def _cycles(self, seconds: SecondBySecond, series: Series, watch: CheckpointWatch) -> TurnEnd:
-        turns, since_ns = self._turns, self._clock.now_ns()
+    def _cycles(
+        self, arm: str, seconds: SecondBySecond, series: Series, watch: CheckpointWatch
+    ) -> TurnEnd:
+        turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
         while True:
             seconds.run(series, "measured", self._choices.slice_ns)
             took_ns = self._clock.now_ns() - since_ns
@@ -204,10 +216,13 @@ class TurnRunner:
                 if took_ns >= turns.stated_ns:
                     return "stated"
                 continue
-            ended = completed(watch.seen, since_ns)
-            if len(ended) >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
+            before, ended = ended, len(completed(watch.seen, since_ns))
+            whole = (
+                ended > before
+            )  # elsewhere in a cycle it would be a part of one, alike each time
+            if whole and ended >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
                 return "cycles"
-            if took_ns >= turns.longest_ns:
+            if took_ns >= turns.limits_of(arm).longest_ns:
                 return "longest"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.adapters import Wanted
@@ -14,53 +15,95 @@ from steelyard.tuning.profile.asking import Accepting, ask_build
 from steelyard.tuning.profile.proposing import Wish, propose
 
 Say = Callable[[str], None]
+ServersAtOnce = Callable[[Study], int]
+"""Study → how many of its servers stand at once."""
 
 
-def with_profiles(study: Study, place: Path, cache: Path, account: str | None, say: Say) -> Study:
+def with_profiles(
+    study: Study,
+    place: Path,
+    cache: Path,
+    account: str | None,
+    say: Say,
+    servers_at_once: ServersAtOnce,
+) -> Study:
     """The study with every profile in place of its name; itself where no arm has one.
 
     `place`: where data directories stand, whose free room and probe count. An arm that a profile
-    leaves as the control is dropped, and `say` is called; a cell of a factorial stays. UsageError:
-    a profile does not fit.
+    leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
+    `servers_at_once` counts those of a study without profiles: whether arms take turns may depend
+    on the settings that profiles come to. UsageError: a profile does not fit.
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study
     asked: dict[Wanted, Accepting] = {}
 
-    def resolved(arm: Arm) -> Arm:
+    def resolved(servers: int) -> tuple[Study, list[str]]:
+        said: list[str] = []
+        profiles = _Profiles(study, place, cache, account, servers, asked, said.append)
+        return profiles.resolved(), said
+
+    servers = len(study.every_arm) if study.layout == "slices" else 1
+    made, said = resolved(servers)
+    wanted = servers_at_once(made)
+    if (wanted == 1) != (servers == 1):
+        made, said = resolved(len(study.every_arm))
+    for words in said:
+        say(words)
+    return made
+
+
+@dataclass(frozen=True)
+class _Profiles:
+    """The profiles of a study, for so many servers that stand at once."""
+
+    study: Study
+    place: Path
+    cache: Path
+    account: str | None
+    servers: int
+    asked: dict[Wanted, Accepting]
+    """What each build accepts, kept from one number of servers to the next."""
+    say: Say
+
+    def resolved(self) -> Study:
+        """The study with settings in place of profiles."""
+        study = self.study
+        control = self._of(study.control)
+        arms = []
+        for arm, made in ((arm, self._of(arm)) for arm in study.arms):
+            alike = made.settings == control.settings and study.factors is None  # cells stay
+            if arm.profile is not None and arm.profile.without and alike:
+                self.say(f"arm {arm.name} is left out: the profile sets nothing of that group here")
+            else:
+                arms.append(made)
+        if not arms:
+            raise UsageError(
+                "nothing is left to weigh: the profile sets nothing that an arm would set back",
+                hint="`steelyard tune` shows what it sets on this machine, and why.",
+            )
+        return study.model_copy(update={"control": control, "arms": tuple(arms)})
+
+    def _of(self, arm: Arm) -> Arm:
         if arm.profile is None:
             return arm
         wanted = Wanted(arm.version, arm.bindir)
-        if wanted not in asked:
-            asked[wanted] = ask_build(study.engine, wanted, account)
-        profile = propose(_wish(study, arm.profile), asked[wanted], place, cache)
+        if wanted not in self.asked:
+            self.asked[wanted] = ask_build(self.study.engine, wanted, self.account)
+        wish = _wish(self.study, arm.profile, self.servers)
+        profile = propose(wish, self.asked[wanted], self.place, self.cache)
         chosen = profile.without(*arm.profile.without)
-        say(_said(arm, profile, chosen))
+        self.say(_said(arm, profile, chosen))
         return arm.model_copy(update={"settings": {**chosen, **arm.settings}, "profile": None})
 
-    control = resolved(study.control)
-    arms = []
-    for arm, made in ((arm, resolved(arm)) for arm in study.arms):
-        alike = made.settings == control.settings and study.factors is None  # cells stay
-        if arm.profile is not None and arm.profile.without and alike:
-            say(f"arm {arm.name} is left out: the profile sets nothing of that group here")
-        else:
-            arms.append(made)
-    if not arms:
-        raise UsageError(
-            "nothing is left to weigh: the profile sets nothing that an arm would set back",
-            hint="`steelyard tune` shows what it sets on this machine, and why.",
-        )
-    return study.model_copy(update={"control": control, "arms": tuple(arms)})
 
-
-def _wish(study: Study, choice: ProfileChoice) -> Wish:
+def _wish(study: Study, choice: ProfileChoice, servers: int) -> Wish:
     return Wish(
         name=choice.name,
         kind=choice.work or ("olap" if study.workload.streams else "oltp"),
         clients=study.workload.clients,
         cap_bytes=study.memory,
-        servers=1 if study.layout == "turns" else len(study.every_arm),
+        servers=servers,
     )
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.engines.engine import CheckpointsSeen, CycleSettings, Slot
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.sql.checkpoints import cycle_of, require_seen, scaled
+from steelyard.engines.postgres.sql.checkpoints import LogWatch, cycle_of, require_seen, scaled
 from steelyard.model.errors import EngineError
+from steelyard.model.turn import Checkpoint
 
+SEGMENT = 16 * 2**20
 Slots = Callable[[int], Slot]
 SETTINGS = {
     "checkpoint_timeout": "300 s",
@@ -29,22 +34,59 @@ SETTINGS = {
 def test_the_cycle_is_that_of_timeout_and_log() -> None:
     cycle = cycle_of(SETTINGS)
     assert cycle.timeout_ns == 300_000_000_000
-    assert cycle.wal_bytes == pytest.approx(1024 * 2**20 / 1.9)
+    assert cycle.wal_bytes == 33 * SEGMENT  # 64 segments / 1.9, rounded down
     assert cycle.largest_scale == 10  # checkpoint_timeout is at least 30 s
+
+
+@pytest.mark.parametrize(
+    ("limit_mb", "target", "segments"),
+    [(32, "0.9", 1), (47, "0.9", 1), (64, "0.9", 2), (100, "0.5", 4), (32, "0", 2), (96, "1", 3)],
+)
+def test_the_log_between_checkpoints_is_whole_segments_as_the_server_counts_them(
+    limit_mb: int, target: str, segments: int
+) -> None:
+    settings = SETTINGS | {"max_wal_size": f"{limit_mb} MB", "checkpoint_completion_target": target}
+    assert cycle_of(settings).wal_bytes == segments * SEGMENT
+
+
+def test_larger_segments_count() -> None:
+    settings = SETTINGS | {"wal_segment_size": "67108864 B"}
+    assert cycle_of(settings).wal_bytes == 8 * 4 * SEGMENT  # 16 / 1.9
 
 
 def test_small_logs_bound_the_factor() -> None:
     small = SETTINGS | {"max_wal_size": "64 MB"}
-    assert cycle_of(small).largest_scale == 2  # two segments of 16 MB at least
+    assert cycle_of(small).largest_scale == 2  # one segment instead of two
     assert cycle_of(small | {"checkpoint_timeout": "10 s"}).largest_scale == 1
+    assert cycle_of(SETTINGS | {"max_wal_size": "32 MB"}).largest_scale == 1
 
 
 def test_a_factor_divides_the_timeout_and_both_limits_and_keeps_what_the_server_allows() -> None:
-    assert scaled(SETTINGS, 4) == {
+    four = scaled(SETTINGS, 4)
+    assert four.settings == {
         "checkpoint_timeout": "75s",
         "max_wal_size": "256MB",
         "min_wal_size": "32MB",
     }
+    assert four.cycle.timeout_ns == 75_000_000_000
+    assert four.cycle.wal_bytes == 8 * SEGMENT
+
+
+@given(
+    st.integers(32, 100_000),
+    st.sampled_from(["0", "0.1", "0.5", "0.7", "0.9", "1"]),
+    st.floats(1, 50),
+)
+def test_the_distance_that_is_set_is_the_nearest_there_is_and_the_one_that_is_said(
+    limit_mb: int, target: str, factor: float
+) -> None:
+    settings = SETTINGS | {"max_wal_size": f"{limit_mb} MB", "checkpoint_completion_target": target}
+    own, spaced = cycle_of(settings), scaled(settings, factor)
+    size = spaced.settings["max_wal_size"].removesuffix("MB")
+    assert int(size) >= 32, "the server starts with no less"
+    assert cycle_of(settings | {"max_wal_size": f"{size} MB"}).wal_bytes == spaced.cycle.wal_bytes
+    if factor <= own.largest_scale:
+        assert abs(spaced.cycle.wal_bytes - own.wal_bytes / factor) <= SEGMENT / 2 + 1
 
 
 def test_a_setting_in_another_unit_is_an_error() -> None:
@@ -59,6 +101,24 @@ def test_settings_that_hide_checkpoints_are_refused(name: str) -> None:
         require_seen({name: "csvlog" if name == "log_destination" else "nonsense"})
 
 
+def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(tmp_path: Path) -> None:
+    log, now = tmp_path / "server.log", [1_000]
+    log.write_bytes(b"")
+    watch = LogWatch.__new__(LogWatch)  # without a server, a connection and a thread
+    watch._log, watch._rest, watch._seen = log.open("rb"), b"", []
+    watch._now_ns = lambda: now[0]
+    with watch._log:
+        for stamp, words in (
+            (b"2026-11-24 03:00:00 UTC [7] ", b"LOG:  checkpoint starting: time\n"),
+            (b"2026-11-24 01:59:58 UTC [7] ", b"LOG:  checkpoint complete: wrote 9 buffers\n"),
+        ):
+            with log.open("ab") as server:
+                server.write(stamp + words)
+            now[0] += 500
+            watch._read()
+    assert watch.seen == (Checkpoint(1_500, 2_000, "time"),)
+
+
 @pytest.mark.postgres
 def test_an_engine_reads_the_settings_its_own_server_reports(
     engine: Postgres, cluster: Cluster, slot_of: Slots
@@ -70,7 +130,7 @@ def test_an_engine_reads_the_settings_its_own_server_reports(
     assert cycle.largest_scale == 20
     spaced = engine.scaled(cluster.settings(), 20)
     cluster.stop()
-    cluster.start(slot_of(0), spaced)
+    cluster.start(slot_of(0), spaced.settings)
     assert cluster.settings()["checkpoint_timeout"] == "30 s"
 
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from steelyard.engines.engine import Cycle, Pulse
+from steelyard.engines.engine import Cycle, Pulse, Scaled
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.errors import EngineError
@@ -25,8 +25,9 @@ _BEGAN = re.compile(rb"LOG:  checkpoint starting: ?(.*)")
 _ENDED = b"LOG:  checkpoint complete"
 LEAST_TIMEOUT_S = 30
 """checkpoint_timeout of guc_tables.c."""
+LEAST_SEGMENTS = 2
+"""min_wal_size and max_wal_size, in segments (ReadControlFile of xlog.c)."""
 _MB = 1 << 20
-_SPACING = ("max_wal_size", "min_wal_size")
 TOLD_BY = {
     "log_checkpoints": ("on",),
     "logging_collector": ("off",),
@@ -40,41 +41,57 @@ def cycle_of(settings: Mapping[str, str]) -> Cycle:
     """What settings, as the server reports them, make of its checkpoints; EngineError for a
     setting that is missing or in another unit.
 
-    One is requested after max_wal_size / (1 + checkpoint_completion_target) of log
-    (CalculateCheckpointSegments of xlog.c). Both max_wal_size and min_wal_size are at least two
-    segments.
+    One is requested after max_wal_size / (1 + checkpoint_completion_target) of log, both in whole
+    segments and rounded down, but at least one (CalculateCheckpointSegments of xlog.c). Both
+    max_wal_size and min_wal_size are at least two segments.
     """
     timeout_s = _number(settings, "checkpoint_timeout", "s")
-    limit_mb = _number(settings, "max_wal_size", "MB")
-    target = _number(settings, "checkpoint_completion_target", "")
+    limit = int(_number(settings, "max_wal_size", "MB")) // _segment_mb(settings)
+    segments, least = (_segments(one, _target(settings)) for one in (limit, LEAST_SEGMENTS))
     return Cycle(
         timeout_ns=round(timeout_s * NS_PER_S),
-        wal_bytes=limit_mb * _MB / (1 + target),
-        largest_scale=max(
-            1.0, min(timeout_s / LEAST_TIMEOUT_S, limit_mb / _least_wal_mb(settings))
-        ),
+        wal_bytes=float(segments * _segment_mb(settings) * _MB),
+        largest_scale=max(1.0, min(timeout_s / LEAST_TIMEOUT_S, segments / least)),
     )
 
 
-def scaled(settings: Mapping[str, str], factor: float) -> dict[str, str]:
-    """checkpoint_timeout, max_wal_size and min_wal_size, divided by a factor."""
-    timeout_s = _number(settings, "checkpoint_timeout", "s")
-    least_mb = _least_wal_mb(settings)
-    sizes = {
-        name: f"{max(least_mb, round(_number(settings, name, 'MB') / factor))}MB"
-        for name in _SPACING
-    }
-    return {
-        "checkpoint_timeout": f"{max(LEAST_TIMEOUT_S, round(timeout_s / factor))}s",
-        **sizes,
-    }
+def scaled(settings: Mapping[str, str], factor: float) -> Scaled:
+    """checkpoint_timeout, max_wal_size and min_wal_size, divided by a factor.
+
+    max_wal_size is the least that gives the number of segments between checkpoints that is nearest
+    to 1/factor of the own: dividing the setting itself would round down twice, and 1 GB divided by
+    10 would have checkpoints 11 times as near.
+    """
+    segment_mb, target, own = _segment_mb(settings), _target(settings), cycle_of(settings)
+    timeout_s = max(LEAST_TIMEOUT_S, round(own.timeout_ns / NS_PER_S / factor))
+    wanted = round(own.wal_bytes / (segment_mb * _MB) / factor)
+    limit = max(LEAST_SEGMENTS, int(wanted * (1.0 + target)))
+    while _segments(limit, target) < wanted:
+        limit += 1
+    kept_mb = round(_number(settings, "min_wal_size", "MB") / factor)
+    return Scaled(
+        {
+            "checkpoint_timeout": f"{timeout_s}s",
+            "max_wal_size": f"{limit * segment_mb}MB",
+            "min_wal_size": f"{max(LEAST_SEGMENTS * segment_mb, kept_mb)}MB",
+        },
+        Cycle(timeout_s * NS_PER_S, float(_segments(limit, target) * segment_mb * _MB), 1.0),
+    )
 
 
-def _least_wal_mb(settings: Mapping[str, str]) -> int:
-    """Two segments."""
+def _segments(limit: int, target: float) -> int:
+    """Segments of log from one checkpoint to the request of the next; `limit`: max_wal_size."""
+    return max(1, int(limit / (1.0 + target)))
+
+
+def _target(settings: Mapping[str, str]) -> float:
+    return _number(settings, "checkpoint_completion_target", "")
+
+
+def _segment_mb(settings: Mapping[str, str]) -> int:
     size, _, unit = settings.get("wal_segment_size", "16777216 B").partition(" ")
     bytes_a_unit = {"B": 1, "kB": 1 << 10, "MB": _MB}.get(unit, 1)
-    return max(2, 2 * int(size) * bytes_a_unit // _MB)
+    return max(1, int(size) * bytes_a_unit // _MB)
 
 
 def _number(settings: Mapping[str, str], name: str, unit: str) -> float:

@@ -1,0 +1,119 @@
+"""Drives an arm alone before the turns, second by second: its log, its checkpoints, its waits.
+
+The look goes on until it has seen a whole cycle, begin to begin, or as long as any cycle that the
+budget can hold: the mean of the first seconds after a start is that of the burst of images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from steelyard.analysis.pilot.log_curve import LogCurve
+from steelyard.analysis.pilot.turn_lengths import LEAST_LOOK_S
+from steelyard.engines.engine import CheckpointWatch, Cycle, CycleSettings, Settings
+from steelyard.model.errors import EngineError
+from steelyard.model.turn import Checkpoint
+from steelyard.model.units import NS_PER_S
+from steelyard.record.slice import SliceLine
+from steelyard.running.measuring.background_work import find_stalls
+from steelyard.running.measuring.driving import drive_pilot
+from steelyard.running.measuring.first_errors import require_work
+from steelyard.running.measuring.load import Load, Place, Visit
+from steelyard.running.measuring.observation import WaitSampling, settings_of
+from steelyard.running.preparing.setup import Setup
+from steelyard.running.turns.turn import watch_checkpoints
+
+PILOT = -2
+SECOND_NS = NS_PER_S
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the pilot saw of one arm."""
+
+    lines: tuple[SliceLine, ...]
+    log: LogCurve
+    cycle_s: float | None  # mean of the whole cycles that it saw
+    cycle: Cycle
+    settings: Settings  # as the server reports them
+    wal_flush_share: float
+    idle_ns: int  # of the look, without load
+    driver_io: str
+
+
+def cycle_engine(setup: Setup, arm: str) -> CycleSettings:
+    """The engine of an arm, which must know what spaces checkpoints."""
+    engine = setup.own_slots.arms[arm].engine
+    if not isinstance(engine, CycleSettings):
+        raise EngineError(
+            f'engine "{engine.identity.kind}" does not say what spaces its checkpoints',
+            hint="Weigh with --set layout=slices.",
+        )
+    return engine
+
+
+def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
+    """An arm alone under load until a whole cycle was seen, for `most_s` at most."""
+    clock, slots, design = setup.laboratory.clock, setup.own_slots, setup.design
+    engine = cycle_engine(setup, arm)
+    began_ns = clock.now_ns()
+    instance = slots.start_arm(arm, slots.slot(design.slots_of(0)[arm]), engine.tell_checkpoints)
+    with setup.phase("start"):
+        setup.data.before_clients(instance)
+    settings, stalls = settings_of(instance), find_stalls(setup.study, None)
+    with (
+        setup.connect({arm: instance}, placement, design.script_seed(PILOT), stalls) as load,
+        closing(watch_checkpoints(instance, clock.now_ns)) as watch,
+    ):
+        waits, loaded_ns = WaitSampling([instance]), clock.now_ns()
+        try:
+            with setup.phase("pilot"):
+                lines, log = _drive(setup, load, arm, watch, most_s)
+        finally:
+            share = waits.stop()
+        took_ns, driver_io, seen = clock.now_ns() - loaded_ns, load.io, tuple(watch.seen)
+    slots.stop_arms()
+    return Looked(
+        lines=lines,
+        log=log,
+        cycle_s=whole_cycle_s(seen),
+        cycle=engine.cycle(settings),
+        settings=settings,
+        wal_flush_share=share,
+        idle_ns=clock.now_ns() - began_ns - took_ns,
+        driver_io=driver_io,
+    )
+
+
+def _drive(
+    setup: Setup, load: Load, arm: str, watch: CheckpointWatch, most_s: float
+) -> tuple[tuple[SliceLine, ...], LogCurve]:
+    """Seconds of load, and the log that was written until each of them ended."""
+    now_ns = setup.laboratory.clock.now_ns
+    first, since_ns = watch.pulse(), now_ns()
+    lines: list[SliceLine] = []
+    seconds, written = [0.0], [0.0]
+    while seconds[-1] < LEAST_LOOK_S or (
+        whole_cycle_s(watch.seen) is None and seconds[-1] < most_s
+    ):
+        visit = Visit(arm, SECOND_NS, "pilot", len(lines), 0)
+        lines += drive_pilot(setup, load, [visit], Place(PILOT, run=1))
+        after = watch.pulse()
+        seconds.append((now_ns() - since_ns) / NS_PER_S)
+        if first is None or after is None:  # it died, which the next second reports
+            written.append(written[-1])
+        else:
+            written.append(after.wal_bytes - first.wal_bytes)
+        if seconds[-2] < LEAST_LOOK_S <= seconds[-1]:
+            require_work(lines)
+    return tuple(lines), LogCurve.of(seconds, written)
+
+
+def whole_cycle_s(checkpoints: Sequence[Checkpoint]) -> float | None:
+    """Mean time from the begin of one checkpoint to that of the next; None: fewer than two."""
+    begins = [one.began_ns for one in checkpoints]
+    if len(begins) < 2:
+        return None
+    return (begins[-1] - begins[0]) / (len(begins) - 1) / NS_PER_S

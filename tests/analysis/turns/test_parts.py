@@ -1,0 +1,42 @@
+"""The four parts of a turn are two halves of as many whole cycles, each cut in two."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from analysis.turns.made import NS, make_turn
+from steelyard.analysis.turns.parts import four_parts
+from steelyard.model.turn import Turn
+
+
+def seconds_of(turn: Turn) -> list[list[int]]:
+    zero = turn.seconds[0].start_ns
+    return [[(one.start_ns - zero) // NS for one in part] for part in four_parts(turn)]
+
+
+def test_two_cycles_are_a_half_each() -> None:
+    parts = seconds_of(make_turn(cycle_s=30.0))
+    assert parts == [[*range(low, low + 15)] for low in (0, 15, 30, 45)]
+
+
+def test_of_three_cycles_the_middle_one_is_left_out() -> None:
+    parts = seconds_of(make_turn(cycle_s=20.0, writes_s=18.0))
+    assert parts == [[*range(low, low + 10)] for low in (0, 10, 40, 50)]
+
+
+def test_what_follows_the_last_whole_cycle_is_left_out() -> None:
+    parts = seconds_of(make_turn(seconds=70, cycle_s=30.0, writes_s=27.0))
+    assert parts[-1][-1] == 59
+
+
+@pytest.mark.parametrize("ended", [0, 1])
+def test_with_fewer_than_two_cycles_the_time_is_cut_in_four(ended: int) -> None:
+    turn = make_turn()
+    turn = dataclasses.replace(turn, checkpoints=turn.checkpoints[1 : 1 + ended])
+    assert [len(part) for part in seconds_of(turn)] == [15] * 4
+
+
+def test_a_turn_that_measured_nothing_has_empty_parts() -> None:
+    assert four_parts(dataclasses.replace(make_turn(), seconds=())) == [[], [], [], []]
