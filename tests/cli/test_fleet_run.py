@@ -70,7 +70,7 @@ def test_a_record_counts_once_and_is_dated_by_its_host(ran: Run, tmp_path: Path)
 def test_a_second_matrix_reaches_the_history_too(ran: Run, tmp_path: Path) -> None:
     first = files_of(unpack("settings", tmp_path))
     assert ran("one", first)[0] == 0
-    plan = {**json.loads(first["plan.json"]), "command": "steelyard weigh settings, again"}
+    plan = {**json.loads(first["plan.json"]), "at": "2026-05-05T050505Z"}
     status, told = ran("two", {**first, "plan.json": json.dumps(plan).encode()})
     assert (status, told["records"]["refused"]) == (0, [])
     assert len(read_history(Path("records")).entries) == 2

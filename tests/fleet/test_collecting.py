@@ -76,7 +76,7 @@ def test_two_weighings_of_one_name_are_both_taken(theirs: Path, tmp_path: Path) 
     shutil.copytree(tmp_path / "first", home)
     assert len(collect([home], ours).taken) == 1
     plan = json.loads((home / "plan.json").read_text())
-    (home / "plan.json").write_text(json.dumps({**plan, "command": "steelyard weigh, once more"}))
+    (home / "plan.json").write_text(json.dumps({**plan, "at": "2026-05-05T050505Z"}))
     found = collect([home], ours)
     assert (len(found.taken), found.refused) == (1, ())
     assert len(read_history(ours).entries) == 2

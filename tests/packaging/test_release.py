@@ -43,10 +43,7 @@ def test_nothing_is_published_before_the_tests_have_passed_and_the_tag_is_the_ve
 ) -> None:
     assert before(jobs, "publish") == {"version", "test", "wheel", "sdist"}
     assert "version" in before(jobs, "wheel")
-    assert jobs["test"]["uses"] == "./.github/workflows/ci.yml"
-    ci = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
-    assert "workflow_call" in ci[True], "YAML reads `on` as true"
-    assert any(step.get("run") == "make test" for step in ci["jobs"]["test"]["steps"])
+    assert any(step.get("run") == "make test" for step in jobs["test"]["steps"])
     [compared] = [one["run"] for one in jobs["version"]["steps"] if "run" in one]
     assert compared == 'python3 .ci/version.py "$GITHUB_REF_NAME"'
 

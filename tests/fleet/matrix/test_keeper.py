@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -26,7 +27,8 @@ import sys, time
 from pathlib import Path
 from steelyard.fleet.matrix.keeper import Keeper
 from steelyard.fleet.matrix.matrix import Cell
-assert Keeper(Path(sys.argv[1])).begin(Cell("aa", (), "any", None, 0, 7, {changes!r}))
+keeper = Keeper(Path(sys.argv[1]))
+assert keeper.begin(Cell("aa", (), "any", None, 0, 7, {changes!r}))
 print("begun", flush=True)
 time.sleep(600)
 """
@@ -100,7 +102,11 @@ def test_files_of_a_cell_stand_in_its_folder_and_what_another_one_left_does_not(
 def test_a_weighing_whose_watcher_was_killed_has_failed(keeper: Keeper, tmp_path: Path) -> None:
     assert keeper.begin(_cell("aa"))
     folder = tmp_path / "cache" / "fleet"
-    [watcher] = [one for one in _processes_of(folder) if "watcher" in " ".join(one.cmdline())]
+    _until(lambda: any(_weighings(folder)), 30)
+    [weighing] = _weighings(folder)
+    watcher = weighing.parent()
+    assert watcher is not None
+    assert "steelyard.fleet.matrix.watcher" in _words(watcher)
     assert watcher.ppid() != os.getpid(), "Ray kills the children of a worker that ends"
     watcher.kill()
     assert _ended(keeper, 30).status == -signal.SIGKILL
@@ -129,18 +135,10 @@ def test_a_keeper_that_is_killed_leaves_no_server_no_folder_and_no_lock(
     tmp_path: Path, stubborn: bool
 ) -> None:
     lock = tmp_path / "lock"
-    with open_directory() as cache:
-        code = HELD_BY_A_KEEPER.format(changes=QUICK)
-        program = subprocess.Popen(
-            [sys.executable, "-c", code, str(lock)],
-            env={**os.environ, "STEELYARD_CACHE": str(cache)},
-            stdout=subprocess.PIPE,
-        )
-        assert program.stdout is not None
-        assert program.stdout.readline() == b"begun\n"
+    with _held(lock) as (program, cache):
         _until(lambda: any(_servers(cache)), 120)
         servers = [*_servers(cache)]
-        [weighing] = [one for one in _processes_of(tmp_path / "fleet") if "weigh" in one.cmdline()]
+        [weighing] = _weighings(tmp_path / "fleet")
         if stubborn:
             weighing.kill()  # as the watcher does where it does not end in time
         program.kill()
@@ -148,17 +146,56 @@ def test_a_keeper_that_is_killed_leaves_no_server_no_folder_and_no_lock(
         _until(lambda: not is_held(lock), 90)
         assert not (tmp_path / "fleet").exists()
         assert _processes_of(tmp_path / "fleet") == []
-        assert [one for one in servers if one.is_running()] == []
+        assert [one for one in servers if _runs(one)] == []
         assert [one.name for one in (cache / "run").iterdir() if one.is_dir()] == []
+
+
+@contextmanager
+def _held(lock: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A program with a keeper that has begun a weighing, and the cache of its host."""
+    code = HELD_BY_A_KEEPER.format(changes=QUICK)
+    with open_directory() as cache:
+        program = subprocess.Popen(
+            [sys.executable, "-c", code, str(lock)],
+            env={**os.environ, "STEELYARD_CACHE": str(cache)},
+            stdout=subprocess.PIPE,
+        )
+        try:
+            assert program.stdout is not None
+            assert program.stdout.readline() == b"begun\n"
+            yield program, cache
+        finally:
+            program.kill()
+            program.wait()
+            _until(lambda: not is_held(lock), 90)
+
+
+def _weighings(folder: Path) -> list[psutil.Process]:
+    """Those that work there."""
+    command = ["-m", "steelyard", "weigh"]
+    return [one for one in _processes_of(folder) if _words(one)[1:4] == command]
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it does: one that has ended may wait for whoever became its parent."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """Of its command; none of one that is gone."""
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []
 
 
 def _servers(cache: Path) -> Iterator[psutil.Process]:
     """Of PostgreSQL, whose data stands there."""
     for one in psutil.process_iter():
-        try:
-            words = one.cmdline()
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
+        words = _words(one)
         if "postgres" in "".join(words[:1]) and str(cache) in " ".join(words):
             yield one
 
