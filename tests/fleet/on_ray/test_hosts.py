@@ -127,5 +127,7 @@ def test_a_keeper_may_take_long_to_start(cluster: Any, monkeypatch: pytest.Monke
     hosts = RayHosts(cluster.address, print)
     try:
         assert len(hosts.hosts()) == 2
+        for one in hosts.hosts():
+            ray.get(one.actor.facts.remote(), timeout=5)
     finally:
         hosts.close()
