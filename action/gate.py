@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The steps of Steelyard's GitHub action: weigh, agree over hosts, and say it in one comment.
 
+    gate.py name --name bench/x.toml --host 1
     gate.py weigh --study builds --control base/bin --arm head/bin --out weighing [...]
     gate.py agree weighing-1 weighing-2 --hosts 2 --out agreed
     gate.py comment agreed/gate.md --name builds
@@ -12,10 +13,12 @@ is in docs/reference/ci.md.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -42,6 +45,16 @@ def main(words: Sequence[str] | None = None) -> int:
     return status
 
 
+def name(asked: argparse.Namespace) -> int:
+    """Tell the job what its artefact is called, and which ones the other hosts leave."""
+    stem = f"steelyard-{slug(asked.name)}"
+    # A slug has no two dashes in a row: no other gate's artefact begins with these letters.
+    told = {"artefact": f"{stem}--{slug(asked.host)}", "pattern": f"{stem}--*"}
+    tell("GITHUB_OUTPUT", "".join(f"{key}={value}\n" for key, value in told.items()))
+    print(told["artefact"])
+    return PASSED
+
+
 def weigh(asked: argparse.Namespace) -> int:
     """Weigh, and write gate.json and gate.md beside the record."""
     out: Path = asked.out
@@ -66,21 +79,28 @@ def weigh(asked: argparse.Namespace) -> int:
 
 
 def agree(asked: argparse.Namespace) -> int:
-    """Join what every host found: closed only where as many as were asked for are."""
-    found = [json.loads((one / "gate.json").read_text(encoding="utf-8")) for one in asked.found]
+    """Join what every host found: closed only where as many as were asked for are, passed only
+    where as many found nothing to close it for."""
+    left = [one for one in asked.found if (one / "gate.json").is_file()]
+    without = [one.name for one in asked.found if one not in left]
+    found = [json.loads((one / "gate.json").read_text(encoding="utf-8")) for one in left]
     if not found:
         raise ValueError("no host has left a verdict")
     closed = sum(one["outcome"] == "closed" for one in found)
+    passed = sum(one["outcome"] == "passed" for one in found)
     joined: dict[str, Any] = {
         "name": found[0]["name"],
-        "outcome": "closed" if closed >= asked.hosts else "open" if closed else "passed",
+        "outcome": "closed" if closed >= asked.hosts else "open",
         "hosts": len(found),
+        "without_a_verdict": without,
     }
-    if not closed and any(one["outcome"] == "open" for one in found):
-        joined["outcome"] = "open"
+    if passed == len(found) >= asked.hosts:
+        joined["outcome"] = "passed"
     told = f"{closed} of {len(found)} hosts would close the gate; {asked.hosts} must agree."
     if len(found) < asked.hosts:
         told += f" Only {len(found)} of {asked.hosts} came to a verdict, so it stays open."
+    if without:
+        told += f" Without a verdict: {', '.join(without)}."
     parts = [f"### {SIGN[joined['outcome']]} {joined['name']}: {joined['outcome']}", told]
     parts += [page(one) for one in found]
     keep(asked.out, joined, "\n\n".join(parts) + "\n")
@@ -97,7 +117,7 @@ def comment(asked: argparse.Namespace) -> int:
     body = f"{mark}\n{asked.page.read_text(encoding='utf-8')}"
     base = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
     try:
-        known = comment_with(mark, f"{base}/{number}/comments")
+        known = comment_with(mark, asked.author, f"{base}/{number}/comments")
         if known is None:
             request("POST", f"{base}/{number}/comments", {"body": body})
         else:
@@ -113,7 +133,7 @@ def comment(asked: argparse.Namespace) -> int:
 def trusted(asked: argparse.Namespace) -> dict[str, Any]:
     """What equal arms read on this kind of runner, weighed once and kept in --known."""
     kind = runner_kind()
-    file: Path = asked.known / f"{asked.study}.json"
+    file: Path = asked.known / f"{slug(asked.study)}.json"
     if file.is_file():
         kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if kept.get("kind") == kind:
@@ -210,6 +230,15 @@ def arms_of(asked: argparse.Namespace) -> list[str]:
     return ["--control", asked.control, "--arm", asked.arm]
 
 
+def slug(words: str) -> str:
+    """Of a name or a path, letters that every file system and artefact takes, no two dashes in a
+    row; what another name could come to has a digest behind it."""
+    plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
+    if plain == words:
+        return plain
+    return f"{plain}-{hashlib.sha256(words.encode()).hexdigest()[:6]}".lstrip("-")
+
+
 def lines(text: str) -> list[str]:
     """The lines of an input that hold something."""
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -226,14 +255,16 @@ def keep(out: Path, found: dict[str, Any], text: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "gate.json").write_text(json.dumps(found), encoding="utf-8")
     (out / "gate.md").write_text(text, encoding="utf-8")
-    for variable, told in (
-        ("GITHUB_STEP_SUMMARY", text),
-        ("GITHUB_OUTPUT", f"outcome={found['outcome']}\n"),
-    ):
-        if os.environ.get(variable):
-            with Path(os.environ[variable]).open("a", encoding="utf-8") as file:
-                file.write(told)
+    tell("GITHUB_STEP_SUMMARY", text)
+    tell("GITHUB_OUTPUT", f"outcome={found['outcome']}\n")
     print(text)
+
+
+def tell(variable: str, words: str) -> None:
+    """Append to one of the job's files; outside a job nothing."""
+    if os.environ.get(variable):
+        with Path(os.environ[variable]).open("a", encoding="utf-8") as file:
+            file.write(words)
 
 
 def runner_kind() -> str:
@@ -259,13 +290,15 @@ def pull_request() -> int | None:
     return None if number is None else int(number)
 
 
-def comment_with(mark: str, address: str) -> int | None:
-    """The comment that begins with a mark, of all pages of comments."""
+def comment_with(mark: str, author: str, address: str) -> int | None:
+    """The author's comment that begins with a mark, of all pages of comments: anyone else could
+    have written the mark, and could change the comment afterwards."""
     number = 1
     while True:
         comments = request("GET", f"{address}?per_page={PER_PAGE}&page={number}")
         for one in comments:
-            if str(one["body"]).startswith(mark):
+            own = (one.get("user") or {}).get("login") == author
+            if own and str(one["body"]).startswith(mark):
                 return int(one["id"])
         if len(comments) < PER_PAGE:
             return None
@@ -288,6 +321,10 @@ def request(method: str, address: str, body: dict[str, Any] | None = None) -> An
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     steps = parser.add_subparsers(required=True)
+    named = steps.add_parser("name", help="what the artefact of this host is called")
+    named.add_argument("--name", default="builds")
+    named.add_argument("--host", default="1")
+    named.set_defaults(step=name)
     one = steps.add_parser("weigh", help="weigh the two, and what the runner can see")
     one.add_argument("--study", default="builds")
     one.add_argument("--control", required=True)
@@ -310,6 +347,7 @@ def _parser() -> argparse.ArgumentParser:
     said = steps.add_parser("comment", help="write a page into the pull request's one comment")
     said.add_argument("page", type=Path)
     said.add_argument("--name", default="builds")
+    said.add_argument("--author", default="github-actions[bot]", help="login behind the token")
     said.set_defaults(step=comment)
     return parser
 

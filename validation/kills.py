@@ -4,15 +4,17 @@
 
 Each moment is a weighing of equal sessions through three of four nodes of a Ray cluster on this
 machine. At a time drawn from the moment's seed after its first measured slice a load driver, its
-actor, its node or the weighing itself is ended by SIGKILL; a killed weighing is resumed. Its result
-is one line of results/kills.jsonl; a moment that has its line is not repeated. Exit status 1: some
-slice was lost, or something was left.
+actor, its node or the weighing itself is ended by SIGKILL; a killed weighing is resumed. A time at
+which there was nothing to end is drawn anew. Its result is one line of results/kills.jsonl; a
+moment in which something was ended is not repeated. Exit status 1: some slice was lost, or
+something was left, anywhere in the cluster.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -28,7 +30,7 @@ import psutil
 import psycopg
 
 from validation.far_server import far_server
-from validation.load_nodes import add_host, cluster_of, drivers_of
+from validation.load_nodes import DRIVER, add_host, cluster_of, drivers_of
 from validation.results import FOLDER, Results
 from validation.schedule import NODES, SESSIONS
 from validation.weighed import STEELYARD, revision
@@ -43,6 +45,9 @@ LATEST_S = 10.0
 """After the first measured slice: within the load of all of them."""
 LONGEST_S = 600.0
 GONE_S = 30.0
+MOST_DRAWS = 10
+MARK = "STEELYARD_KILLS"
+"""In the environment of everything that these weighings start, wherever its parent went."""
 _SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'steelyard'"
 
 
@@ -127,8 +132,10 @@ def words_of(moment: Moment, address: str, ray: str, record: Path) -> list[str]:
 def strike(moment: Moment, draw: random.Random, cluster: Any, weighing: Weighing) -> bool:
     """Kill what the moment says; False: the weighing had ended, or had no driver any more."""
     if moment.what == "coordinator":
+        if weighing.process.poll() is not None:
+            return False
         weighing.process.kill()
-        return True
+        return weighing.process.wait() < 0
     while weighing.process.poll() is None:
         having = [(node, drivers) for node in cluster.worker_nodes if (drivers := drivers_of(node))]
         if not having:
@@ -148,8 +155,21 @@ def strike(moment: Moment, draw: random.Random, cluster: Any, weighing: Weighing
 
 
 def killed(moment: Moment, cluster: Any, address: str, folder: Path) -> dict[str, Any]:
-    """Weigh, kill, and look what became of it."""
+    """What became of a weighing in which something was killed, at the first time drawn at which
+    there was something to kill."""
     draw = random.Random(moment.seed)
+    draws = 0
+    result: dict[str, Any] = {"struck": False}
+    while not result["struck"] and draws < MOST_DRAWS:
+        result = killed_once(moment, draw, cluster, address, folder)
+        draws += 1
+    return {**result, "draws": draws}
+
+
+def killed_once(
+    moment: Moment, draw: random.Random, cluster: Any, address: str, folder: Path
+) -> dict[str, Any]:
+    """Weigh, kill, and look what became of it."""
     began = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)  # of a moment that was interrupted
     words = words_of(moment, address, cluster.address, folder / "record")
@@ -178,6 +198,7 @@ def killed(moment: Moment, cluster: Any, address: str, folder: Path) -> dict[str
         "slices_gone": missing(on_disk, weighing.lines("slices.jsonl")),
         **epochs_of(weighing),
         **left,
+        "survivors": survivors(),
         "sessions": sessions_left(address),
         "same": rejudged(weighing.record),
         "seconds": round(time.monotonic() - began, 1),
@@ -196,6 +217,24 @@ def gone(drivers: Sequence[psutil.Process]) -> dict[str, int]:
     """How many of the drivers outlive the weighing: each is waited for."""
     _, alive = psutil.wait_procs(drivers, timeout=GONE_S)
     return {"drivers": len(alive)}
+
+
+def survivors() -> int:
+    """How many load drivers of these weighings are left when all is over, on any node, of any
+    epoch, also of a node or an actor that is gone: each is waited for."""
+    limit = time.monotonic() + GONE_S
+    while left := sum(map(_is_ours, psutil.process_iter())):
+        if time.monotonic() > limit:
+            break
+        time.sleep(0.1)
+    return left
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    try:
+        return DRIVER in process.cmdline() and process.environ().get(MARK) == os.environ.get(MARK)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
 
 
 def sessions_left(address: str) -> int:
@@ -244,11 +283,12 @@ def rejudged(record: Path) -> bool:
 
 
 def holds(one: Mapping[str, Any]) -> bool:
-    """Whether no slice was lost and nothing was left: the weighing went on to its verdict, every
-    epoch is complete or named, and what was on disk at the kill is there."""
-    nothing = ("status", "slices_gone", "slices_few", "drivers", "sessions")
+    """Whether something was killed, no slice was lost and nothing was left: the weighing went on to
+    its verdict, every epoch is complete or named, and what was on disk at the kill is there."""
+    nothing = ("status", "slices_gone", "slices_few", "drivers", "survivors", "sessions")
     return (
-        not any(one[name] for name in nothing)
+        one["struck"]
+        and not any(one[name] for name in nothing)
         and not one.get("sessions after the kill")
         and one["same"]
         and one["judged"] == one["complete"] > 0
@@ -276,10 +316,11 @@ def main() -> int:
     parser.add_argument("--only", choices=WHAT, default=None)
     parser.add_argument("--records", type=Path, default=Path("records/kills"))
     asked = parser.parse_args()
-    done = RESULTS.done()
+    done = {one["key"] for one in RESULTS if one["struck"]}
     waiting = [one for one in moments() if one.key not in done and asked.only in (None, one.what)]
     waiting = waiting[: asked.most]
     if waiting:
+        os.environ[MARK] = f"{os.getpid()}"
         with far_server() as address, cluster_of(NODES + 1) as cluster:
             for moment in waiting:
                 result = killed(moment, cluster, address, asked.records / moment.key)

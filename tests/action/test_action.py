@@ -53,13 +53,21 @@ def test_actions_of_others_are_pinned_by_commit_with_their_version_beside(file: 
 def test_the_script_takes_every_option_that_the_actions_give_it() -> None:
     words = "".join(str(read(file)[1]) for file in FILES)
     given = set(re.findall(r"--[a-z-]+", words))
-    for step in ("weigh", "agree", "comment"):
+    for step in ("name", "weigh", "agree", "comment"):
         told = subprocess.run(
             [sys.executable, FOLDER / "gate.py", step, "--help"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         given -= set(re.findall(r"--[a-z-]+", told.stdout))
     assert given == set()
+
+
+def test_what_a_host_leaves_is_named_by_the_script_in_both_actions() -> None:
+    weigh, agree = (read(FOLDER / place)[1] for place in ("action.yml", "agree/action.yml"))
+    [kept] = [one["with"]["name"] for one in weigh if "upload-artifact" in one.get("uses", "")]
+    [taken] = [one["with"]["pattern"] for one in agree if "download" in one.get("uses", "")]
+    assert kept == "${{ steps.name.outputs.artefact }}"
+    assert taken == "${{ steps.name.outputs.pattern }}"
 
 
 def test_a_linter_for_workflows_finds_nothing() -> None:

@@ -6,9 +6,11 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch, fnmatchcase
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -178,6 +180,7 @@ def test_versions_are_keys_and_conditions_are_lines(weighed: Gate, tmp_path: Pat
         (("closed", "passed"), 0, "open"),
         (("closed", "open"), 0, "open"),
         (("closed",), 0, "open"),
+        (("passed",), 0, "open"),
         (("passed", "open"), 0, "open"),
         (("passed", "passed"), 0, "passed"),
     ],
@@ -195,15 +198,56 @@ def test_of_two_hosts_both_must_agree(
     assert gate.main(["agree", *folders, "--hosts", "2", "--out", str(tmp_path / "out")]) == ends
     kept, page = found(tmp_path)
     assert kept["outcome"] == joined
+    assert page.splitlines()[0].endswith(f"builds: {joined}")
     assert page.count("### builds: ") == len(outcomes)
     assert ("Only 1 of 2" in page) == (len(outcomes) == 1)
+
+
+def test_a_host_without_a_verdict_is_named_and_the_gate_stays_open(
+    gate: ModuleType, weighed: Gate, tmp_path: Path
+) -> None:
+    """What a weighing that could not be completed leaves has no gate.json."""
+    assert weighed("--hosts", "2", verdict="slower", status=1, out="host-0") == 0
+    assert weighed("--hosts", "2", status=3, out="host-1") == 3
+    folders = [str(tmp_path / f"host-{number}") for number in range(2)]
+    assert gate.main(["agree", *folders, "--hosts", "2", "--out", str(tmp_path / "out")]) == 0
+    kept, page = found(tmp_path)
+    assert (kept["outcome"], kept["without_a_verdict"]) == ("open", ["host-1"])
+    assert "Only 1 of 2 came to a verdict, so it stays open. Without a verdict: host-1." in page
 
 
 def test_without_any_verdict_there_is_nothing_to_agree_on(
     gate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert gate.main(["agree", "--out", str(tmp_path)]) == 2
-    assert "no host has left a verdict" in capsys.readouterr().err
+    (tmp_path / "host-0").mkdir()
+    for folders in ([], [str(tmp_path / "host-0")]):
+        assert gate.main(["agree", *folders, "--out", str(tmp_path)]) == 2
+        assert "no host has left a verdict" in capsys.readouterr().err
+
+
+def test_a_study_that_is_a_file_is_weighed_and_what_it_leaves_has_a_name_without_slashes(
+    gate: ModuleType, weighed: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = "bench/x.toml"
+    assert weighed("--study", study) == 0
+    assert found(tmp_path)[0]["name"] == study
+    assert len(list((tmp_path / "known").glob("bench-x.toml-*.json"))) == 1
+    weighed("--study", study)
+    assert len(calls(tmp_path)) == 3, "this runner is known for it"
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
+    assert gate.main(["name", "--name", study, "--host", "2"]) == 0
+    told = dict(line.split("=") for line in (tmp_path / "output").read_text().splitlines())
+    assert re.fullmatch(r"steelyard-bench-x\.toml-[0-9a-f]{6}--2", told["artefact"])
+    assert fnmatch(told["artefact"], told["pattern"])
+
+
+def test_no_gate_takes_what_another_one_left(gate: ModuleType) -> None:
+    names = ["foo", "foo-bar", "foo--bar", "foo/bar", "foo bar", "foo-", "Foo", "builds", "/", "é"]
+    left = {name: f"steelyard-{gate.slug(name)}--1" for name in names}
+    for name in names:
+        pattern = f"steelyard-{gate.slug(name)}--*"
+        assert [other for other in names if fnmatchcase(left[other], pattern)] == [name]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", one) for one in left.values())
 
 
 def test_summary_and_output_of_the_job_are_written(
@@ -228,7 +272,8 @@ class GitHub(BaseHTTPRequestHandler):
         self._answer(self.comments[(page - 1) * 100 : page * 100])
 
     def do_POST(self) -> None:
-        self._write(lambda body: self.comments.append({"id": len(self.comments) + 1, **body}))
+        own = {"id": len(self.comments) + 1, "user": {"login": "github-actions[bot]"}}
+        self._write(lambda body: self.comments.append({**own, **body}))
 
     def do_PATCH(self) -> None:
         number = int(self.path.rpartition("/")[2])
@@ -281,6 +326,26 @@ def test_one_comment_is_kept_up_to_date_however_many_others_there_are(
     assert gate.main(["comment", str(page), "--name", "another"]) == 0
     assert len(github.comments) == 152
     assert {token for _, token in github.seen} == {"Bearer a-token"}
+
+
+def test_a_comment_of_somebody_else_that_begins_with_the_mark_is_left_alone(
+    gate: ModuleType, github: type[GitHub], tmp_path: Path
+) -> None:
+    """Its author could change it after the verdict was written into it."""
+    mark = "<!-- steelyard: builds -->"
+    forged = [
+        {"id": 1, "body": f"{mark}\n✓ builds: passed", "user": {"login": "mallory"}},
+        {"id": 2, "body": f"{mark}\nof a deleted account", "user": None},
+    ]
+    github.comments += [dict(one) for one in forged]
+    page = tmp_path / "page.md"
+    for text in ("the first", "the second"):
+        page.write_text(text)
+        assert gate.main(["comment", str(page), "--name", "builds"]) == 0
+    assert github.comments[:2] == forged
+    assert [one["body"] for one in github.comments[2:]] == [f"{mark}\nthe second"]
+    assert gate.main(["comment", str(page), "--name", "builds", "--author", "mallory"]) == 0
+    assert github.comments[0]["body"] == f"{mark}\nthe second", "a token of theirs"
 
 
 def test_a_token_that_may_not_write_fails_nothing_and_an_error_of_the_server_does(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from validation import kills
 from validation.kills import CLIENTS, MOMENTS, WHAT, Weighing, epochs_of, holds, missing, moments
 from validation.pages import killed
 from validation.results import Results
 
 GOOD: dict[str, Any] = {
     "key": "driver/1", "what": "driver", "struck": True, "status": 0, "slices_on_disk": 90,
-    "slices_gone": 0, "slices_few": 0, "drivers": 0, "sessions": 0, "same": True, "epochs": 10,
+    "slices_gone": 0, "slices_few": 0, "drivers": 0, "survivors": 0, "sessions": 0, "same": True,
+    "epochs": 10,
     "complete": 9, "judged": 9, "lost": ['failed: load machine "b": its Ray actor is gone'],
 }  # fmt: skip
 
@@ -34,6 +41,8 @@ def test_a_moment_holds_where_nothing_is_lost_or_left() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
+        {"struck": False},
+        {"survivors": 1},
         {"status": 3},
         {"slices_gone": 1},
         {"slices_few": 1},
@@ -48,6 +57,52 @@ def test_a_moment_holds_where_nothing_is_lost_or_left() -> None:
 )
 def test_a_moment_does_not_hold_where_anything_is(changes: dict[str, Any]) -> None:
     assert not holds({**GOOD, **changes})
+
+
+def test_a_moment_at_which_nothing_was_struck_is_drawn_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    drawn: list[float] = []
+
+    def once(moment: kills.Moment, draw: random.Random, *_: object) -> dict[str, Any]:
+        drawn.append(draw.random())
+        return {**GOOD, "struck": len(drawn) >= wanted}
+
+    monkeypatch.setattr(kills, "killed_once", once)
+    wanted = 3
+    found = kills.killed(next(moments()), None, "", tmp_path)
+    assert (found["struck"], found["draws"]) == (True, 3)
+    assert len(set(drawn)) == 3
+    drawn.clear()
+    wanted = 1000
+    found = kills.killed(next(moments()), None, "", tmp_path)
+    assert (found["struck"], found["draws"]) == (False, kills.MOST_DRAWS)
+    assert not holds(found)
+
+
+def test_a_weighing_that_has_ended_is_not_struck(tmp_path: Path) -> None:
+    one = object.__new__(Weighing)
+    one.process = subprocess.Popen(["true"], text=True)
+    one.process.wait()
+    for moment in itertools.islice(moments(), len(WHAT)):
+        assert not kills.strike(moment, random.Random(1), None, one)
+
+
+def test_drivers_that_outlive_everything_are_found_wherever_their_parent_went(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kills, "GONE_S", 0.2)
+    monkeypatch.setenv(kills.MARK, "of this test")
+    assert kills.survivors() == 0
+    words = [sys.executable, "-c", "import time; time.sleep(600)", kills.DRIVER]
+    left = subprocess.Popen(words)
+    other = subprocess.Popen(words, env={**os.environ, kills.MARK: "of another"})
+    try:
+        assert kills.survivors() == 1
+    finally:
+        for one in (left, other):
+            one.kill()
+            one.wait()
 
 
 def test_lines_are_missed_that_went_or_changed() -> None:
@@ -101,6 +156,10 @@ def test_the_page_says_what_is_missing_and_what_did_not_hold(tmp_path: Path) -> 
     results = Results(tmp_path / "kills.jsonl")
     assert "Not yet tried: 40 of 40 moments" in killed.section(results)
     results.add("driver/1", GOOD)
-    assert "no slice lost, nothing left" in killed.section(results)
+    results.add("driver/9", {**GOOD, "key": "driver/9", "struck": False})
+    said = killed.section(results)
+    assert "In all 1, " in said, "of those in which something was struck"
+    assert "no slice lost, nothing left" in said
+    assert "Not yet tried: 39 of 40 moments" in said
     results.add("driver/2", {**GOOD, "key": "driver/2", "sessions": 1})
     assert "Does not hold: driver/2." in killed.section(results)

@@ -25,6 +25,19 @@ def test_records_are_taken_in_and_shown_host_by_host(steelyard: Steelyard, tmp_p
     assert one["estimate_percent"] is None, "one host tells of no kind of machine"
 
 
+def test_the_kind_of_a_collected_host_is_shown_and_what_is_unfinished_is_skipped(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    unpack("settings", tmp_path / "theirs")
+    running = unpack("aa", tmp_path / "theirs")
+    (running / "verdict.json").unlink()
+    taken = steelyard("fleet", "collect", "theirs", "--kind", "m7a.large")
+    assert taken.returncode == 0
+    assert "skipped  theirs/aa: it has no verdict" in taken.stdout
+    assert steelyard("fleet").stdout.splitlines()[0].endswith(", m7a.large")
+
+
 def test_what_is_refused_is_said_and_ends_with_1(steelyard: Steelyard, tmp_path: Path) -> None:
     place = unpack("settings", tmp_path)
     (place / "verdict.json").write_text("{")

@@ -4,14 +4,19 @@ what was measured; whatever else is named, and nothing of the source is changed.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from records.conftest import unpack
-from steelyard.fleet.collecting import MANIFEST, Collected, collect
+from steelyard.fleet import collecting
+from steelyard.fleet.collecting import Collected, collect
+from steelyard.history.entry import Entry
 from steelyard.history.index import read_history
+from steelyard.history.reading import COLLECTED
 from steelyard.model.errors import RecordError
 
 RECORD = "checksums/2026-03-01T120000Z"
@@ -23,6 +28,11 @@ def files(folder: Path) -> dict[str, bytes]:
         for one in sorted(folder.rglob("*"))
         if one.is_file()
     }
+
+
+def the_entry(records: Path) -> Entry:
+    [entry] = read_history(records).entries
+    return entry
 
 
 @pytest.fixture
@@ -39,12 +49,117 @@ def test_a_record_is_copied_to_its_host_and_listed_there(theirs: Path, tmp_path:
     assert files(theirs) == before
     [(_, place)] = found.taken
     assert Path(place).is_relative_to(ours / "fleet")
-    told = json.loads((Path(place) / MANIFEST).read_text())
+    assert Path(place).parent.name == "settings"
+    told = json.loads((Path(place) / COLLECTED).read_text())
     assert "slices.jsonl" in told["files"]
-    assert len(read_history(ours).entries) == 1
+    entry = the_entry(ours)
+    assert (entry.at, entry.kind) == ("2026-03-01T120000Z", "")
     again = collect([theirs], ours)
     assert again == Collected(known=found.taken)
     assert [one.name for one in (ours / "fleet").iterdir() if one.name.startswith(".")] == []
+
+
+def test_it_is_known_again_whatever_folder_it_comes_in(theirs: Path, tmp_path: Path) -> None:
+    ours = tmp_path / "records"
+    [(_, place)] = collect([theirs], ours).taken
+    elsewhere = tmp_path / ".hidden" / "artefacts" / "record"
+    shutil.copytree(theirs / RECORD, elsewhere)
+    assert collect([elsewhere], ours).known == ((str(elsewhere), place),)
+    assert collect([ours], ours).known == ((place, place),)
+    assert len(read_history(ours).entries) == 1
+
+
+def test_two_weighings_of_one_name_are_both_taken(theirs: Path, tmp_path: Path) -> None:
+    """As those of two matrices are, whose cells have the same names."""
+    ours, home = tmp_path / "records", tmp_path / "home" / "aa-any-1"
+    (theirs / RECORD).rename(tmp_path / "first")
+    shutil.copytree(tmp_path / "first", home)
+    assert len(collect([home], ours).taken) == 1
+    plan = json.loads((home / "plan.json").read_text())
+    (home / "plan.json").write_text(json.dumps({**plan, "at": "2026-05-05T050505Z"}))
+    found = collect([home], ours)
+    assert (len(found.taken), found.refused) == (1, ())
+    assert len(read_history(ours).entries) == 2
+
+
+def test_a_record_keeps_its_time_where_no_folder_has_it(theirs: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "artefact"
+    (theirs / RECORD).rename(plain)
+    os.utime(plain / "plan.json", (1_700_000_000, 1_700_000_000))
+    [(_, place)] = collect([plain], tmp_path / "records").taken
+    assert Path(place).name.startswith("2023-11-14T221320Z-")
+    assert the_entry(tmp_path / "records").at == "2023-11-14T221320Z"
+    assert (Path(place) / "plan.json").stat().st_mtime == 1_700_000_000
+
+
+def test_the_kind_of_its_host_is_kept_with_it(theirs: Path, tmp_path: Path) -> None:
+    ours = tmp_path / "records"
+    [(_, place)] = collect([theirs], ours, {theirs: "small"}).taken
+    assert the_entry(ours).kind == "small"
+    note = Path(place) / COLLECTED
+    note.write_text("[]")
+    assert [one.path for one in read_history(ours).unread] == [
+        Path(place).relative_to(ours).as_posix()
+    ]
+
+
+def test_its_page_is_made_here(theirs: Path, tmp_path: Path) -> None:
+    (theirs / RECORD / "report.html").write_text("<script>alert(1)</script>")
+    [(_, place)] = collect([theirs], tmp_path / "records").taken
+    page = (Path(place) / "report.html").read_text()
+    assert "<script" not in page
+    assert "Content-Security-Policy" in page
+    assert "report.html" not in json.loads((Path(place) / COLLECTED).read_text())["files"]
+
+
+def test_what_is_being_weighed_is_left_until_it_is_finished(theirs: Path, tmp_path: Path) -> None:
+    ours = tmp_path / "records"
+    verdict = (theirs / RECORD / "verdict.json").read_text()
+    (theirs / RECORD / "verdict.json").unlink()
+    found = collect([theirs], ours)
+    assert (found.taken, found.refused) == ((), ())
+    [(where, why)] = found.skipped
+    assert where.endswith(RECORD)
+    assert why.startswith("it has no verdict")
+    assert not (ours / "fleet").exists()
+    (theirs / RECORD / "verdict.json").write_text(verdict)
+    assert len(collect([theirs], ours).taken) == 1
+
+
+def test_what_others_collect_at_the_same_time_is_left_alone_and_not_listed(
+    theirs: Path, tmp_path: Path
+) -> None:
+    ours = tmp_path / "records"
+    others = ours / "fleet" / ".incoming-of-another" / "0" / "record"
+    others.parent.mkdir(parents=True)
+    shutil.copytree(theirs / RECORD, others)
+    collect([theirs], ours)
+    assert (others / "verdict.json").is_file()
+    assert len(read_history(ours).entries) == 1
+    assert len(collect([ours], tmp_path / "more").taken) == 1
+
+
+def test_two_that_collect_the_same_take_it_once(theirs: Path, tmp_path: Path) -> None:
+    ours = tmp_path / "records"
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: collect([theirs], ours), range(2)))
+    assert sum(len(one.taken) for one in found) == 1
+    assert sum(len(one.known) for one in found) == 1
+    assert len(read_history(ours).entries) == 1
+
+
+def test_one_that_is_faster_leaves_a_record_that_is_known(
+    theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, pages = tmp_path / "records", collecting._write_pages
+
+    def collected_meanwhile(*arguments: object) -> str:
+        monkeypatch.setattr(collecting, "_write_pages", pages)
+        collect([theirs], ours)
+        return ""
+
+    monkeypatch.setattr(collecting, "_write_pages", collected_meanwhile)
+    assert len(collect([theirs], ours).known) == 1
 
 
 def test_an_altered_record_is_refused_and_the_others_are_taken(
@@ -68,7 +183,9 @@ def test_another_record_in_its_place_is_never_overwritten(theirs: Path, tmp_path
     (theirs / RECORD / "note.txt").write_text("longer by this")
     before = files(ours)
     found = collect([theirs], ours)
-    assert [why for _, why in found.refused] == [f"another record stands at {place}"]
+    assert [why for _, why in found.refused] == [
+        f"another record of this weighing stands at {place}"
+    ]
     assert files(ours) == before
 
 

@@ -3,6 +3,7 @@ differ by more than their epochs explain."""
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from history.made import DAY, change_contrast, keep_record
+from history.made import DAY, change, change_contrast, keep_record
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.cli.views.history.fleet_view import fleet_lines
 from steelyard.fleet.hosts import Across, across
 from steelyard.history.index import read_history
 from steelyard.history.question import questions_of
+from steelyard.history.reading import COLLECTED
 
 
 def machine(number: int) -> dict[str, Any]:
@@ -85,6 +87,46 @@ def test_of_a_host_the_newest_answer_counts_and_invalid_ones_are_left_out(tmp_pa
     assert [why for _, why in found.left_out] == ["its verdict is invalid"]
     assert found.to_json()["hosts"][0]["machine"] == host.machine
     assert any(line.startswith("left out: ") for line in fleet_lines([found]))
+
+
+def test_hosts_of_two_kinds_are_never_pooled(tmp_path: Path) -> None:
+    for number in range(6):
+        kind = "small" if number % 2 else "large"
+        place = keep_record(
+            tmp_path / "checksums" / DAY.format(day=number + 1),
+            effect=0.02 if kind == "small" else 0.05,
+            seed=number,
+            machine=machine(number),
+        )
+        (place / COLLECTED).write_text(json.dumps({"kind": kind, "files": {}}))
+    large, small = across(questions_of(read_history(tmp_path).entries))
+    assert (large.kind, small.kind) == ("large", "small")
+    assert len(large.hosts) == len(small.hosts) == 3
+    assert large.interval is None
+    assert small.to_json()["kind"] == "small"
+    assert [line for line in fleet_lines([large, small]) if line.endswith(", small")]
+
+
+def test_a_host_on_which_an_arm_did_no_work_is_left_out_and_named(tmp_path: Path) -> None:
+    for number in range(2):
+        keep_record(
+            tmp_path / "checksums" / DAY.format(day=number + 1), seed=number,
+            machine=machine(number),
+        )  # fmt: skip
+    place = tmp_path / "checksums" / DAY.format(day=2)
+    change(place / "verdict.json", _with_an_idle_epoch)
+    [found] = across(questions_of(read_history(tmp_path).entries))
+    assert [host.machine.partition(",")[0] for host in found.hosts] == ["host-0"]
+    [(point, why)] = found.left_out
+    assert point.entry.path == f"checksums/{DAY.format(day=2)}"
+    assert why == "it has an epoch in which an arm did no work"
+
+
+def _with_an_idle_epoch(verdict: dict[str, Any]) -> dict[str, Any]:
+    """As a verdict keeps an infinite log ratio: the epoch counts, and has no finite one."""
+    d = verdict["contrasts"][0]["details"]["d"]
+    verdict["contrasts"][0]["details"]["d"] = [None, *d[1:]]
+    return verdict
 
 
 def test_other_builds_are_another_row_of_hosts(tmp_path: Path) -> None:

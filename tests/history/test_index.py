@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,32 @@ def test_folders_that_are_no_records_are_passed_over(keep: Keep, records: Path) 
     found = read_history(records)
     assert len(found.entries) == 1
     assert found.unread == ()
+
+
+def test_what_is_on_its_way_or_was_brought_home_by_a_matrix_is_not_listed(
+    keep: Keep, records: Path
+) -> None:
+    """A matrix keeps what it brought home; it is listed where it was taken in."""
+    whole = keep(1)
+    for copy in ("fleet/.incoming-x/0/record", "matrix/m/home/aa-any-1", "notes/home/aa"):
+        shutil.copytree(whole, records / copy)
+    (records / "matrix" / "m" / "matrix.json").write_text("{}")
+    assert [one.path for one in read_history(records).entries] == [
+        "checksums/2026-03-01T120000Z",
+        "notes/home/aa",
+    ]
+    assert len(read_history(records / "matrix" / "m" / "home").entries) == 1
+
+
+def test_a_record_is_dated_by_its_plan_where_no_folder_is_named_so(
+    keep: Keep, records: Path
+) -> None:
+    keep(1).rename(records / "weighing")
+    [entry] = read_history(records, rebuild=True).entries
+    assert entry.at_from == "file"
+    change(records / "weighing" / "plan.json", lambda plan: {**plan, "at": "2026-02-03T040506Z"})
+    [entry] = read_history(records, rebuild=True).entries
+    assert (entry.at, entry.at_from) == ("2026-02-03T040506Z", "plan")
 
 
 def test_what_was_stopped_before_it_was_planned_is_named(keep: Keep, records: Path) -> None:

@@ -111,6 +111,20 @@ def test_settings_that_the_controls_reported_must_be_the_same_but_for_places(
     assert "settings that the control's server reported" in found.reasons[0]
 
 
+def test_an_epoch_without_work_is_in_no_ratio(keep: Keep, records: Path) -> None:
+    """A verdict keeps its infinite log ratio as none: the epoch counts all the same."""
+
+    def idle(verdict: dict[str, Any]) -> dict[str, Any]:
+        verdict["contrasts"][0]["details"]["d"][3] = None
+        return verdict
+
+    keep(1, epochs=12)
+    change(keep(2, epochs=12) / "verdict.json", idle)
+    found = pair(records)
+    assert isinstance(found, Refusal)
+    assert any("an epoch in which an arm did no work" in one for one in found.reasons)
+
+
 def test_an_invalid_verdict_is_in_no_ratio(keep: Keep, records: Path) -> None:
     keep(1)
     change_contrast(keep(2), verdict="invalid")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from report.conftest import THREATS
 from site_browser import Browser
-from steelyard.history.index import History
+from steelyard.history.index import History, read_history
 from steelyard.history.question import Point
 from steelyard.history.ratio import RatioOfRatios, ratio_of_ratios
+from steelyard.history.reading import COLLECTED
 from steelyard.site.pages import build_site
 
 pytestmark = pytest.mark.browser
+Keep = Callable[..., Path]
 FIRST, SECOND = "checksums/2026-03-02T120000Z", "checksums/2026-03-14T120000Z"
 FITS = """({
   scroll: document.documentElement.scrollWidth,
@@ -51,15 +55,58 @@ def test_nothing_is_cut_off_and_no_page_scrolls_sideways(
 ) -> None:
     compare = f"{(site / 'compare.html').as_uri()}#a={FIRST}&b={SECOND}"
     pages = [(site / "index.html").as_uri(), question(site).as_uri(), compare]
+    pages.append((site / "fleet.html").as_uri())
     for page in pages:
         browser.open(page, width)
         found = browser.value(FITS)
         assert found["scroll"] <= width, page
-        if "compare" not in page:
+        if "compare" not in page and "fleet" not in page:
             assert found["left"] >= 0, page
             assert found["right"] <= width, page
         assert browser.asked == [page.partition("#")[0]], "and nothing else is asked for"
     assert browser.errors == []
+
+
+@pytest.fixture
+def fleet(keep: Keep, records: Path, tmp_path: Path) -> Path:
+    """A site with one question, answered by nine hosts of three kinds with long names."""
+    for number in range(1, 10):
+        host = f"ip-10-0-0-{number}.eu-central-1.compute.internal"
+        machine = {"hostname": host, "processor": "AMD EPYC 9R14 96-Core Processor",
+                   "processors": 96}  # fmt: skip
+        place = keep(number, effect=0.01 * number - 0.04, machine=machine,
+                     threats=THREATS if number == 4 else [])  # fmt: skip
+        kind = ("m7a.24xlarge", "c7a.24xlarge", "r7a.24xlarge")[number % 3]
+        (place / COLLECTED).write_text(json.dumps({"kind": kind, "files": {}}))
+    return build_site(read_history(records), tmp_path / "fleet").folder / "fleet.html"
+
+
+@pytest.mark.parametrize("width", [390, 719, 720, 939, 940, 1280])
+def test_the_page_of_hosts_fits_every_width(browser: Browser, fleet: Path, width: int) -> None:
+    browser.open(fleet.as_uri(), width)
+    found = browser.value(FITS)
+    assert found["scroll"] <= width
+    assert found["left"] >= 0
+    assert found["right"] <= width
+    assert browser.asked == [fleet.as_uri()]
+    assert browser.errors == []
+    assert browser.value("document.querySelectorAll('.sign').length") == 9
+    striped = "getComputedStyle(document.querySelector('.sign.doubted')).backgroundImage"
+    assert "gradient" in browser.value(striped)
+
+
+def test_the_page_of_hosts_obeys_keys(browser: Browser, fleet: Path) -> None:
+    browser.open(fleet.as_uri(), 1280)
+    focused = "document.activeElement.innerText.split('.')[0]"
+    browser.press("j")
+    first = browser.value(focused)
+    browser.press("j")
+    assert browser.value(focused) != first
+    browser.press("k")
+    assert browser.value(focused) == first
+    browser.press_and_go("Enter")
+    assert "/q/checksums-" in browser.value("location.href")
+    assert browser.value("document.querySelector('tr:target') !== null")
 
 
 def test_the_wall_is_filtered_by_what_stands_in_the_address(browser: Browser, site: Path) -> None:

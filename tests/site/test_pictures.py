@@ -31,6 +31,13 @@ def drawn_line(picture: str, of: str) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
+def test_the_beam_may_have_the_scale_of_others(reading: KnownReading) -> None:
+    narrow, wide = draw_beam(reading, reach([reading])), draw_beam(reading, 400.0)
+    assert narrow == draw_beam(reading)
+    lengths = [high - low for low, high in (drawn_line(str(p), "interval") for p in (wide, narrow))]
+    assert 0 < lengths[0] < lengths[1]
+
+
 def test_the_beam_shows_interval_and_margin_on_one_scale(reading: KnownReading) -> None:
     picture = str(draw_beam(reading))
     left, right = drawn_line(picture, "interval thin tone faster")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -54,6 +55,29 @@ def test_pages_reports_feeds_and_badges_are_served(server: SiteServer, tmp_path:
     for folder in ("q", "reports", "badge"):
         name = next((tmp_path / "site" / folder).iterdir()).name
         assert "<" in str(ask(server, f"/{folder}/{name}"))
+
+
+def test_every_answer_lets_no_script_run_but_the_sites_own(
+    server: SiteServer, tmp_path: Path
+) -> None:
+    """Whatever stands in a report that was put into the folder of records."""
+    report = next((tmp_path / "site" / "reports").iterdir()).name
+    port = server.server_address[1]
+    for path in ("/", "/compare.html", "/fleet.html", f"/reports/{report}", "/gone.html"):
+        connection = http.client.HTTPConnection(LOOPBACK, port, timeout=30)
+        connection.request("GET", path, headers={"Host": f"{LOOPBACK}:{port}"})
+        answer = connection.getresponse()
+        policy = answer.headers["Content-Security-Policy"]
+        text = answer.read().decode()
+        connection.close()
+        told = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+        assert told["default-src"] == "'none'"
+        assert told["frame-ancestors"] == "'none'"
+        allowed = told["script-src"].split()
+        assert len(allowed) == 3
+        assert all(one.startswith("'sha256-") for one in allowed)
+        for own in re.findall(r"sha256-[^& ;']+", text):
+            assert f"'{own}'" in allowed
 
 
 def test_it_listens_on_loopback_only(server: SiteServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def test_the_plan_says_that_the_servers_are_not_ours(
         "placement": "free",
         "upkeep": "reconnect",
     }
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}Z", plan["at"])
     assert [note for note in watcher.notes if "round trip of on takes 20 µs" in note]
 
 

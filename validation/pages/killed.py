@@ -14,16 +14,18 @@ from validation.schedule import NODES
 _WORDS = """
     Equal sessions of a running server are weighed through three of four nodes of a Ray cluster on
     this machine, and at a time drawn from a seed a load driver, its actor, its node or the weighing
-    itself is ended by SIGKILL; a killed weighing is resumed (`python -m validation.kills`). It
-    *holds* where the weighing comes to its verdict, every slice that was on disk is there at the
-    end, every epoch is complete with all slices by all machines or is lost by the machine's name,
-    the record gives its verdict again, and no driver and no session on the server is left.
+    itself is ended by SIGKILL; a killed weighing is resumed (`python -m validation.kills`). A time
+    at which there was nothing to end is drawn anew. It *holds* where the weighing comes to its
+    verdict, every slice that was on disk is there at the end, every epoch is complete with all
+    slices by all machines or is lost by the machine's name, the record gives its verdict again, and
+    no driver, on any node, and no session on the server is left.
 """
 
 
 def section(results: Results) -> str:
     """Every kind of kill, and what did not hold."""
-    every = list(results)
+    told = list(results)
+    every = [one for one in told if one["struck"]]
     parts = ["## Load machines that are killed", paragraph(_WORDS)]
     wanted = MOMENTS * len(WHAT)
     if len(every) < wanted:
@@ -33,16 +35,15 @@ def section(results: Results) -> str:
     rows = []
     for what in WHAT:
         own = [one for one in every if one["what"] == what]
-        struck = [one for one in own if one["struck"]]
-        lost = Counter(len(one["lost"]) for one in struck)
-        kept = sum(one["slices_on_disk"] for one in struck)
+        lost = Counter(len(one["lost"]) for one in own)
+        kept = sum(one["slices_on_disk"] for one in own)
         rows.append(
             [
                 what,
-                f"{len(struck)} of {MOMENTS}",
+                f"{len(own)} of {MOMENTS}",
                 ", ".join(f"{n} in {count}" for n, count in sorted(lost.items())) or "–",
-                f"{sum(one['slices_gone'] for one in struck)} of {kept}",
-                str(sum(_left(one) for one in struck)),
+                f"{sum(one['slices_gone'] for one in own)} of {kept}",
+                str(sum(_left(one) for one in own)),
                 f"{sum(map(holds, own))} of {len(own)}",
             ]
         )
@@ -60,4 +61,4 @@ def section(results: Results) -> str:
 def _left(one: Mapping[str, Any]) -> int:
     """Drivers and sessions that outlived the kill or the weighing."""
     after = int(one.get("sessions after the kill", 0))
-    return int(one["drivers"]) + int(one["sessions"]) + after
+    return max(int(one["drivers"]), int(one["survivors"])) + int(one["sessions"]) + after

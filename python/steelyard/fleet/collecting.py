@@ -1,28 +1,44 @@
 """Takes records from other folders in: copied, each file held to its SHA-256, judged again.
 
 A record comes from anywhere: an array of Slurm, jobs of Kubernetes, a matrix of CI, a stick. It is
-accepted when its files arrived as they were and its verdict follows from what it measured.
+accepted when its files arrived as they were and its verdict follows from what it measured. Its page
+is made here from what was measured: that of others could hold anything.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from steelyard.history.index import read_history
+from steelyard.history.entry import Entry
+from steelyard.history.index import INDEX, read_history
+from steelyard.history.reading import COLLECTED
 from steelyard.history.verify import verified
-from steelyard.model.errors import RecordError
+from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import PLAN, stamp
-from steelyard.record.sweep import SWEEP_FILE
+from steelyard.record.recorded import VERDICT
+from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, Swept
+from steelyard.report.page import write_report
+from steelyard.report.sweep_page import write_sweep_page
 
-MANIFEST = "collected.json"
-INCOMING = ".incoming"
+_FLEET = "fleet"
+"""In the folder of records: what was made elsewhere."""
+_INCOMING = ".incoming-"
+_NOT_COPIED = (COLLECTED, "report.html")
 _CHUNK = 1 << 20
+_DIGITS = 8
+Outcome = Literal["taken", "known", "refused", "skipped"]
+_Told = tuple[Outcome, str]
+"""And where the record stands here, or why it does not."""
 
 
 @dataclass(frozen=True)
@@ -34,45 +50,87 @@ class Collected:
     """They were here already, file by file."""
     refused: tuple[tuple[str, str], ...] = ()
     """(record, why)."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """(record, why): they are not finished."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        here = {"taken": self.taken, "known": self.known}
+        not_here = {"refused": self.refused, "skipped": self.skipped}
+        return {
+            **{name: [{"from": a, "to": b} for a, b in some] for name, some in here.items()},
+            **{name: [{"from": a, "why": b} for a, b in some] for name, some in not_here.items()},
+        }
 
 
-def collect(sources: Sequence[Path], records: Path) -> Collected:
-    """Copy every record of `sources` to `records/fleet/HOST/`. Sources are only read.
+def collect(
+    sources: Sequence[Path], records: Path, kinds: Mapping[Path, str] | None = None
+) -> Collected:
+    """Copy every record of `sources` to `records/fleet/HOST/STUDY/`. Sources are only read.
 
+    `kinds`: source → the kind of host that its records were made on, where it is known.
     RecordError: one of the sources is no folder, or none of them holds a record.
     """
     for source in sources:
         if not source.is_dir():
             raise RecordError(f'no folder of records: "{source}"')
-    fleet = records / "fleet"
-    incoming = fleet / INCOMING / stamp()
-    taken, known, refused = [], [], []
+    fleet = records / _FLEET
+    fleet.mkdir(parents=True, exist_ok=True)
+    incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=fleet))
+    found: dict[Outcome, list[tuple[str, str]]]
+    found = {"taken": [], "known": [], "refused": [], "skipped": []}
     try:
         for number, (source, unit) in enumerate(_units(sources)):
-            name = str(unit)
-            place = incoming / str(number) / unit.relative_to(source)
-            manifest = _copy(unit, place)
-            host, why = _host_of(incoming / str(number))
-            if why:
-                refused.append((name, why))
-                continue
-            end = fleet / host / _below(unit, source)
-            if end.exists():
-                if _manifest_of(end) == manifest:
-                    known.append((name, str(end)))
-                else:
-                    refused.append((name, f"another record stands at {end}"))
-                continue
-            told = {"from": name, "at": stamp(), "files": manifest}
-            (place / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-            end.parent.mkdir(parents=True, exist_ok=True)
-            place.rename(end)
-            taken.append((name, str(end)))
+            kind = (kinds or {}).get(source, "")
+            outcome, words = _take(unit, fleet, incoming / str(number), kind)
+            found[outcome].append((str(unit), words))
     finally:
-        shutil.rmtree(fleet / INCOMING, ignore_errors=True)
-    if not (taken or known or refused):
+        shutil.rmtree(incoming, ignore_errors=True)
+        with suppress(OSError):  # it holds something
+            fleet.rmdir()
+    if not any(found.values()):
         raise RecordError(f"no record below {', '.join(map(str, sources))}")
-    return Collected(tuple(taken), tuple(known), tuple(refused))
+    return Collected(**{name: tuple(some) for name, some in found.items()})
+
+
+def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
+    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place."""
+    why = _unfinished(unit)
+    if why:
+        return "skipped", why
+    # The names of all folders above are kept, for one of them may say when it was weighed; those
+    # that begin with a dot would not be read.
+    place = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
+    manifest = _copy(unit, place)
+    entries, why = _judged(folder)
+    host = "" if why else _slug(entries[0].machine_words)
+    if why:
+        return "refused", why
+    named = _digest_of(unit)
+    room = fleet / host / _slug(entries[0].study)
+    end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
+    if end.exists():
+        return _known(end, manifest)
+    why = _write_pages(place, folder, entries)
+    if why:
+        return "refused", why
+    told = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
+    note = json.dumps({**told, "files": manifest}, indent=1) + "\n"
+    (place / COLLECTED).write_text(note, encoding="utf-8")
+    room.mkdir(parents=True, exist_ok=True)
+    try:
+        place.rename(end)
+    except OSError:
+        if end.is_dir():  # another one that collects was faster
+            return _known(end, manifest)
+        raise
+    return "taken", str(end)
+
+
+def _known(end: Path, manifest: Mapping[str, str]) -> _Told:
+    if _manifest_of(end) == manifest:
+        return "known", str(end)
+    return "refused", f"another record of this weighing stands at {end}"
 
 
 def _units(sources: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
@@ -82,8 +140,10 @@ def _units(sources: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
         for file in sorted([*source.rglob(PLAN), *source.rglob(SWEEP_FILE)]):
             if file.parent.is_symlink() or any(one.is_symlink() for one in _above(file, source)):
                 continue  # "latest" leads to a record that is found by itself
+            if any(part.startswith(".") for part in file.relative_to(source).parts):
+                continue  # it is on its way
             found.append(file.parent)
-        for unit in found:
+        for unit in dict.fromkeys(found):
             if not any(other != unit and unit.is_relative_to(other) for other in found):
                 yield source, unit
 
@@ -95,41 +155,71 @@ def _above(file: Path, source: Path) -> Iterator[Path]:
         yield one
 
 
-def _below(unit: Path, source: Path) -> Path:
-    return unit.relative_to(source) if unit != source else Path(unit.name)
+def _unfinished(unit: Path) -> str:
+    """Why a record or sweep is not taken yet: it would be another one when it is finished."""
+    if (unit / SWEEP_FILE).is_file() and not (unit / SWEPT_FILE).is_file():
+        return "the sweep has points that are not weighed yet"
+    if any(not plan.with_name(VERDICT).is_file() for plan in unit.rglob(PLAN)):
+        return "it has no verdict: it is being weighed, or was stopped"
+    return ""
 
 
 def _copy(unit: Path, place: Path) -> Mapping[str, str]:
-    """File → its SHA-256, as it was read and as it was written."""
+    """File → its SHA-256, as it was read and as it was written; times are kept."""
     manifest: dict[str, str] = {}
     for file in sorted(one for one in unit.rglob("*") if one.is_file() and not one.is_symlink()):
         name = file.relative_to(unit).as_posix()
-        if name == MANIFEST:
+        if file.name in _NOT_COPIED:
             continue
         copy = place / name
         copy.parent.mkdir(parents=True, exist_ok=True)
+        status = file.stat()
         shutil.copyfile(file, copy)
+        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
         manifest[name] = _sha256(copy)
         if _sha256(file) != manifest[name]:
             raise RecordError(f'"{file}" changed while it was copied')
     return manifest
 
 
-def _host_of(copied: Path) -> tuple[str, str]:
-    """The folder of the host that a record was made on; or why it is not taken."""
+def _judged(copied: Path) -> tuple[tuple[Entry, ...], str]:
+    """What was read, all of one host and with verdicts that follow; or why it is not taken."""
     history = verified(read_history(copied, rebuild=True))
-    (copied / "history.jsonl").unlink(missing_ok=True)
+    (copied / INDEX).unlink(missing_ok=True)
     if history.unread:
-        return "", history.unread[0].reason
+        return (), history.unread[0].reason
     hosts = {_slug(one.machine_words) for one in history.entries}
     if len(hosts) != 1:
-        return "", "it tells of no machine" if not hosts else "it is of several machines"
-    return hosts.pop(), ""
+        return (), "it tells of no machine" if not hosts else "it is of several machines"
+    return history.entries, ""
+
+
+def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> str:
+    """Make the pages of what was copied; or why they cannot be made."""
+    try:
+        for one in entries:
+            write_report(copied / one.path)
+        swept = place / SWEPT_FILE
+        if swept.is_file():
+            told = json.loads(swept.read_text(encoding="utf-8"))
+            write_sweep_page(Swept.of_json(told, f'"{swept.name}"'), place)
+    except (SteelyardError, OSError, ValueError) as reason:
+        return str(reason).removeprefix("error: ").splitlines()[0]
+    return ""
+
+
+def _digest_of(unit: Path) -> str:
+    """Names a weighing, and is the same when it was gone on with: of what was planned."""
+    digest = hashlib.sha256()
+    for plan in [unit / SWEEP_FILE, *sorted(unit.rglob(PLAN))]:
+        if plan.is_file():
+            digest.update(plan.read_bytes())
+    return digest.hexdigest()[:_DIGITS]
 
 
 def _manifest_of(place: Path) -> Mapping[str, str] | None:
     try:
-        told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+        told = json.loads((place / COLLECTED).read_text(encoding="utf-8"))
         files: Mapping[str, str] = told["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -1,10 +1,11 @@
-"""Compares the answers of many machines to one question, and combines them.
+"""Compares the answers of many machines to one question, and combines them kind by kind.
 
 Hosts are the replicates of "this kind of machine"; their epochs are not. Each host gives its newest
-valid answer. From six hosts on the sign-flip set of their means (as of epochs in a weighing) is an
-interval for such hosts in general; five have no order of signs that is rare enough for 95 %.
-Whether hosts differ by more than their own epochs explain is Welch's test of equal means (Welch,
-Biometrika 38 (1951) 330), which does not assume a common variance.
+valid answer, and hosts of two kinds are never combined. From six hosts on the sign-flip set of
+their means (as of epochs in a weighing) is an interval for such hosts in general; five have no
+order of signs that is rare enough for 95 %. Whether hosts differ by more than their own epochs
+explain is Welch's test of equal means (Welch, Biometrika 38 (1951) 330), which does not assume a
+common variance.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Host:
 
     @property
     def logs(self) -> tuple[float, ...]:
-        """Log ratios of its epochs."""
-        return tuple(one for one in self.point.reading.d if one is not None and math.isfinite(one))
+        """Log ratios of its epochs, all of them finite."""
+        return tuple(one for one in self.point.reading.d if one is not None)
 
     @property
     def mean(self) -> float:
@@ -52,9 +53,16 @@ class Across:
     label: str
     builds: str
     """`"18.4 (bundle) against 18.4 (bundle)"`, or of which versions."""
+    kind: str
+    """Of its hosts; empty: not known, as of what was weighed here."""
     hosts: tuple[Host, ...]
-    left_out: tuple[tuple[str, str], ...]
-    """(record, why)."""
+    left_out: tuple[tuple[Point, str], ...]
+    """(answer, why it counts for none)."""
+
+    @property
+    def title(self) -> str:
+        """The question, its builds and the kind of host."""
+        return ", ".join(filter(None, (self.label, self.builds, self.kind)))
 
     @property
     def interval(self) -> tuple[float, float, float] | None:
@@ -94,7 +102,7 @@ class Across:
             parts.append(f"they differ {more} their epochs explain (p = {self.differ_p:.2g})")
         known = self.interval
         if known is not None:
-            parts.append(f"hosts of this kind: {format_reading(*known)}")
+            parts.append(f"{self.kind or 'hosts of this kind'}: {format_reading(*known)}")
         elif count > 1:
             parts.append(f"an interval over hosts needs {FEWEST_HOSTS}")
         return "; ".join(parts)
@@ -106,12 +114,13 @@ class Across:
             "question": self.question,
             "label": self.label,
             "builds": self.builds,
+            "kind": self.kind,
             "hosts": [
                 {"machine": host.machine, "record": host.point.entry.path}
                 | host.point.reading.to_json()
                 for host in self.hosts
             ],
-            "left_out": [{"record": record, "why": why} for record, why in self.left_out],
+            "left_out": [{"record": point.entry.path, "why": why} for point, why in self.left_out],
             "estimate_percent": None if known is None else known[0],
             "low_percent": None if known is None else _or_none(known[1]),
             "high_percent": None if known is None else _or_none(known[2]),
@@ -121,28 +130,29 @@ class Across:
 
 
 def across(questions: Sequence[Question]) -> tuple[Across, ...]:
-    """Every question, by the builds that were weighed, each with the newest answer of a host."""
+    """Every question, by the builds that were weighed and the kind of host, each with the newest
+    answer of a host."""
     found: list[Across] = []
     for question in questions:
-        by_builds: dict[str, list[Point]] = {}
+        alike: dict[tuple[str, str], list[Point]] = {}
         for point in question.points:
-            by_builds.setdefault(_builds(point), []).append(point)
-        found += [_across(question, builds, points) for builds, points in by_builds.items()]
+            alike.setdefault((_builds(point), point.entry.kind), []).append(point)
+        found += [_across(question, *key, points) for key, points in sorted(alike.items())]
     return tuple(found)
 
 
-def _across(question: Question, builds: str, points: Sequence[Point]) -> Across:
+def _across(question: Question, builds: str, kind: str, points: Sequence[Point]) -> Across:
     newest: dict[str, Host] = {}
     left_out = []
     for point in points:
         why = _unfit(point)
         if why:
-            left_out.append((point.entry.path, why))
+            left_out.append((point, why))
             continue
         machine = point.entry.machine_words
         newest[machine] = Host(machine, point)
     hosts = tuple(newest[machine] for machine in sorted(newest))
-    return Across(question.name, question.label, builds, hosts, tuple(left_out))
+    return Across(question.name, question.label, builds, kind, hosts, tuple(left_out))
 
 
 def _unfit(point: Point) -> str:
@@ -150,7 +160,9 @@ def _unfit(point: Point) -> str:
         return "it was interrupted"
     if point.reading.verdict == "invalid":
         return "its verdict is invalid"
-    if not any(one is not None and math.isfinite(one) for one in point.reading.d):
+    if point.reading.idle_epochs:
+        return "it has an epoch in which an arm did no work"
+    if not any(one is not None for one in point.reading.d):
         return "no epoch has a reading"
     return ""
 

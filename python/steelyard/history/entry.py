@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -51,13 +52,19 @@ class KnownReading(Frozen):
     nonzero: bool
     epochs: int
     d: tuple[float | None, ...]
-    """Log ratio of every epoch; None: it has none."""
+    """Log ratio of every epoch; None: it has none, or an infinite one."""
     look: str
     sentence: str
     doubts: tuple[str, ...] = ()
     """Names of its threats."""
     true_percent: float | None = None
     """Where the truth is known: of equal arms and known weights."""
+
+    @property
+    def idle_epochs(self) -> int:
+        """Epochs that are in the interval with an infinite log ratio: one arm did no work there."""
+        finite = sum(one is not None and math.isfinite(one) for one in self.d)
+        return max(0, self.epochs - finite)
 
     @property
     def pair(self) -> str:
@@ -78,8 +85,9 @@ class Entry(Frozen):
     state: State
     at: str
     """When it was weighed, UTC: `"2026-03-01T120000Z"`."""
-    at_from: Literal["name", "file"]
-    """name: a folder is named by it; file: none is, and plan.json is of that time."""
+    at_from: Literal["name", "plan", "file"]
+    """name: a folder is named by it; plan: none is, and the plan says it; file: neither, and
+    plan.json is of that time."""
     study: str
     title: str
     question: str
@@ -98,6 +106,8 @@ class Entry(Frozen):
     of one weighing."""
     files: Mapping[str, str] = {}
     """What took part → its SHA-256, as environment.json has it."""
+    kind: str = ""
+    """Of host, as whoever brought the record here said; empty: not known."""
     sweep: str = ""
     """Of a sweep's point, the folder of the sweep; empty: it is none."""
     readings: tuple[KnownReading, ...] = ()

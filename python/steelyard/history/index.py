@@ -23,6 +23,9 @@ from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
 FORMAT = 1
+MATRIX, HOME = "matrix.json", "home"
+"""Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its
+records are listed where they were taken in."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,11 @@ def _read(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
 
 
 def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Every folder with the names of its files, in order; links (`latest`) are not followed."""
+    """Every folder with the names of its files, in order; links (`latest`) are not followed. What
+    begins with a dot is on its way, and what a matrix brought home stands elsewhere too."""
     for folder, below, names in os.walk(root):
-        below.sort()
+        twice = HOME if MATRIX in names else ""
+        below[:] = sorted(one for one in below if one != twice and not one.startswith("."))
         yield Path(folder), names
 
 

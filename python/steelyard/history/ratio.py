@@ -14,7 +14,6 @@ arms unlike does not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -142,7 +141,7 @@ def unfit(point: Point) -> list[str]:
         return [f"{name} is invalid"]
     if len(epoch_logs(reading)) < FEWEST_EPOCHS:
         return [f"{name} has fewer than {FEWEST_EPOCHS} epochs with a reading"]
-    if any(value is not None and not math.isfinite(value) for value in reading.d):
+    if reading.idle_epochs:
         return [f"{name} has an epoch in which an arm did no work"]
     return []
 

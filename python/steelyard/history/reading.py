@@ -7,6 +7,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from steelyard.history.entry import Entry, KnownBuild, KnownReading, State
 from steelyard.history.question import keys_of, question_name
@@ -29,7 +30,10 @@ from steelyard.record.sweep import POINTS, SWEEP_FILE
 from steelyard.record.verdict import Verdict
 from steelyard.study.study import Study
 
-HASHED = (PLAN, STUDY_FILE, ENVIRONMENT, VERDICT)
+COLLECTED = "collected.json"
+"""In a record that was made elsewhere, or in its sweep: where it came from, its files, its kind of
+host."""
+HASHED = (PLAN, STUDY_FILE, ENVIRONMENT, VERDICT, COLLECTED)
 """What an entry is made of."""
 _PLACES = frozenset(
     {
@@ -66,7 +70,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
     verdict, environment = read_verdict(record), read_environment(record) or Environment()
     if verdict is not None:
         _require_together(directory, plan, study, verdict)
-    at, at_from = _when(directory, path)
+    at, at_from = _when(directory, path, plan)
     state: State = "no verdict"
     if verdict is not None:
         state = "interrupted" if verdict.interrupted else "judged"
@@ -79,7 +83,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
         record_format=int(record.read(PLAN).get("format", 1)),
         state=state,
         at=at,
-        at_from="name" if at_from else "file",
+        at_from=at_from,
         study=study.name,
         title=study.title,
         question=study.question,
@@ -96,6 +100,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
             if facts.settings
         },
         files=environment.files,
+        kind=_kind(directory.parent.parent if of_sweep else directory),
         sweep=str(sweep.parent) if of_sweep else "",
         readings=_readings(study, verdict),
         interrupted=verdict is not None and verdict.interrupted,
@@ -119,15 +124,30 @@ def _require_together(directory: Path, plan: Plan, study: Study, verdict: Verdic
             )
 
 
-def _when(directory: Path, path: str) -> tuple[str, bool]:
-    """UTC, and whether a folder is named by it: the record's, or that of its sweep."""
+def _when(directory: Path, path: str, plan: Plan) -> tuple[str, Literal["name", "plan", "file"]]:
+    """UTC, and what says it: the name of a folder (the record's, or that of its sweep), the plan,
+    or the time of its file, which a copy may have lost."""
     named = [found[0] for part in PurePosixPath(path).parts if (found := _STAMP.match(part))]
     if not named and (found := _STAMP.match(directory.resolve().name)):
         named = [found[0]]
     if named:
-        return named[-1], True
+        return named[-1], "name"
+    if _STAMP.fullmatch(plan.at):
+        return plan.at, "plan"
     changed = datetime.fromtimestamp((directory / PLAN).stat().st_mtime, UTC)
-    return changed.strftime("%Y-%m-%dT%H%M%SZ"), False
+    return changed.strftime("%Y-%m-%dT%H%M%SZ"), "file"
+
+
+def _kind(directory: Path) -> str:
+    """Of host; RecordError where the note of a collected record is damaged."""
+    note = directory / COLLECTED
+    if not note.is_file():
+        return ""
+    try:
+        told = json.loads(note.read_text(encoding="utf-8"))
+        return str(told.get("kind", ""))
+    except (OSError, ValueError, AttributeError) as reason:
+        raise RecordError(f'could not read "{note}": {reason}') from reason
 
 
 def _build(facts: ArmFacts) -> KnownBuild:

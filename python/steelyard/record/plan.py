@@ -218,6 +218,8 @@ class Plan(Choices):
     format: int
     weighing: str = ""
     """What the A/A ledger knows it by."""
+    at: str = ""
+    """When it was written, UTC: `"2026-03-01T120000Z"`; empty: the record is older than the key."""
     study: str
     question: str = ""
     seed: int

@@ -10,6 +10,7 @@ from steelyard.history.question import Question
 
 WALL = "index.html"
 COMPARE = "compare.html"
+FLEET = "fleet.html"
 FEED = "feed.atom"
 
 

@@ -1,4 +1,4 @@
-"""Makes the site: a wall, a page a question, a page that compares, feeds, badges, and the reports.
+"""Makes the site: a wall, a page a question, hosts, a page that compares, feeds, badges, reports.
 
 Every page opens from disk, asks for nothing from outside, and carries its style and script within
 itself; a policy in its head lets that one script run and nothing else. What is looked at stands in
@@ -13,10 +13,12 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from markupsafe import Markup
 
+from steelyard.fleet.hosts import across
 from steelyard.history.entry import Entry
 from steelyard.history.index import History
 from steelyard.history.question import Point, Question, questions_of
@@ -26,6 +28,7 @@ from steelyard.site import address
 from steelyard.site.badge import draw_badge
 from steelyard.site.compared import compared_facts
 from steelyard.site.feed import feed
+from steelyard.site.fleet_page import FleetShown, show_fleet
 from steelyard.site.question_page import QuestionShown, show_question
 from steelyard.site.wall import WallShown, show_wall
 from steelyard.site.wording import sentence
@@ -34,6 +37,8 @@ _HERE = Path(__file__).parent
 MARKER = ".steelyard-site"
 """In every folder that is a site: only such a folder, or an empty one, is written into."""
 _OURS = ("q", "badge", "reports")
+SCRIPTS = ("wall.js", "keys.js", "compare.js")
+"""One a page."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ def _write_pages(
     texts = {
         address.WALL: _wall(show_wall(history, questions, reports)),
         address.COMPARE: _compare(compared_facts(history.entries, reports)),
+        address.FLEET: _fleet(show_fleet(questions, across(questions), reports)),
         address.FEED: feed(
             "Steelyard: verdicts",
             "wall",
@@ -145,23 +151,42 @@ def _question(shown: QuestionShown) -> str:
     return _page("question.html.j2", "keys.js", up="../", shown=shown, sentence=sentence)
 
 
+def _fleet(shown: FleetShown) -> str:
+    return _page("fleet.html.j2", "keys.js", up="", shown=shown)
+
+
 def _compare(facts: object) -> str:
     # "<" would end the element that holds it.
     told = json.dumps(facts).replace("<", "\\u003c")
     return _page("compare.html.j2", "compare.js", up="", facts=Markup(told))
 
 
+def policy(*scripts: str) -> str:
+    """What pages with these scripts may do: show themselves, and run nothing else."""
+    run = " ".join(f"'sha256-{_digest(_code(one))}'" for one in scripts)
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {run}; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+@cache
+def _code(script: str) -> str:
+    return (_HERE / script).read_text(encoding="utf-8").strip()
+
+
+def _digest(code: str) -> str:
+    return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+
+
 def _page(template: str, script: str, **shown: object) -> str:
-    code = (_HERE / script).read_text(encoding="utf-8").strip()
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     return (
         templates(_HERE)
         .get_template(template)
         .render(
             style=Markup(style_sheet() + (_HERE / "site.css").read_text(encoding="utf-8")),
-            script=Markup(code),
-            policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-            "base-uri 'none'; form-action 'none'",
+            script=Markup(_code(script)),
+            policy=policy(script),
             **shown,
         )
     )

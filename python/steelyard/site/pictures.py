@@ -18,9 +18,10 @@ MOST_IN_STRIP = 20
 _MOST_PERCENT = 400.0
 
 
-def draw_beam(reading: KnownReading) -> Markup:
-    """The interval of one reading on a scale around zero, the margin drawn."""
-    end = reach([reading])
+def draw_beam(reading: KnownReading, end: float | None = None) -> Markup:
+    """The interval of one reading on a scale around zero, the margin drawn. `end` of the scale in
+    percent, where it is that of others too."""
+    end = reach([reading]) if end is None else end
     x = Linear(-end, end, 8, BEAM_WIDTH - 8)
     words = f"{short_reading(reading)}, margin {margin_text(reading)}"
     drawing = Drawing(BEAM_WIDTH, _BEAM_HEIGHT, f"{reading.pair}: the interval", words)

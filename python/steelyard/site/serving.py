@@ -1,7 +1,8 @@
 """Serves the site on this machine alone, and makes it anew when records have come or changed.
 
 Loopback only, reading only: requests that name another host in their head are refused, so that no
-page of the network can read it through a browser (DNS rebinding), and folders are not listed.
+page of the network can read it through a browser (DNS rebinding), and folders are not listed. No
+script runs but the site's own, whatever a report holds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 from steelyard.history.index import read_history
 from steelyard.history.reading import HASHED
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.site.pages import build_site
+from steelyard.site.pages import SCRIPTS, build_site, policy
 
 LOOPBACK = "127.0.0.1"
 _LOOK_SECONDS = 2.0
@@ -108,7 +109,8 @@ class _Pages(SimpleHTTPRequestHandler):
         self.send_error(HTTPStatus.NOT_FOUND)
 
     def end_headers(self) -> None:
-        """With what keeps pages fresh, and out of pages of others."""
+        """With what keeps pages fresh, out of pages of others, and free of scripts of others."""
+        self.send_header("Content-Security-Policy", f"{policy(*SCRIPTS)}; frame-ancestors 'none'")
         self.send_header("Cache-Control", "no-cache")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("X-Frame-Options", "DENY")

@@ -20,8 +20,9 @@ from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.crowd import crowd as of_crowd
+from steelyard.fleet.crowd import hand as of_hand
 from steelyard.fleet.crowd.crowd import Crowd
-from steelyard.model.errors import DriverError
+from steelyard.model.errors import DriverError, ServerError
 
 pytestmark = pytest.mark.postgres
 
@@ -32,6 +33,7 @@ NOTED = DriveScript(
     "noted", "\\set k random(1, 1000000000)\nINSERT INTO noted VALUES (:client_id, :k);"
 )
 SLOW = DriveScript("slow", "SELECT pg_sleep(3600);")
+TWO_SECONDS = DriveScript("two seconds", "SELECT pg_sleep(2);")
 
 
 def far_hands() -> list[FarHand]:
@@ -202,6 +204,59 @@ def test_a_driver_that_stands_still_is_ended_at_its_deadline(
         _in_mid_slice(stop, 0.1)
         with pytest.raises(DriverError, match='load machine "b"'):
             list(crowd.run([SliceRequest(arm=0, length_ns=500 * MS)]))
+    assert _sessions(server) == 0
+
+
+def test_a_driver_that_stands_still_in_a_slice_by_a_count_is_ended_when_it_is_not_heard_of(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_hand, "HEARD_NS", 100 * MS)
+    monkeypatch.setattr(of_hand, "SILENT_S", 1.0)
+    hands = [FarHand(name) for name in "abc"]
+
+    def stop() -> None:
+        pid = hands[1].hand.driver_pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+
+    with _crowd(_plan(server.arm(clients=3), script=TWO_SECONDS), hands) as crowd:
+        (answer,) = crowd.run([SliceRequest(arm=0, each=1)])
+        assert answer.transactions == 3, "a slow one is heard of, and waited for"
+        _in_mid_slice(stop, 0.5)
+        began = time.monotonic()
+        with pytest.raises(DriverError, match='load machine "b"'):
+            list(crowd.run([SliceRequest(arm=0, each=1)]))
+        assert time.monotonic() - began < 10
+    assert _sessions(server) == 0
+
+
+def test_of_a_lost_machine_in_a_slice_by_a_count_the_others_are_ended(server: Server) -> None:
+    hands = [FarHand(name) for name in "abc"]
+
+    def kill() -> None:
+        pid = hands[1].hand.driver_pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+
+    with _crowd(_plan(server.arm(clients=3), script=SLOW), hands) as crowd:
+        _in_mid_slice(kill)
+        with pytest.raises(DriverError, match='load machine "b"'):
+            list(crowd.run([SliceRequest(arm=0, each=1)]))
+    assert _sessions(server) == 0
+
+
+def test_sessions_that_a_server_cannot_be_asked_to_end_are_an_error_by_the_machines_name(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ServerError("could not end sessions of a lost machine")
+
+    monkeypatch.setattr(of_crowd, "end_sessions", refuse)
+    hands = [FarHand(name) for name in "ab"]
+    crowd = Crowd(_plan(server.arm(clients=2)), hands, threads=None)
+    crowd._seats[1].lost = True
+    with pytest.raises(DriverError, match='load machine "b": could not end sessions'):
+        crowd.close()
     assert _sessions(server) == 0
 
 

@@ -44,11 +44,9 @@ class MemoryServer:
         with self.lock:
             return [("t", one) for one in self.committed]
 
-    def end(self, _: Endpoint, sessions: tuple[int, ...]) -> int:
+    def end(self, _: Endpoint, sessions: tuple[int, ...]) -> None:
         with self.lock:
-            left = [one for one in sessions if one not in self.ended]
-            self.ended.extend(left)
-        return len(left)
+            self.ended.extend(one for one in sessions if one not in self.ended)
 
 
 @dataclass
@@ -138,12 +136,16 @@ def test_sessions_that_do_not_end_end_the_load(
     server: MemoryServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What they have begun could still be committed, beside what is made again."""
-    monkeypatch.setattr(copying, "end_sessions", lambda *_: 1)
-    monkeypatch.setattr(copying, "GONE_S", 0.2)
+
+    def refuse(*_: object) -> None:
+        raise ServerError("could not end sessions of a lost machine", detail="no route to host")
+
+    monkeypatch.setattr(copying, "end_sessions", refuse)
     copiers = [MemoryCopier(server, 0, lambda _: "before"), MemoryCopier(server, 1)]
     load = LoadMachines(copiers, TARGET, lambda _: None)
-    with pytest.raises(DriverError, match="could not end the sessions"):
+    with pytest.raises(DriverError, match='"machine 0": could not end sessions') as failed:
         load.copy([share(one) for one in range(99)], server.there, lambda _: None)
+    assert failed.value.detail == "no route to host"
 
 
 def test_a_connection_string_crosses_without_its_password() -> None:

@@ -11,6 +11,8 @@ from steelyard.fleet.matrix.matrix import Cell
 from steelyard.model.errors import DriverError
 
 PIECE = 7
+MODIFIED_NS = 1_700_000_000_000_000_000
+"""When every file was written on its host."""
 
 
 @dataclass
@@ -19,6 +21,8 @@ class MemoryHost:
 
     name: str
     kind: str = "any"
+    machine: tuple[str, ...] = ()
+    """Empty: one of its own."""
     ends: dict[str, int | DriverError] = field(default_factory=dict)
     busy: int = 0
     """How often another weighing is in the way."""
@@ -31,6 +35,9 @@ class MemoryHost:
     looks: int = 0
     weighed: list[str] = field(default_factory=list)
     ended: int = 0
+
+    def __post_init__(self) -> None:
+        self.machine = self.machine or (f"boot of {self.name}",)
 
     def begin(self, cell: Cell) -> bool:
         assert self.running is None
@@ -54,7 +61,10 @@ class MemoryHost:
     def manifest(self) -> Mapping[str, KeptFile]:
         assert self.running is not None
         files = self.files_of(self.running)
-        return {n: KeptFile(len(b), hashlib.sha256(b).hexdigest()) for n, b in files.items()}
+        return {
+            n: KeptFile(len(b), hashlib.sha256(b).hexdigest(), MODIFIED_NS)
+            for n, b in files.items()
+        }
 
     def chunk(self, name: str, offset: int) -> bytes:
         assert self.running is not None

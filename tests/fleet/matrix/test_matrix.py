@@ -1,4 +1,5 @@
-"""A matrix is every study on every kind of host with every version; what is wrong is named."""
+"""A matrix is every study on every kind of host with every version; what is wrong is named, before
+anything of it crosses to a host."""
 
 from __future__ import annotations
 
@@ -9,6 +10,19 @@ import pytest
 from steelyard.fleet.matrix.matrix import read_matrix
 from steelyard.model.errors import StudyError
 
+MINE = """\
+title = "{title}"
+question = "?"
+{more}
+[control]
+name = "on"
+
+[[arm]]
+name = "off"
+checksums = false
+{arm}
+"""
+
 
 def _file(folder: Path, text: str) -> Path:
     file = folder / "matrix.toml"
@@ -16,8 +30,12 @@ def _file(folder: Path, text: str) -> Path:
     return file
 
 
+def _mine(folder: Path, title: str = "mine", more: str = "", arm: str = "") -> None:
+    (folder / "mine.toml").write_text(MINE.format(title=title, more=more, arm=arm))
+
+
 def test_cells_are_all_combinations_each_with_a_seed_and_a_name_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text("title = 'mine'\n")
+    _mine(tmp_path)
     text = """
         studies = ["checksums", "mine.toml"]
         kinds = ["small", "large"]
@@ -32,23 +50,74 @@ def test_cells_are_all_combinations_each_with_a_seed_and_a_name_of_its_own(tmp_p
     assert len(cells) == 16
     first = cells[0]
     assert first.name == "checksums-17-small-1"
-    assert first.arguments("checksums", Path("r")) == [
+    assert first.arguments(Path("r")) == [
         "weigh", "checksums",
         "--set", "workload.scale=5", "--set", "budget.measuring=1m",
         "--set", "control.version=17", "--set", "arm.version=17",
         "--seed", "100", "--record", "r",
     ]  # fmt: skip
-    assert first.text is None
-    assert {cell.text for cell in cells if cell.study == "mine.toml"} == {"title = 'mine'\n"}
+    assert first.files == ()
+    [shipped] = {cell.files for cell in cells if cell.study == "./mine.toml"}
+    assert [name for name, _ in shipped] == ["mine.toml"]
+    assert {cell.name for cell in cells} >= {"mine-18-large-2"}
 
 
 def test_the_digest_is_of_everything_that_a_weighing_depends_on(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text("title = 'a'\n")
+    _mine(tmp_path, "a", 'workload = {scripts = {"q.sql" = 1}}')
+    (tmp_path / "q.sql").write_text("SELECT 1;\n")
     one = read_matrix(_file(tmp_path, 'studies = ["mine.toml"]'))
     assert read_matrix(_file(tmp_path, 'studies = ["mine.toml"]\n')).digest == one.digest
     assert read_matrix(_file(tmp_path, 'studies = ["mine.toml"]\nseed = 2')).digest != one.digest
-    (tmp_path / "mine.toml").write_text("title = 'b'\n")
-    assert read_matrix(_file(tmp_path, 'studies = ["mine.toml"]')).digest != one.digest
+    (tmp_path / "q.sql").write_text("SELECT 2;\n")
+    other = read_matrix(_file(tmp_path, 'studies = ["mine.toml"]'))
+    assert other.digest != one.digest
+    _mine(tmp_path, "b", 'workload = {scripts = {"q.sql" = 1}}')
+    assert read_matrix(_file(tmp_path, 'studies = ["mine.toml"]')).digest != other.digest
+
+
+def test_scripts_of_a_study_are_sent_with_it(tmp_path: Path) -> None:
+    scripts = '"q.sql" = 1, "deep/r.sql" = 2, "select-only" = 1, "/srv/s.sql" = 1, "own" = 1'
+    _mine(tmp_path, more=f"workload = {{scripts = {{{scripts}}}, texts = {{own = 'SELECT 3;'}}}}")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "q.sql").write_text("SELECT 1;\n")
+    (tmp_path / "deep" / "r.sql").write_text("SELECT 2;\n")
+    (tmp_path / "own").write_text("it stands in the study")
+    [cell] = read_matrix(_file(tmp_path, 'studies = ["mine.toml"]')).cells
+    assert dict(cell.files).keys() == {"mine.toml", "q.sql", "deep/r.sql"}
+    assert dict(cell.files)["deep/r.sql"] == "SELECT 2;\n"
+    named = read_matrix(
+        _file(tmp_path, "studies = ['aa']\nset = ['workload.scripts={\"q.sql\" = 1}']")
+    )
+    assert dict(named.cells[0].files) == {"q.sql": "SELECT 1;\n"}
+
+
+@pytest.mark.parametrize(
+    ("more", "arm", "words"),
+    [
+        ("", "colour = 1", 'unrecognized key: "arm.colour"'),
+        ('address = "host=db password=secret"', "", "an address says a password"),
+        ('address = "postgresql://u:secret@db/x"', "", "an address says a password"),
+        ('workload = {scripts = {"deep/none.sql" = 1}}', "", "could not read .*none.sql"),
+        ('workload = {scripts = {"../q.sql" = 1}}', "", "does not stand below the matrix"),
+        ('workload = {name = "./load"}', "", '"workload.name" names "./load"'),
+        ('source = "data"', "", '"source.place" names "data", which is on this machine'),
+        ("", 'bindir = "build/bin"', '"off.bindir" names "build/bin"'),
+    ],
+)
+def test_a_study_that_its_host_could_not_weigh_is_refused_here(
+    tmp_path: Path, more: str, arm: str, words: str
+) -> None:
+    _mine(tmp_path, more=more, arm=arm)
+    with pytest.raises(StudyError, match=words) as refused:
+        read_matrix(_file(tmp_path, 'studies = ["mine.toml"]'))
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_in_a_key_that_is_set_is_refused_here(tmp_path: Path) -> None:
+    text = 'studies = ["sessions"]\nset = ["address=host=db password=secret"]'
+    with pytest.raises(StudyError, match="an address says a password") as refused:
+        read_matrix(_file(tmp_path, text))
+    assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +127,7 @@ def test_the_digest_is_of_everything_that_a_weighing_depends_on(tmp_path: Path) 
         ('studies = ["aa"]\nkind = "x"', '"kind": '),
         ('studies = ["aa"]\nhosts = 0', '"hosts": '),
         ('studies = ["missing.toml"]', "study file not found"),
+        ('studies = ["chekcsums"]', "unrecognized study"),
         ('studies = ["aa", "aa"]', 'two weighings would be named "aa-any-1"'),
         ("studies = [", "invalid TOML"),
     ],

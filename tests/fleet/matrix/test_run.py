@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.matrix.hosts_in_memory import MemoryHost, MemoryHosts
+from fleet.matrix.hosts_in_memory import MODIFIED_NS, MemoryHost, MemoryHosts
 from steelyard.fleet.matrix.matrix import ReadMatrix, read_matrix
 from steelyard.fleet.matrix.run import MatrixRun, homes
 from steelyard.fleet.matrix.state import MatrixState
@@ -39,8 +39,11 @@ def test_every_cell_is_weighed_on_a_host_of_its_kind_and_its_record_brought_home
     assert set(_how(state).values()) == {"done"}
     assert sorted(small.weighed) == ["aa-small-1", "checksums-small-1"]
     assert sorted(large.weighed) == ["aa-large-1", "checksums-large-1"]
-    assert len(homes(state)) == 4
+    found = homes(state, _matrix(tmp_path, TWO_BY_TWO))
+    assert sorted(found.values()) == ["large", "large", "small", "small"]
     home = tmp_path / "out" / "home" / "aa-small-1"
+    assert found[home] == "small"
+    assert (home / "verdict.json").stat().st_mtime_ns == MODIFIED_NS
     assert (home / "verdict.json").read_text() == "verdict of aa-small-1"
     assert (home / "deep" / "slices.jsonl").read_bytes() == b"x" * 100
     assert not [one for one in home.parent.iterdir() if one.name.startswith(".")]
@@ -58,13 +61,54 @@ def test_replicates_are_weighed_on_hosts_of_their_own(tmp_path: Path) -> None:
     assert sorted(_how(fewer).values()) == ["done", "waiting", "waiting"]
 
 
+def test_a_machine_weighs_a_replicate_once_whatever_keeper_or_cluster_it_has(
+    tmp_path: Path,
+) -> None:
+    both = ("its boot", "box its installation")
+    first = MemoryHost("box/aaaa", machine=both)
+    again = MemoryHost("box/aaaa+1", machine=both)
+    state, _ = _run(tmp_path, 'studies = ["aa"]\nhosts = 2', first, again)
+    assert sorted(_how(state).values()) == ["done", "waiting"]
+    restarted = MemoryHost("box/bbbb", machine=("another boot", "box its installation"))
+    state, _ = _run(tmp_path, 'studies = ["aa"]\nhosts = 2', restarted)
+    assert sorted(_how(state).values()) == ["done", "waiting"]
+    assert restarted.weighed == again.weighed == []
+    state, _ = _run(tmp_path, 'studies = ["aa"]\nhosts = 2', restarted, MemoryHost("other"))
+    assert set(_how(state).values()) == {"done"}
+    assert homes(state, _matrix(tmp_path, 'studies = ["aa"]\nhosts = 2')) == dict.fromkeys(
+        [tmp_path / "out" / "home" / f"aa-any-{n}" for n in (1, 2)], ""
+    )
+
+
+def test_three_lost_hosts_end_a_weighing_and_no_interruption_counts_as_one(
+    tmp_path: Path,
+) -> None:
+    matrix = _matrix(tmp_path, 'studies = ["aa"]')
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            MatrixRun(matrix, tmp_path / "out", MemoryHosts([MemoryHost("a")]), print).run(
+                pause=interrupt
+            )
+    dying = [
+        MemoryHost(name, ends={"aa-any-1": DriverError("its Ray actor is gone")}) for name in "abcd"
+    ]
+    state, _ = _run(tmp_path, 'studies = ["aa"]', *dying)
+    assert state.cells["aa-any-1"].losses == 3
+    assert _how(state) == {"aa-any-1": "failed"}
+    assert sum(len(host.weighed) for host in dying) == 3
+
+
 def test_a_lost_host_costs_its_weighing_which_another_of_the_kind_does_anew(tmp_path: Path) -> None:
     dying = MemoryHost("a", ends={"aa-any-1": DriverError("its Ray actor is gone")})
     sound = MemoryHost("b", busy=5)
     state, said = _run(tmp_path, 'studies = ["aa"]', dying, sound)
     assert _how(state) == {"aa-any-1": "done"}
     cell = state.cells["aa-any-1"]
-    assert (cell.host, cell.attempts) == ("b", 2)
+    assert (cell.host, cell.machine, cell.losses) == ("b", ["boot of b"], 1)
     assert 'lost   aa-any-1: host "a" was lost: its Ray actor is gone' in said
     assert dying.weighed == ["aa-any-1"]  # and nothing more
 
@@ -73,7 +117,7 @@ def test_a_record_that_did_not_arrive_as_it_was_is_none(tmp_path: Path) -> None:
     state, _ = _run(tmp_path, 'studies = ["aa"]', MemoryHost("a", altered=True))
     assert _how(state) == {"aa-any-1": "waiting"}
     assert "did not arrive as it was" in state.cells["aa-any-1"].why
-    assert homes(state) == []
+    assert homes(state, _matrix(tmp_path, 'studies = ["aa"]')) == {}
     assert not (tmp_path / "out" / "home" / "aa-any-1").exists()
 
 

@@ -92,6 +92,29 @@ def test_a_machine_that_is_cut_off_is_lost_at_the_deadline_and_its_sessions_are_
         machines.close()
 
 
+def test_a_machine_that_falls_silent_in_a_slice_by_a_count_is_lost_too(
+    cluster: Any, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_cluster, "WATCH_S", 0.5)
+    monkeypatch.setattr(of_cluster, "CALL_S", 2.0)
+    machines = RayMachines(3, cluster.address)
+    try:
+        members = machines.members()
+        actor = ray.get(members[1].actor.__ray_call__.remote(lambda _: os.getpid()))
+        plan = DrivePlan((server.arm(clients=6),), (SLOW,), drain_cap_ns=200 * MS)
+        crowd = CrowdDrivers(machines).start(plan)
+        stop = threading.Timer(0.3, os.kill, [actor, signal.SIGSTOP])
+        stop.start()
+        began = time.monotonic()
+        with pytest.raises(DriverError, match=f'load machine "{members[1].name}": no answer'):
+            list(crowd.run([SliceRequest(arm=0, each=1)]))
+        assert time.monotonic() - began < 20, "the others have an hour of sleep before them"
+        crowd.close()
+        await_none(server)
+    finally:
+        machines.close()
+
+
 def test_a_cluster_that_its_owner_ends_leaves_a_record_that_another_one_goes_on_with(
     server: Server, tmp_path: Path
 ) -> None:

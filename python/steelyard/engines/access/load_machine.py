@@ -7,11 +7,16 @@ block the next epoch.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.model.endpoint import POSTGRES, Endpoint
+from steelyard.model.errors import ServerError
 
+GONE_S = 30.0
+"""Longest until a server has ended a session after the request to end it."""
+_AGAIN_S = 0.1
 _LOOPBACK = ("", "localhost", "127.0.0.1", "::1")
 
 
@@ -39,11 +44,27 @@ def crossing(endpoint: Endpoint) -> Endpoint:
     return postgres.crossing(endpoint)
 
 
-def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> int:
-    """End those of the sessions that are still there, by the server's numbers; how many there were.
-    A server that cannot be reached has ended them, or will."""
-    if not sessions:
-        return 0
+def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> None:
+    """End those of the sessions that are still there, by the server's numbers, and wait until the
+    server has none of them.
+
+    ServerError: it could not be asked, or has not ended them in time: what they had begun may still
+    be committed, and their locks stand.
+    """
+    limit = time.monotonic() + GONE_S
+    while sessions and _request_end(endpoint, sessions):
+        if time.monotonic() > limit:
+            raise ServerError(
+                f'could not end sessions of a lost machine at "{endpoint.host}"',
+                detail=f"The server still has some of them after {GONE_S:.0f} s: what they had "
+                "begun may be committed, and their locks stand.",
+                hint="Go on when they are gone.",
+            )
+        time.sleep(_AGAIN_S)
+
+
+def _request_end(endpoint: Endpoint, sessions: Sequence[int]) -> int:
+    """How many were there."""
     if endpoint.protocol != POSTGRES:
         from steelyard.engines.mysql.sql import load_machine as mysql
 

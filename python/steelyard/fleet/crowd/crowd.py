@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from steelyard.fleet.clocks.tracking import ClockTrack
 from steelyard.fleet.crowd.dealing import Share, in_order, plan_of, request_of, shares_of
 from steelyard.fleet.crowd.member import Driven, Member, Opened
 from steelyard.fleet.crowd.merging import Part, merged
-from steelyard.model.errors import DriverError
+from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.units import NS_PER_S
 
 T = TypeVar("T")
@@ -119,9 +119,20 @@ class Crowd:
             self._of_all(lambda seat: seat.member.close(), also_lost=True)
         finally:
             self._pool.shutdown()
-            for seat in self._seats:
-                for arm in self._plan.arms if seat.lost else ():
+            self._end_sessions()
+
+    def _end_sessions(self) -> None:
+        """Of lost machines, on every server; then the first error is raised. Others would wait for
+        the locks of those that are left."""
+        failed: list[DriverError] = []
+        for seat in self._seats:
+            for arm in self._plan.arms if seat.lost else ():
+                try:
                     end_sessions(arm.endpoint, seat.connected.get(arm.name, ()))
+                except ServerError as error:
+                    failed.append(_of_machine(seat.member.name, error))
+        if failed:
+            raise failed[0]
 
     def _slice(self, request: SliceRequest) -> SliceAnswer:
         longest_ns = max(seat.clock.longest_round_trip_ns for seat in self._seats)
@@ -132,7 +143,10 @@ class Crowd:
             seat.member.name: request_of(request, seat.share, seat.clock.theirs_ns(begin_ns))
             for seat in self._seats
         }
-        driven = self._of_all(lambda seat: seat.drive(orders[seat.member.name], patience_s))
+        driven = self._of_all(
+            lambda seat: seat.drive(orders[seat.member.name], patience_s),
+            end_others=patience_s is None,
+        )
         parts = [
             self._part(seat, answer, exchange)
             for seat, (answer, exchange) in zip(self._seats, driven, strict=True)
@@ -148,33 +162,42 @@ class Crowd:
         return Part(member.name, member.facts.processors, seat.share, offset, answer)
 
     def _patience_s(self, request: SliceRequest, lead_ns: int) -> float | None:
-        """None: the slice ends by a count, whatever time that takes."""
+        """None: the slice ends by a count, whatever time that takes; its machine sees that its
+        driver is alive."""
         if request.length_ns is None:
             return None
         until_ns = lead_ns + request.length_ns + self._plan.drain_cap_ns + REPLY_NS
         return until_ns / NS_PER_S
 
-    def _of_all(self, do: Callable[[_Seat], T], *, also_lost: bool = False) -> list[T]:
+    def _of_all(
+        self, do: Callable[[_Seat], T], *, also_lost: bool = False, end_others: bool = False
+    ) -> list[T]:
         """Of every machine at once. All are waited for; then the first error is raised, with the
-        machine's name, and those that failed are lost."""
+        machine's name, and those that failed are lost. `end_others`: with the first error the
+        drivers of the others are ended, which would drive for any time."""
         asked = [seat for seat in self._seats if also_lost or not seat.lost]
         begun: list[Future[T]] = [self._pool.submit(do, seat) for seat in asked]
+        under_way: set[Future[T]] = set()
         try:
-            wait(begun)
+            under_way = wait(begun, return_when=FIRST_EXCEPTION if end_others else ALL_COMPLETED)[1]
+            if under_way:
+                others = (s for s, f in zip(asked, begun, strict=True) if f in under_way)
+                wait([self._pool.submit(seat.member.close) for seat in others])
+                wait(begun)
         except BaseException:  # interrupted: what these machines do now is not waited for
             for seat, future in zip(asked, begun, strict=True):
                 seat.lost = seat.lost or not future.done()
             raise
         answers: list[T] = []
-        failed: list[tuple[_Seat, DriverError]] = []
+        failed: list[tuple[bool, _Seat, DriverError]] = []
         for seat, future in zip(asked, begun, strict=True):
             try:
                 answers.append(future.result())
             except DriverError as error:
                 seat.lost = True
-                failed.append((seat, error))
+                failed.append((future in under_way, seat, error))
         if failed:
-            seat, first = failed[0]
+            _, seat, first = min(failed, key=lambda one: one[0])
             raise _of_machine(seat.member.name, first) from first
         return answers
 
@@ -186,7 +209,7 @@ class Crowd:
             raise _of_machine(seat.member.name, error) from error
 
 
-def _of_machine(name: str, error: DriverError) -> DriverError:
+def _of_machine(name: str, error: DriverError | ServerError) -> DriverError:
     return DriverError(
         f'load machine "{name}": {error.primary}', detail=error.detail, hint=error.hint
     )

@@ -87,7 +87,7 @@ def _require_alike(machines: Sequence[MachineFacts], own: MachineFacts) -> None:
     ]
     if unlike:
         raise DriverError(
-            "the load machines have other versions of Steelyard than this one",
+            "machines have other versions of Steelyard than this one",
             detail=f"Here: {own.version}, {own.build_profile}. {'; '.join(unlike)}.",
             hint="Use one container image, or one wheel, on all of them.",
         )

@@ -9,11 +9,12 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock, Timer
+from typing import Self
 
 from steelyard import __version__, _core
 from steelyard.driver.client import Driver
@@ -22,7 +23,13 @@ from steelyard.engines.access.load_machine import own_password
 from steelyard.fleet.checking.network import Nic, read_nics
 from steelyard.fleet.crowd.member import Driven, MachineFacts, Opened
 from steelyard.model.errors import DriverError
+from steelyard.model.units import NS_PER_S
 
+HEARD_NS = NS_PER_S
+"""Between two words of a driver in a slice that ends by a count."""
+SILENT_S = 5.0
+"""After which such a driver is ended: a thread of it that only waits is woken for its word."""
+_MACHINE_ID = Path("/etc/machine-id")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -31,6 +38,7 @@ def machine_facts() -> MachineFacts:
     return MachineFacts(
         host=socket.gethostname(),
         boot=_BOOT.read_text(encoding="ascii").strip(),
+        machine_id=_machine_id(),
         processors=len(os.sched_getaffinity(0)),
         version=__version__,
         build_profile=_core.build_profile(),
@@ -71,8 +79,10 @@ class Hand:
         received_ns = time.monotonic_ns()
         if self._driver is None:
             raise DriverError("the machine has no driver")
-        with self._driving, _killed_after(patience_s, self._driver.pid):
-            [answer] = self._driver.run([request])
+        if patience_s is None:
+            request = replace(request, progress_ns=HEARD_NS)
+        with self._driving, _Deadline(self._driver.pid, patience_s or SILENT_S) as deadline:
+            [answer] = self._driver.run([request], lambda _: deadline.put_off())
         return Driven(received_ns, time.monotonic_ns(), answer)
 
     def close(self) -> None:
@@ -95,19 +105,37 @@ def _with_own_password(arm: DriveArm) -> DriveArm:
     return replace(arm, endpoint=replace(endpoint, password=own_password(endpoint)))
 
 
-@contextmanager
-def _killed_after(seconds: float | None, pid: int) -> Iterator[None]:
-    """A process that is not done by then is killed, which ends every wait for it."""
-    if seconds is None:
-        yield
-        return
-    timer = Timer(seconds, _kill, [pid])
-    timer.daemon = True
-    timer.start()
+class _Deadline:
+    """Kills a process that is not done in time, which ends every wait for it."""
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self._pid, self._seconds = pid, seconds
+        self._timer = self._started()
+
+    def _started(self) -> Timer:
+        timer = Timer(self._seconds, _kill, [self._pid])
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def put_off(self) -> None:
+        """Count the time from now on."""
+        self._timer.cancel()
+        self._timer = self._started()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+
+def _machine_id() -> str:
+    """Empty where there is none."""
     try:
-        yield
-    finally:
-        timer.cancel()
+        return _MACHINE_ID.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _kill(pid: int) -> None:

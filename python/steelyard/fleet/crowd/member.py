@@ -19,12 +19,23 @@ class MachineFacts:
     host: str
     boot: str
     """One start of one kernel (boot_id of Linux): two machines never have the same."""
+    machine_id: str
+    """Of the installation (/etc/machine-id), which a restart does not change; empty: it has none,
+    as most containers."""
     processors: int
     """That its driver may use."""
     version: str
     """Of Steelyard there."""
     build_profile: str
     """ "release" or "debug": how the load driver was built there."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Words of which two machines have none in common, and one machine the same as before,
+        whatever is started on it: its boot, and, since images carry machine ids, with its name that
+        of its installation."""
+        installed = (f"{self.host} {self.machine_id}",) if self.machine_id else ()
+        return (self.boot, *installed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,8 @@ class Member(Protocol):
         password: the machine has its own."""
 
     def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
-        """Drive one slice; a driver that has not answered by then is ended. None: for ever."""
+        """Drive one slice; a driver that has not answered by then is ended. None: however long it
+        takes, a driver that is not heard of meanwhile is ended."""
 
     def close(self) -> None:
         """End the driver; safe to call twice, and of a machine that is gone."""

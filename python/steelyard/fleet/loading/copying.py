@@ -5,7 +5,6 @@ Unlike a weighing, a load goes on with the machines that are left: its rows are 
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -17,16 +16,13 @@ from steelyard.engines.access.row_share import RowShare
 from steelyard.fleet.crowd.member import LostError
 from steelyard.fleet.loading.copier import Copier
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import DriverError, SteelyardError
+from steelyard.model.errors import DriverError, ServerError, SteelyardError
 
 SESSIONS = 4
 """Of each machine: one makes rows while the server takes those of another."""
 PARTS = 8
 """Of a table, of which no more than one is filled at a time: further apart no two rows lie that one
 machine would have put side by side. A table of few shares is filled one by one, beside others."""
-GONE_S = 30.0
-"""Longest until a server has ended a session after the request to end it."""
-_AGAIN_S = 0.1
 There = Callable[[], Iterable[tuple[str, int]]]
 
 
@@ -78,16 +74,12 @@ class LoadMachines:
                 one.disconnect()
 
     def end(self, machine: _Machine) -> None:
-        """End the sessions of a lost machine, and wait until the server has none of them."""
-        limit = time.monotonic() + GONE_S
-        while end_sessions(self._target, machine.sessions):
-            if time.monotonic() > limit:
-                raise DriverError(
-                    f'could not end the sessions of load machine "{machine.copier.name}"',
-                    detail="What it had begun may still be committed.",
-                    hint="Load anew when they are gone.",
-                )
-            time.sleep(_AGAIN_S)
+        """End the sessions of a lost machine, and wait until the server has none of them: what it
+        had begun could be committed beside what is made again."""
+        try:
+            end_sessions(self._target, machine.sessions)
+        except ServerError as error:
+            raise _of_machine(machine.copier.name, error) from error
 
 
 class _Copying:

@@ -17,6 +17,11 @@ class Host(Protocol):
         """Unlike that of every other host."""
 
     @property
+    def machine(self) -> Sequence[str]:
+        """By what its machine is known whatever keeper, cluster or name it has: hosts that have one
+        of these words in common are one machine."""
+
+    @property
     def kind(self) -> str:
         """Its kind, by its own label."""
 

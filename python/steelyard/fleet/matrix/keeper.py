@@ -1,31 +1,36 @@
-"""Weighs one cell at a time on a host: an ordinary `steelyard weigh` as a child, and its record.
+"""Weighs one cell at a time on a host: an ordinary `steelyard weigh`, and its record.
 
-A lock file of the host is held by keeper and child, so that a weighing whose keeper was killed
-still excludes others. What crosses is a study, the end of the child's output, and the record's
-files in chunks, each file with its SHA-256.
+A lock file of the host is held by the keeper, the watcher of its weighing, and the weighing: so
+that others are kept off until the last of them is gone. What crosses is a study with the files that
+it names, the end of the weighing's output, and the record's files in chunks, each with its SHA-256.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
+import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from steelyard.engines.cache import cache_root
-from steelyard.engines.file_lock import hold
+from steelyard.engines.file_lock import hold, is_held
 from steelyard.fleet.matrix.matrix import Cell
+from steelyard.fleet.matrix.watcher import KILLED_S, OUTPUT, STOP_S
 
 CHUNK_BYTES = 4 << 20
 TOLD_CHARACTERS = 2000
-STOP_S = 60.0
+START_S = 60.0
+"""Longest until the watcher of a weighing has been started."""
+GONE_S = STOP_S + KILLED_S + 30.0
+"""Longest until it has ended the weighing, removed its servers and is gone itself."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,42 @@ class KeptFile:
 
     size_bytes: int
     sha256: str
+    modified_ns: int
+    """Since 1970."""
+
+
+class _Weighing:
+    """A weighing under way, and the pipes to its watcher, which ends with either of them."""
+
+    def __init__(self, folder: Path, words: list[str], lock: IO[str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.fleet.matrix.watcher", str(folder), *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=(lock.fileno(),),
+        )
+        self._status: int | None = None
+        self._process.wait(START_S)  # it has left a process that is not our child
+
+    def status(self) -> int | None:
+        """The weighing's exit status, that of a killed one where its watcher was; None: it runs."""
+        assert self._process.stdout is not None
+        if self._status is None and select.select([self._process.stdout], [], [], 0)[0]:
+            told = os.read(self._process.stdout.fileno(), 64)
+            self._status = int(told) if told else -signal.SIGKILL
+        return self._status
+
+    def end(self) -> None:
+        """Have it ended, and wait until its watcher is gone."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        limit = time.monotonic() + GONE_S
+        while select.select([self._process.stdout], [], [], max(0, limit - time.monotonic()))[0]:
+            if not os.read(self._process.stdout.fileno(), 64):
+                break
+        self._process.stdout.close()
 
 
 class Keeper:
@@ -51,48 +92,44 @@ class Keeper:
 
     def __init__(self, lock: Path | None = None) -> None:
         self._lock_path = lock or cache_root() / "weighing.lock"
+        self._folder = self._lock_path.parent / "fleet"
+        """Of the weighing; whoever has the lock may remove what another one left there."""
         self._lock: IO[str] | None = None
-        self._folder: Path | None = None
-        self._child: subprocess.Popen[bytes] | None = None
+        self._weighing: _Weighing | None = None
 
     def begin(self, cell: Cell) -> bool:
         """Start a weighing; False: another one runs on this host."""
-        if self._child is not None:
+        if self._weighing is not None:
             return False
         self._lock_path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._lock = hold(self._lock_path)
         except BlockingIOError:
             return False
-        self._folder = Path(tempfile.mkdtemp(prefix="steelyard-fleet-"))
-        study = cell.study
-        if cell.text is not None:
-            study = "study.toml"
-            (self._folder / study).write_text(cell.text, encoding="utf-8")
-        command = [sys.executable, "-m", "steelyard", *cell.arguments(study, self._record)]
-        with (self._folder / "told").open("wb") as told:
-            self._child = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                stdin=subprocess.DEVNULL,
-                stdout=told,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(self._lock.fileno(),),
-            )
+        try:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.mkdir()
+            for name, text in cell.files:
+                file = self._folder / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            words = cell.arguments(self._record)
+            self._weighing = _Weighing(self._folder, words, self._lock)
+        except BaseException:
+            self.end()
+            raise
         return True
 
     @property
     def _record(self) -> Path:
-        assert self._folder is not None
         return self._folder / "record"
 
     def look(self) -> Look:
         """The state of the weighing that was begun last."""
-        assert self._child is not None
-        assert self._folder is not None
-        told = (self._folder / "told").read_text(encoding="utf-8", errors="replace")
-        return Look(self._child.poll(), told[-TOLD_CHARACTERS:])
+        assert self._weighing is not None
+        output = self._folder / OUTPUT
+        told = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+        return Look(self._weighing.status(), told[-TOLD_CHARACTERS:])
 
     def manifest(self) -> Mapping[str, KeptFile]:
         """The record's files, by their path in it."""
@@ -106,24 +143,20 @@ class Keeper:
             return file.read(CHUNK_BYTES)
 
     def end(self) -> None:
-        """End the weighing, which tidies up, and remove what is kept of it here."""
-        child, self._child = self._child, None
-        if child is not None and child.poll() is None:
-            child.send_signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(STOP_S)
-        if child is not None and child.poll() is None:
-            child.kill()
-            child.wait()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        """End the weighing, which tidies up; nothing is kept of it here."""
+        weighing, self._weighing = self._weighing, None
+        if weighing is not None:
+            weighing.end()
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+        limit = time.monotonic() + KILLED_S
+        while weighing is not None and is_held(self._lock_path) and time.monotonic() < limit:
+            time.sleep(0.01)  # its watcher has closed its output, and is about to end
 
 
 def _kept(file: Path) -> KeptFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256")
-    return KeptFile(file.stat().st_size, digest.hexdigest())
+    status = file.stat()
+    return KeptFile(status.st_size, digest.hexdigest(), status.st_mtime_ns)

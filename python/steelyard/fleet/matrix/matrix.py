@@ -13,7 +13,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from steelyard.fleet.matrix.shipping import is_file, shipped
 from steelyard.model.errors import StudyError
+from steelyard.study.read import read_study
 
 ANY_KIND = "any"
 """Of a host without a label."""
@@ -44,8 +46,9 @@ class Cell:
     """One weighing of a matrix."""
 
     study: str
-    text: str | None
-    """Of a study that is a file; None: a built-in one."""
+    """As its host names it: built-in, or a file that is among `files`."""
+    files: tuple[tuple[str, str], ...]
+    """(path, text) of what the host gets: a study that is not built in, and its scripts."""
     kind: str
     version: str | None
     replicate: int
@@ -54,9 +57,9 @@ class Cell:
     changes: tuple[str, ...]
 
     @property
-    def question(self) -> tuple[str, str | None]:
-        """What a host weighs once at most."""
-        return self.study, self.version
+    def question(self) -> tuple[str, str | None, str]:
+        """What a machine weighs once at most."""
+        return self.study, self.version, self.kind
 
     @property
     def name(self) -> str:
@@ -65,10 +68,10 @@ class Cell:
         words = (study, self.version, self.kind, str(self.replicate + 1))
         return "-".join(word.replace("/", "_") for word in words if word)
 
-    def arguments(self, study: str, record: Path) -> list[str]:
-        """Of `steelyard`: the weighing of this cell, whose study has that name on its host."""
+    def arguments(self, record: Path) -> list[str]:
+        """Of `steelyard`: the weighing of this cell, in the folder of its files."""
         changes = [part for change in self.changes for part in ("--set", change)]
-        return ["weigh", study, *changes, "--seed", str(self.seed), "--record", str(record)]
+        return ["weigh", self.study, *changes, "--seed", str(self.seed), "--record", str(record)]
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ class ReadMatrix:
 
 
 def read_matrix(file: Path) -> ReadMatrix:
-    """The cells of a matrix. StudyError: the file, a key of it, or a study is not there."""
+    """The cells of a matrix, their studies read as their hosts will. StudyError: the file, a key of
+    it or a study is not there or is wrong, or names a file that cannot go to its host."""
     try:
         matrix = Matrix.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
@@ -98,7 +102,7 @@ def read_matrix(file: Path) -> ReadMatrix:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise StudyError(f'{file}: two weighings would be named "{twice}"')
-    told = [[*cell.question, cell.kind, cell.text, cell.seed, cell.changes] for cell in cells]
+    told = [[*cell.question, cell.files, cell.seed, cell.changes] for cell in cells]
     digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()
     return ReadMatrix(cells, digest)
 
@@ -108,21 +112,15 @@ def _cells(matrix: Matrix, folder: Path) -> Iterator[Cell]:
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
         named = [] if version is None else [f"{arm}.version={version}" for arm in _ARMS]
+        changes = (*common, *named)
+        place = str(folder / study) if is_file(study) else study
+        files = shipped(read_study(place, changes), study, folder)
         yield Cell(
-            study=study,
-            text=_text(study, folder),
+            study=f"./{Path(study).name}" if is_file(study) else study,
+            files=files,
             kind=kind,
             version=version,
             replicate=replicate,
             seed=(matrix.seed + number) % _FIRST_SEEDS,
-            changes=(*common, *named),
+            changes=changes,
         )
-
-
-def _text(study: str, folder: Path) -> str | None:
-    if not (study.endswith(".toml") or "/" in study):
-        return None
-    try:
-        return (folder / study).read_text(encoding="utf-8")
-    except OSError as error:
-        raise StudyError(f'study file not found: "{folder / study}"') from error

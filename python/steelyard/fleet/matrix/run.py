@@ -8,16 +8,17 @@ not weighed again.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.fleet.matrix.host import Host, Hosts
 from steelyard.fleet.matrix.keeper import KeptFile
-from steelyard.fleet.matrix.matrix import Cell, ReadMatrix
-from steelyard.fleet.matrix.state import MOST_ATTEMPTS, CellState, MatrixState, open_state
+from steelyard.fleet.matrix.matrix import ANY_KIND, Cell, ReadMatrix
+from steelyard.fleet.matrix.state import MOST_LOSSES, CellState, MatrixState, open_state
 from steelyard.model.errors import DriverError, RecordError
 
 LOOK_S = 1.0
@@ -77,16 +78,16 @@ class MatrixRun:
                 continue
             self._running[host.name] = _Running(host, cell)
             own = self._state.cells[cell.name]
-            own.how, own.host, own.attempts = "running", host.name, own.attempts + 1
+            own.how, own.host, own.machine = "running", host.name, [*host.machine]
             self._says(f"begun  {cell.name} on {host.name}")
         return pending
 
     def _next_for(self, host: Host) -> Cell | None:
-        """The first cell that waits for its kind, of a question that it has not weighed."""
+        """The first cell that waits for its kind, if its machine has not weighed that question."""
         done = {
             self._cells[name].question
             for name, one in self._state.cells.items()
-            if one.host == host.name and one.how in ("done", "running")
+            if one.how in ("done", "running") and not {*one.machine}.isdisjoint(host.machine)
         }
         waiting = (self._cells[name] for name in self._state.of("waiting"))
         fit = (cell for cell in waiting if cell.kind == host.kind and cell.question not in done)
@@ -114,9 +115,10 @@ class MatrixRun:
                 self._again(one.cell, own, error)
 
     def _again(self, cell: Cell, own: CellState, error: DriverError) -> None:
-        own.how = "waiting" if own.attempts < MOST_ATTEMPTS else "failed"
+        own.losses += 1
+        own.how = "waiting" if own.losses < MOST_LOSSES else "failed"
         own.why = f'host "{own.host}" was lost: {error.primary}'
-        own.host = ""
+        own.host, own.machine = "", []
         self._says(f"lost   {cell.name}: {own.why}")
 
     def _lose(self, host: Host, error: DriverError) -> None:
@@ -160,8 +162,14 @@ def _fetch(host: Host, name: str, kept: KeptFile, path: Path) -> None:
             file.write(piece)
     if digest.hexdigest() != kept.sha256:
         raise DriverError(f'file "{name}" of its record did not arrive as it was')
+    os.utime(path, ns=(kept.modified_ns, kept.modified_ns))  # a record may be dated by its files
 
 
-def homes(state: MatrixState) -> Sequence[Path]:
-    """The folders of the records that were brought home."""
-    return [place for name in state.of("done") if (place := state.home(name)).is_dir()]
+def homes(state: MatrixState, matrix: ReadMatrix) -> Mapping[Path, str]:
+    """The folders of the records that were brought home, each with its kind of host; empty: the
+    host had no label."""
+    kinds = {cell.name: cell.kind for cell in matrix.cells}
+    found = {state.home(name): kinds[name] for name in state.of("done")}
+    return {
+        place: "" if kind == ANY_KIND else kind for place, kind in found.items() if place.is_dir()
+    }

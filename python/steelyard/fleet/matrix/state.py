@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.fleet.matrix.matrix import ReadMatrix
+from steelyard.history.index import HOME, MATRIX
 from steelyard.model.errors import RecordError
 
-STATE = "matrix.json"
-MOST_ATTEMPTS = 3
+MOST_LOSSES = 3
+"""Hosts that a weighing may cost."""
 How = Literal["waiting", "running", "done", "failed"]
 
 
@@ -22,8 +23,10 @@ class CellState:
 
     how: How = "waiting"
     host: str = ""
-    attempts: int = 0
-    """Hosts that were lost on the way count."""
+    machine: list[str] = field(default_factory=list)
+    """By what that host is known, whatever it is called."""
+    losses: int = 0
+    """Hosts that were lost on the way; that the run was interrupted is no loss."""
     why: str = ""
 
 
@@ -39,13 +42,13 @@ class MatrixState:
         """Replace the file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         told = {"digest": self.digest, "cells": {n: asdict(c) for n, c in self.cells.items()}}
-        fresh = self.folder / f"{STATE}.new"
+        fresh = self.folder / f"{MATRIX}.new"
         fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        fresh.replace(self.folder / STATE)
+        fresh.replace(self.folder / MATRIX)
 
     def home(self, name: str) -> Path:
         """Where a cell's record is brought."""
-        return self.folder / "home" / name
+        return self.folder / HOME / name
 
     def of(self, how: How) -> Iterator[str]:
         """The names of the cells in that state."""
@@ -58,7 +61,7 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
     RecordError: the folder holds another matrix, or a state that cannot be read.
     """
     state = MatrixState(folder, matrix.digest, {cell.name: CellState() for cell in matrix.cells})
-    file = folder / STATE
+    file = folder / MATRIX
     if not file.exists():
         return state
     found = _read(file)
@@ -73,7 +76,7 @@ def open_state(folder: Path, matrix: ReadMatrix) -> MatrixState:
         raise RecordError(f'cannot read "{file}": {error}') from error
     for name in state.cells:
         one = known.get(name, CellState())
-        state.cells[name] = CellState("waiting", "", one.attempts) if one.how == "running" else one
+        state.cells[name] = CellState(losses=one.losses) if one.how == "running" else one
     return state
 
 

@@ -69,7 +69,7 @@ class Remote:
         with suppress(ray.exceptions.RayError, ValueError):  # it is gone already
             ray.kill(self.actor, no_restart=True)
 
-    def call(self, method: str, *arguments: Any, patience_s: float | None) -> Any:
+    def call(self, method: str, *arguments: Any, patience_s: float) -> Any:
         """What a method answers. DriverError: its own. LostError: there was no answer in time."""
         return _unwrapped(self._answer(self._ask(method, arguments), patience_s))
 
@@ -87,7 +87,7 @@ class Remote:
     def _ask(self, method: str, arguments: Sequence[Any]) -> Any:
         return getattr(self.actor, method).remote(*arguments)
 
-    def _answer(self, asked: Any, patience_s: float | None) -> Any:
+    def _answer(self, asked: Any, patience_s: float) -> Any:
         import ray
 
         try:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from steelyard.fleet.crowd.drivers import require_fit
+from steelyard.fleet.crowd.hand import machine_facts
+from steelyard.fleet.crowd.member import MachineFacts
 from steelyard.fleet.matrix.keeper import Keeper, KeptFile, Look
 from steelyard.fleet.matrix.matrix import ANY_KIND, Cell
 from steelyard.fleet.on_ray.cluster import (
-    CALL_S,
     HOST,
     LONG_CALL_S,
     OFFER,
@@ -22,6 +25,10 @@ from steelyard.fleet.on_ray.cluster import (
 from steelyard.model.errors import DriverError
 
 KIND_LABEL = "steelyard-kind"
+JOIN_S = 60.0
+"""Longest until a keeper has been started on its machine and answers."""
+MOST_KEEPERS = 5
+"""One after the other on a machine, which loses them."""
 
 
 class KeeperActor:
@@ -29,6 +36,10 @@ class KeeperActor:
 
     def __init__(self) -> None:
         self._keeper = Keeper()
+
+    def facts(self) -> MachineFacts:
+        """Of its machine; the first answer of a keeper that has been started."""
+        return machine_facts()
 
     def do(self, method: str, *arguments: Any) -> Any:
         """Call the keeper."""
@@ -38,13 +49,19 @@ class KeeperActor:
 class RayHost(Remote):
     """One host of a fleet; implements Host."""
 
-    def __init__(self, actor: Any, name: str, kind: str) -> None:
+    def __init__(self, actor: Any, name: str, kind: str, facts: MachineFacts) -> None:
         super().__init__(actor, name)
         self.kind = kind
+        self.facts = facts
+
+    @property
+    def machine(self) -> Sequence[str]:
+        """See Host."""
+        return self.facts.identity
 
     def begin(self, cell: Cell) -> bool:
         """See Host."""
-        return bool(self.call("do", "begin", cell, patience_s=CALL_S))
+        return bool(self.call("do", "begin", cell, patience_s=LONG_CALL_S))
 
     def look(self) -> Look:
         """See Host."""
@@ -70,16 +87,25 @@ class RayHost(Remote):
 class RayHosts:
     """Every machine of a cluster that offers `steelyard_host`, with a keeper; implements Hosts.
 
-    Its kind is what its label `steelyard-kind` says.
+    Its kind is what its label `steelyard-kind` says. `says` gets a line for a machine that is left
+    out because it does not answer, or has another Steelyard.
     """
 
-    def __init__(self, address: str | None = None) -> None:
-        """UsageError: Ray is not installed. DriverError: no cluster, or no host in it."""
+    def __init__(self, address: str | None, says: Callable[[str], None]) -> None:
+        """UsageError: Ray is not installed. DriverError: no cluster, no host in it, or one with
+        another Steelyard."""
         self._hosts: dict[str, RayHost] = {}
+        self._keepers: Counter[str] = Counter()
+        self._left_out: set[str] = set()
+        self._says = says
+        self._own = machine_facts()
         connect(address)
         try:
-            if not self.hosts():
+            joined = dict(self._join())
+            self._hosts |= joined
+            if not joined:
                 raise DriverError(f"no machine of the Ray cluster offers {HOST}", hint=OFFER)
+            require_fit([one.facts for one in joined.values()], {}, self._own)
         except BaseException:
             self.close()
             raise
@@ -87,14 +113,14 @@ class RayHosts:
     def hosts(self) -> Sequence[RayHost]:
         """Those that are there now: one that joined the cluster since is among them, and one whose
         keeper was lost has another."""
-        import ray
-
-        for node in ray.nodes():
-            known = self._hosts.get(node["NodeID"])
-            if known is not None and not known.lost:
-                continue
-            if node["Alive"] and HOST in node["Resources"]:
-                self._hosts[node["NodeID"]] = _host_on(node, known)
+        for node, host in self._join():
+            try:
+                require_fit([host.facts], {}, self._own)
+            except DriverError as error:
+                host.kill()
+                self._leave_out(node, host.name, f"{error.primary}: {host.facts.version}")
+            else:
+                self._hosts[node] = host
         return [one for one in self._hosts.values() if not one.lost]
 
     def close(self) -> None:
@@ -106,12 +132,54 @@ class RayHosts:
         self._hosts.clear()
         leave()
 
+    def _join(self) -> Iterator[tuple[str, RayHost]]:
+        """A keeper on every machine that has none: all are started at once, and waited for."""
+        import ray
 
-def _host_on(node: Mapping[str, Any], before: RayHost | None) -> RayHost:
-    """A new keeper on a node, under a name of its own."""
-    kind = node.get("Labels", {}).get(KIND_LABEL, ANY_KIND)
+        nodes = {one["NodeID"]: one for one in ray.nodes() if self._lacks_keeper(one)}
+        for node in nodes:
+            if node in self._hosts:
+                self._hosts[node].kill()  # a lost one may still hold its machine
+        actors = {node: _keeper_on(node) for node in nodes}
+        asked = {actor.facts.remote(): node for node, actor in actors.items()}
+        if not asked:
+            return
+        ready, silent = ray.wait([*asked], num_returns=len(asked), timeout=JOIN_S)
+        why = dict.fromkeys(silent, f"its keeper does not answer within {JOIN_S:.0f} s")
+        for answer in ready:
+            node = asked[answer]
+            try:
+                facts = ray.get(answer)
+            except ray.exceptions.RayError as error:
+                why[answer] = str(error).strip().partition("\n")[0]
+                continue
+            self._keepers[node] += 1
+            kind = nodes[node].get("Labels", {}).get(KIND_LABEL, ANY_KIND)
+            name = _name(nodes[node], self._keepers[node])
+            yield node, RayHost(actors[node], name, kind, facts)
+        for answer, words in why.items():
+            ray.kill(actors[asked[answer]], no_restart=True)
+            self._leave_out(asked[answer], _name(nodes[asked[answer]], 1), words)
+
+    def _lacks_keeper(self, node: Mapping[str, Any]) -> bool:
+        known = self._hosts.get(node["NodeID"])
+        return (
+            (known is None or known.lost)
+            and node["NodeID"] not in self._left_out
+            and self._keepers[node["NodeID"]] < MOST_KEEPERS
+            and node["Alive"]
+            and HOST in node["Resources"]
+        )
+
+    def _leave_out(self, node: str, name: str, why: str) -> None:
+        self._left_out.add(node)
+        self._says(f"left out host {name}: {why}")
+
+
+def _name(node: Mapping[str, Any], keeper: int) -> str:
+    """Of a host; each keeper of a machine has one of its own."""
     name = f"{node['NodeManagerHostname']}/{node['NodeID'][:8]}"
-    return RayHost(_keeper_on(node["NodeID"]), name if before is None else f"{before.name}+", kind)
+    return name if keeper == 1 else f"{name}+{keeper - 1}"
 
 
 def _keeper_on(node: str) -> Any:

@@ -110,8 +110,12 @@ class RayMember(Remote):
 
     def drive(self, request: SliceRequest, patience_s: float | None) -> Driven:
         """Order a slice; a machine that does not answer in time is lost."""
-        longest_s = None if patience_s is None else patience_s + ON_THE_WAY_S
-        driven: Driven = self.call("drive", request, patience_s, patience_s=longest_s)
+        driven: Driven
+        if patience_s is None:
+            driven = self.call_watched("drive", request, None)
+        else:
+            longest_s = patience_s + ON_THE_WAY_S
+            driven = self.call("drive", request, patience_s, patience_s=longest_s)
         return driven
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from steelyard.analysis.decision.looks import ALPHAS
 from steelyard.model.errors import RecordError
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import Choices, DefaultsFound, Loads, LoadsOfArm, Plan
-from steelyard.record.record import FORMAT, PLAN, Record
+from steelyard.record.record import FORMAT, PLAN, Record, stamp
 from steelyard.record.recorded import read_verdict
 from steelyard.running.measuring.counted import counted_blocks
 from steelyard.running.measuring.load import thread_count
@@ -47,6 +47,7 @@ def _plan(setup: Setup, choices: Choices, kept: Kept) -> Plan:
     plan = Plan(
         format=FORMAT,
         weighing=secrets.token_hex(8),
+        at=stamp(),
         study=study.name,
         question=study.question,
         seed=design.seed,

@@ -44,30 +44,18 @@ def collect_records(
     sources: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Folders that hold records of others.")
     ],
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="WORD", help="Of host that they were made on.")
+    ] = "",
     records: RecordsOption = RECORDS,
     as_json: parameter.AsJson = False,
 ) -> None:
     """Copy records here, hold every file to its SHA-256 and judge each again."""
+    from steelyard.cli.views.fleet.collected_view import collected_lines
     from steelyard.fleet.collecting import collect
 
-    found = collect(sources, records)
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "taken": [{"from": one, "to": to} for one, to in found.taken],
-                    "known": [{"from": one, "to": to} for one, to in found.known],
-                    "refused": [{"from": one, "why": why} for one, why in found.refused],
-                }
-            )
-        )
-    else:
-        for one, to in found.taken:
-            typer.echo(f"taken    {one} -> {to}")
-        for one, to in found.known:
-            typer.echo(f"known    {one} -> {to}")
-        for one, why in found.refused:
-            typer.echo(f"refused  {one}: {why}")
+    found = collect(sources, records, dict.fromkeys(sources, kind))
+    typer.echo(json.dumps(found.to_json()) if as_json else "\n".join(collected_lines(found)))
     if found.refused:
         raise typer.Exit(1)
 
@@ -113,23 +101,28 @@ def run_matrix(
 ) -> None:
     """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
     from steelyard.cli.views.fleet.matrix_view import matrix_json, matrix_lines
-    from steelyard.fleet.collecting import collect
+    from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix
     from steelyard.fleet.matrix.run import MatrixRun, homes
     from steelyard.fleet.on_ray.hosts import RayHosts
 
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
     matrix = read_matrix(file)
-    hosts = RayHosts(ray)
+    hosts = RayHosts(ray, say)
     try:
         place = output or records / "matrix" / file.stem
-        ran = MatrixRun(matrix, place, hosts, lambda line: typer.echo(line, err=True)).run()
+        ran = MatrixRun(matrix, place, hosts, say).run()
     finally:
         hosts.close()
-    home = homes(ran)
-    taken = collect(home, records) if home else None
-    typer.echo(matrix_json(ran) if as_json else "\n".join(matrix_lines(ran, taken)))
+    home = homes(ran, matrix)
+    taken = collect([*home], records, home) if home else Collected()
+    typer.echo(matrix_json(ran, taken) if as_json else "\n".join(matrix_lines(ran, taken)))
     if any(cell.how != "done" for cell in ran.cells.values()):
         raise typer.Exit(3)
+    if taken.refused:
+        raise typer.Exit(1)
 
 
 def _show(records: Path, question: str | None, *, as_json: bool) -> None:

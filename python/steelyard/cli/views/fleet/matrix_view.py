@@ -6,27 +6,29 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from steelyard.cli.views.fleet.collected_view import left_lines
 from steelyard.fleet.collecting import Collected
 from steelyard.fleet.matrix.state import MatrixState
 
 
-def matrix_lines(state: MatrixState, taken: Collected | None) -> Iterator[str]:
+def matrix_lines(state: MatrixState, taken: Collected) -> Iterator[str]:
     """A line a cell, then what became of the records."""
     width = max(len(name) for name in state.cells)
     for name, cell in state.cells.items():
         yield f"{cell.how:<8} {name:<{width}}  {cell.host}".rstrip()
         for line in cell.why.splitlines() if cell.how != "done" else ():
             yield f"         {line}"
-    if taken is not None:
-        yield f"{len(taken.taken) + len(taken.known)} records are here: steelyard fleet"
-        for one, why in taken.refused:
-            yield f"refused  {one}: {why}"
+    here = len(taken.taken) + len(taken.known)
+    if here:
+        yield f"{here} records are here: steelyard fleet"
+    yield from left_lines(taken)
     left = sum(cell.how == "waiting" for cell in state.cells.values())
     if left:
         yield f"{left} wait for a host of their kind: the same command goes on with them"
 
 
-def matrix_json(state: MatrixState) -> str:
+def matrix_json(state: MatrixState, taken: Collected) -> str:
     """The object of `fleet run --json`."""
     cells = [{"name": name, **asdict(cell)} for name, cell in state.cells.items()]
-    return json.dumps({"folder": str(state.folder), "cells": cells})
+    found = {"folder": str(state.folder), "cells": cells, "records": taken.to_json()}
+    return json.dumps(found)

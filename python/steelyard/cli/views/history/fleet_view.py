@@ -13,13 +13,13 @@ def fleet_lines(found: Sequence[Across]) -> Iterator[str]:
     for one in found:
         if not one.hosts:
             continue
-        yield f"{one.label}, {one.builds}"
+        yield one.title
         for host in one.hosts:
             read = host.point.reading
             told = format_reading(read.estimate_percent, read.low_percent, read.high_percent)
             yield f"  {read.verdict:<12}  {told:<28}  {host.machine}"
         yield f"  {one.sentence}"
         yield ""
-    left = [(record, why) for one in found for record, why in one.left_out]
-    for record, why in left:
-        yield f"left out: {record}: {why}"
+    left = [(point, why) for one in found for point, why in one.left_out]
+    for point, why in left:
+        yield f"left out: {point.entry.path}: {why}"

@@ -13,6 +13,7 @@ from steelyard.engines.postgres.libpq.connection_string import (
 )
 from steelyard.engines.postgres.sql.session import CONNECT_SECONDS
 from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import ServerError
 
 _END = """
 SELECT count(pg_catalog.pg_terminate_backend(pid)) FROM pg_catalog.pg_stat_activity
@@ -36,10 +37,10 @@ def crossing(endpoint: Endpoint) -> GivenAddress:
 
 
 def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
-    """Terminate those of the backends that are still there; how many there were.
+    """Terminate those of the backends that are still there; how many there were. ServerError: the
+    server could not be asked.
 
-    Another session that has got one of these numbers since is spared by its application name. A
-    server that cannot be reached has ended them, or will.
+    Another session that has got one of these numbers since is spared by its application name.
     """
     import psycopg
 
@@ -51,6 +52,10 @@ def end_sessions(endpoint: Endpoint, backends: Sequence[int]) -> int:
             connect_timeout=CONNECT_SECONDS,
         ) as session:
             row = session.execute(_END, [list(backends), endpoint.application_name]).fetchone()
-    except psycopg.Error:
-        return 0
+    except psycopg.Error as error:
+        raise ServerError(
+            f'could not end sessions of a lost machine at "{endpoint.host}"',
+            detail=str(error).strip(),
+            hint="What they had begun may still be committed, and their locks stand.",
+        ) from error
     return 0 if row is None else int(row[0])
