@@ -96,8 +96,12 @@ fn roots(plan: &TlsPlan) -> Result<Option<Vec<CertificateDer<'static>>>, DriveEr
         let found = rustls_native_certs::load_native_certs();
         return match (found.certs, found.errors.first()) {
             (certs, _) if !certs.is_empty() => Ok(Some(certs)),
-            (_, Some(error)) => Err(DriveError::new("the system trusts no certificate authority").detail(error)),
-            _ => Err(DriveError::new("the system trusts no certificate authority")),
+            (_, Some(error)) => {
+                Err(DriveError::new("the system trusts no certificate authority").detail(error))
+            }
+            _ => Err(DriveError::new(
+                "the system trusts no certificate authority",
+            )),
         };
     }
     let roots = certificates(&plan.roots, "root certificate")?;
