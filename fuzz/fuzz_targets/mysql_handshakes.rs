@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use steelyard_mysql_wire::{Credentials, Greeting, Startup};
+use steelyard_mysql_wire::{Channel, Credentials, Greeting, Startup};
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -21,8 +21,13 @@ fuzz_target!(|input: &[u8]| {
         password: PASSWORD.to_owned(),
         program: "fuzz".to_owned(),
     };
-    let (encrypted, local) = (flags & 2 != 0, flags & 4 != 0);
-    let mut startup = Startup::new(greeting, credentials, encrypted, local);
+    let channel = match flags & 6 {
+        0 => Channel::Plain,
+        2 => Channel::Encrypted,
+        4 => Channel::Local,
+        _ => Channel::Verified,
+    };
+    let mut startup = Startup::new(greeting, credentials, channel);
     let Ok(mut out) = startup.begin() else {
         return;
     };
@@ -34,5 +39,5 @@ fuzz_target!(|input: &[u8]| {
     let said = out
         .windows(PASSWORD.len())
         .any(|part| part == PASSWORD.as_bytes());
-    assert!(encrypted || local || !said);
+    assert!(channel != Channel::Plain || !said);
 });

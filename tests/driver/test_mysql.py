@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from driver.mysqld import Mysqld, running
+from steelyard.engines.mysql.sql.session import connected, rows_of
+from steelyard.engines.mysql.uri import read_uri
 
 pytestmark = pytest.mark.long
 
@@ -123,6 +125,55 @@ def test_what_a_procedure_answers_is_stored(server: Mysqld, mode: str) -> None:
 def test_errors_are_counted_by_their_numbers(server: Mysqld) -> None:
     done = called(server, "SELECT * FROM nowhere;", "-t", "2", database="d")
     assert json.loads(done.stdout)["errors"] == {"1146": 2}
+
+
+def test_work_on_a_server_that_takes_no_writes_fails_and_changes_nothing(server: Mysqld) -> None:
+    make(server, "DROP TABLE IF EXISTS r;", "CREATE TABLE r (n INT);", "INSERT INTO r VALUES (1);")
+    with connected(read_uri(server.uri())) as connection:
+        rows_of(connection, "SET GLOBAL super_read_only = ON")
+        try:
+            done = called(server, "UPDATE r SET n = 2;", "-t", "3", database="d")
+        finally:
+            rows_of(connection, "SET GLOBAL super_read_only = OFF")
+            rows_of(connection, "SET GLOBAL read_only = OFF")
+    assert json.loads(done.stdout)["errors"] == {"1290": 3}
+    require(server, "SELECT n AS found FROM r", 1)
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_work_of_a_failed_call_is_not_committed_by_the_next_transaction(
+    server: Mysqld, mode: str
+) -> None:
+    """The procedure begins a transaction and fails in it; the next BEGIN would commit that."""
+    make(server, "DROP PROCEDURE IF EXISTS torn;", "DROP TABLE IF EXISTS w;",
+         "CREATE TABLE w (n INT PRIMARY KEY);", "INSERT INTO w VALUES (0);",
+         "CREATE PROCEDURE torn(n INT) BEGIN START TRANSACTION; INSERT INTO w VALUES (n); "
+         "INSERT INTO w VALUES (0); COMMIT; END;")  # fmt: skip
+    script = "\\set n random(1, 1000000)\nCALL torn(:n);\n"
+    done = called(server, script, "-t", "5", "-M", mode, database="d")
+    assert json.loads(done.stdout)["errors"] == {"1062": 5}
+    require(server, "SELECT COUNT(*) AS found FROM w", 1)
+
+
+def test_a_connection_that_is_lost_is_counted_and_opened_again(server: Mysqld) -> None:
+    command = [sys.executable, "-c", START, "drive", server.uri(database="d"), "-f", "-", "--json"]
+    command += ["-c", "2", "-T", "4"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as driven:
+        assert driven.stdin is not None
+        driven.stdin.write(b"SELECT SLEEP(0.01);\n")
+        driven.stdin.close()
+        with connected(read_uri(server.uri())) as connection:
+            found: list[int] = []
+            deadline = time.monotonic() + 30
+            while not found and time.monotonic() < deadline:
+                listed = rows_of(connection, "SHOW PROCESSLIST")
+                found = [int(one[0]) for one in listed if "SLEEP" in str(one[7])]
+            rows_of(connection, f"KILL {found[0]}")
+        assert driven.stdout is not None
+        summary = json.loads(driven.stdout.read())
+    assert sum(summary["errors"].values()) == 1
+    assert set(summary["errors"]) <= {"2013", "1317"}, summary["errors"]
+    assert summary["transactions"] > 100
 
 
 def test_a_connection_for_each_transaction(server: Mysqld) -> None:

@@ -120,6 +120,25 @@ def test_whole_cost_freezes_idle_arms_and_charges_each_its_own_debt(
     assert actions.count("freeze") == actions.count("thaw") > len(measured)
 
 
+def test_a_client_that_comes_back_is_placed_before_its_arm_is_held_still(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    """A server that is stopped answers no question about its threads."""
+    world.writes = True
+    world.distort = lambda answer: answer.update(reconnected=[[3, 77]])
+    weigh_in(world)
+    frozen, again = set(), 0
+    for call in world.noop.calls:
+        if call.action == "place":
+            assert call.directory not in frozen
+            again += call.arguments == ({77: (1,)},)
+        elif call.action == "freeze":
+            frozen.add(call.directory)
+        else:
+            frozen.discard(call.directory)
+    assert again == world.slices
+
+
 def test_debt_is_time_without_work(tmp_path: Path, weigh_in: Weigh) -> None:
     class OneArmPays(ScriptedWorld):
         def debt_of(self, instance: Any) -> int:

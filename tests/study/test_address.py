@@ -43,6 +43,7 @@ def test_without_an_address_for_all_every_arm_needs_one() -> None:
         "host=db1 password=secret",
         "host=db1 password = 'se cret'",
         "postgresql://app:secret@db1/shop",
+        "SQLServer://app:secret@db1/shop",
         "postgresql://db1/shop?password=secret",
     ],
 )

@@ -99,6 +99,7 @@ fn of_text(text: &str) -> Vec<u8> {
     match text {
         _ if text.starts_with("SELECT") => row(false),
         _ if text.starts_with("deadlock") => error(1213),
+        _ if text.starts_with("CALL") => error(1062),
         _ if text.starts_with("BEGIN") => ok(3),
         _ => ok(2),
     }
@@ -110,6 +111,7 @@ fn drive(name: &str, mode: &str, script: &str, slice: &Json) -> (Vec<Json>, Vec<
     serve(&path, Arc::clone(&asked));
     let plan = json!({
         "threads": 1, "mode": mode, "max_tries": 2, "scripts": [{"name": "s", "text": script}],
+        "variables": {"name": "it's"},
         "arms": [{"name": "a", "host": path, "user": "u", "clients": 1,
                   "session": ["SET sql_mode = 'ANSI'"]}],
     });
@@ -183,6 +185,37 @@ fn what_the_server_cannot_prepare_is_sent_as_a_text() {
     ];
     assert_eq!(asked[..4], first);
     assert_eq!(asked[6..], ["query BEGIN;", "execute 1 ", "execute 2 "]);
+}
+
+#[test]
+fn a_text_that_would_be_a_parameter_is_a_literal_also_where_nothing_is_prepared() {
+    let script = "BEGIN /* :name */ :name;";
+    for (mode, sent) in [("prepared", "'it''s'"), ("simple", "it's")] {
+        let name = format!("literal-{mode}");
+        let (_, asked) = drive(&name, mode, script, &json!({"arm": 0, "count": 3}));
+        let texts: Vec<&String> = asked
+            .iter()
+            .filter(|a| a.starts_with("query BEGIN"))
+            .collect();
+        assert_eq!(texts.len(), 3);
+        for text in texts {
+            assert!(text.ends_with(&format!(" {sent};")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_failed_call_may_have_left_open_is_rolled_back() {
+    // The error says nothing of the transaction that the procedure has begun.
+    for mode in ["simple", "prepared"] {
+        let name = format!("rollback-{mode}");
+        let (answers, asked) = drive(&name, mode, "CALL p;", &json!({"arm": 0, "count": 1}));
+        assert_eq!(answers[1]["slice"]["errors"], json!({"1062": 1}));
+        assert_eq!(
+            asked[asked.len() - 2..],
+            ["query CALL p;", "query ROLLBACK"]
+        );
+    }
 }
 
 #[test]

@@ -5,12 +5,41 @@ use sha2::{Digest, Sha256};
 
 use crate::error::WireError;
 
+/// What carries the bytes of a connection, as far as a password is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Anything between may read it, and answer in the server's place.
+    Plain,
+    /// Encrypted, with whom is not known: the server's certificate was not verified.
+    Encrypted,
+    /// Encrypted, and the certificate was verified.
+    Verified,
+    /// A Unix socket.
+    Local,
+}
+
+impl Channel {
+    pub(crate) fn is_encrypted(self) -> bool {
+        matches!(self, Channel::Encrypted | Channel::Verified)
+    }
+
+    /// Nothing between can read it.
+    pub(crate) fn is_secret(self) -> bool {
+        self != Channel::Plain
+    }
+
+    /// Nothing else can be at its other end, either.
+    fn is_certain(self) -> bool {
+        matches!(self, Channel::Verified | Channel::Local)
+    }
+}
+
 /// A plugin of a server's by its name ("Authentication Plugins").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plugin {
     NativePassword,
     CachingSha2,
-    /// The password in clear text: only over an encrypted connection or a Unix socket.
+    /// The password in clear text, which any server can ask for: only where it is certain which.
     ClearPassword,
     /// MariaDB's for accounts of the same name as the operating system's.
     UnixSocket,
@@ -36,16 +65,23 @@ impl Plugin {
         }
     }
 
-    /// What proves the password to a server that sent this nonce; `secure`: encrypted, or a Unix
-    /// socket.
-    pub fn answer(self, password: &str, nonce: &[u8], secure: bool) -> Result<Vec<u8>, WireError> {
+    /// What proves the password to a server that sent this nonce.
+    pub fn answer(
+        self,
+        password: &str,
+        nonce: &[u8],
+        channel: Channel,
+    ) -> Result<Vec<u8>, WireError> {
         let password = password.as_bytes();
         Ok(match self {
             _ if password.is_empty() && self != Plugin::ClearPassword => Vec::new(),
             Plugin::NativePassword => native(password, nonce).to_vec(),
             Plugin::CachingSha2 => caching_sha2(password, nonce).to_vec(),
-            Plugin::ClearPassword if secure => clear(password),
-            Plugin::ClearPassword => return Err(unsafe_here("mysql_clear_password")),
+            Plugin::ClearPassword if channel.is_certain() => clear(password),
+            Plugin::ClearPassword => {
+                let where_to = "encrypted connection whose certificate is verified";
+                return Err(unsafe_here("mysql_clear_password", where_to));
+            }
             Plugin::UnixSocket => Vec::new(),
         })
     }
@@ -57,10 +93,10 @@ pub(crate) fn clear(password: &[u8]) -> Vec<u8> {
 }
 
 #[cold]
-pub(crate) fn unsafe_here(plugin: &str) -> WireError {
+pub(crate) fn unsafe_here(plugin: &str, where_to: &str) -> WireError {
     WireError::Unsupported(format!(
         "the server asks for the password itself ({plugin}), which only goes through a Unix \
-         socket or an encrypted connection"
+         socket or an {where_to}"
     ))
 }
 
@@ -110,9 +146,17 @@ mod tests {
     #[test]
     fn a_password_is_only_sent_where_nobody_reads_it() {
         let clear = Plugin::ClearPassword;
-        assert_eq!(clear.answer("pw", b"", true).unwrap(), b"pw\0");
-        assert!(clear.answer("pw", b"", false).is_err());
-        assert_eq!(Plugin::CachingSha2.answer("", b"n", false).unwrap(), b"");
+        for (channel, goes) in [
+            (Channel::Local, true),
+            (Channel::Verified, true),
+            (Channel::Encrypted, false),
+            (Channel::Plain, false),
+        ] {
+            let answer = clear.answer("pw", b"", channel);
+            assert_eq!(answer.is_ok_and(|answer| answer == b"pw\0"), goes);
+        }
+        let empty = Plugin::CachingSha2.answer("", b"n", Channel::Plain);
+        assert_eq!(empty.unwrap(), b"");
     }
 
     #[test]

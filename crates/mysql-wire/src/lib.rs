@@ -16,6 +16,7 @@ mod request;
 mod row;
 mod startup;
 
+pub use authentication::Channel;
 pub use capture::CapturedResult;
 pub use error::{ServerError, WireError};
 pub use reply::{Reply, Scanner};

@@ -23,7 +23,8 @@ const LONGEST_END: usize = 8;
 /// What the server cannot prepare (ER_UNSUPPORTED_PS) is executed as a text, and is no error.
 const UNPREPARABLE: u16 = 1295;
 
-/// A deadlock takes back the whole transaction, of which the error itself says nothing.
+/// A deadlock takes back the whole transaction. What any other error leaves open it does not say:
+/// a procedure may have begun a transaction before it failed.
 const DEADLOCK: u16 = 1213;
 
 /// The replies to one request.
@@ -35,7 +36,8 @@ pub struct Reply {
     pub complete: bool,
     /// The first error.
     pub error: Option<Box<ServerError>>,
-    /// Whether a transaction was open after the last reply that said so.
+    /// Whether a transaction was open after the last reply; after an error, but a deadlock, it may
+    /// be.
     pub in_transaction: bool,
     /// The server's number of each statement that was to be prepared; `None`: it refused.
     pub prepared: Vec<Option<u32>>,
@@ -356,9 +358,7 @@ impl Scanner {
     #[cold]
     fn keep_error(&mut self, payload: &[u8]) -> Result<(), WireError> {
         let error = ServerError::parse(payload)?;
-        if error.code == DEADLOCK {
-            self.reply.in_transaction = false;
-        }
+        self.reply.in_transaction = error.code != DEADLOCK;
         if self.reply.error.is_none() || error.is_fatal() {
             self.reply.error = Some(Box::new(error));
         }

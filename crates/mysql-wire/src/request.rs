@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::packet::HEADER_LENGTH;
+use crate::packet::{write_packet, HEADER_LENGTH, LONGEST_PAYLOAD};
 use crate::row::write_length;
 
-/// The longest request: what follows it would be a packet of its own, which nothing here needs.
+/// The longest text of a statement, without values: what follows it would be a packet of its own.
 pub const LONGEST_REQUEST: usize = 0x00ff_fffe;
 
 const COM_QUIT: u8 = 0x01;
@@ -45,11 +45,31 @@ fn command(kind: u8, sql: &str) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Writes the length of the packet that began at `start` and ends where `out` does.
+/// Writes the length of the request that began at `start` and ends where `out` does. With its
+/// values it may be longer than a packet: then it goes in several, and the server decides by its
+/// `max_allowed_packet` whether it is too long.
 #[inline]
-pub fn end_packet(start: usize, out: &mut [u8]) {
-    let length = (out.len() - start - HEADER_LENGTH) as u32;
-    out[start..start + 3].copy_from_slice(&length.to_le_bytes()[..3]);
+pub fn end_packet(start: usize, out: &mut Vec<u8>) {
+    let length = out.len() - start - HEADER_LENGTH;
+    if length >= LONGEST_PAYLOAD {
+        return split(start, out);
+    }
+    out[start..start + 3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
+}
+
+/// A packet of the longest payload is continued by the next one, which may be empty.
+#[cold]
+fn split(start: usize, out: &mut Vec<u8>) {
+    let payload = out.split_off(start + HEADER_LENGTH);
+    out.truncate(start);
+    let mut number = 0_u8;
+    for part in payload.chunks(LONGEST_PAYLOAD) {
+        write_packet(number, part, out);
+        number = number.wrapping_add(1);
+    }
+    if payload.len() % LONGEST_PAYLOAD == 0 {
+        write_packet(number, &[], out);
+    }
 }
 
 /// Begins a request that executes a text, which is appended by the caller and ended by

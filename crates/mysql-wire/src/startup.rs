@@ -4,7 +4,7 @@
 //! connection after it where that is wanted ([`Greeting::request_encryption`]). Then `begin` gives
 //! what to send, `feed` takes what came and gives what to send next.
 
-use crate::authentication::{clear, unsafe_here, Plugin};
+use crate::authentication::{clear, unsafe_here, Channel, Plugin};
 use crate::error::{ServerError, WireError};
 use crate::packet::{first_packet, write_packet, HEADER_LENGTH};
 use crate::reader::Reader;
@@ -172,10 +172,7 @@ fn opening(capabilities: u32) -> Vec<u8> {
 pub struct Startup {
     greeting: Greeting,
     credentials: Credentials,
-    /// The connection is encrypted.
-    encrypted: bool,
-    /// It cannot be intercepted: it is encrypted, or a Unix socket.
-    secure: bool,
+    channel: Channel,
     plugin: Plugin,
     held: Vec<u8>,
     taken: usize,
@@ -183,19 +180,13 @@ pub struct Startup {
 
 impl Startup {
     /// After a greeting, over a connection that was encrypted since or not.
-    pub fn new(
-        greeting: Greeting,
-        credentials: Credentials,
-        encrypted: bool,
-        local: bool,
-    ) -> Startup {
+    pub fn new(greeting: Greeting, credentials: Credentials, channel: Channel) -> Startup {
         // A plugin that we do not know may be of other accounts than ours: the server will switch.
         let plugin = Plugin::named(&greeting.plugin).unwrap_or(Plugin::NativePassword);
         Startup {
             greeting,
             credentials,
-            encrypted,
-            secure: encrypted || local,
+            channel,
             plugin,
             held: Vec::new(),
             taken: 0,
@@ -205,7 +196,7 @@ impl Startup {
     /// The response to the greeting.
     pub fn begin(&self) -> Result<Vec<u8>, WireError> {
         let mut capabilities = self.greeting.agreed(&self.credentials);
-        if self.encrypted {
+        if self.channel.is_encrypted() {
             capabilities |= ENCRYPTION;
         }
         let mut payload = opening(capabilities);
@@ -235,7 +226,8 @@ impl Startup {
             write_attributes(&self.credentials.program, &mut payload);
         }
         let mut out = Vec::new();
-        write_packet(if self.encrypted { 2 } else { 1 }, &payload, &mut out);
+        let number = 1 + u8::from(self.channel.is_encrypted());
+        write_packet(number, &payload, &mut out);
         Ok(out)
     }
 
@@ -282,8 +274,12 @@ impl Startup {
             }
             MORE if self.plugin == Plugin::CachingSha2 => match reader.rest() {
                 [IN_THE_CACHE] => return Ok(false),
-                [NOT_IN_THE_CACHE] if self.secure => clear(self.credentials.password.as_bytes()),
-                [NOT_IN_THE_CACHE] => return Err(unsafe_here("caching_sha2_password")),
+                [NOT_IN_THE_CACHE] if self.channel.is_secret() => {
+                    clear(self.credentials.password.as_bytes())
+                }
+                [NOT_IN_THE_CACHE] => {
+                    return Err(unsafe_here("caching_sha2_password", "encrypted connection"));
+                }
                 _ => return Err(reader.torn()),
             },
             _ => return Err(reader.torn()),
@@ -293,7 +289,7 @@ impl Startup {
     }
 
     fn proof(&self, plugin: Plugin, nonce: &[u8]) -> Result<Vec<u8>, WireError> {
-        plugin.answer(&self.credentials.password, nonce, self.secure)
+        plugin.answer(&self.credentials.password, nonce, self.channel)
     }
 }
 

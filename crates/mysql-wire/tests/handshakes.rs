@@ -4,7 +4,7 @@ use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{HandshakePacket, HandshakeResponse};
 use mysql_common::proto::MySerialize;
-use steelyard_mysql_wire::{Credentials, Greeting, Startup, WireError};
+use steelyard_mysql_wire::{Channel, Credentials, Greeting, Startup, WireError};
 
 const NONCE: [u8; 20] = *b"abcdefgh12345678-_.!";
 
@@ -55,8 +55,8 @@ fn credentials(password: &str) -> Credentials {
     }
 }
 
-fn startup(plugin: &'static str, password: &str, secure: bool) -> Startup {
-    Startup::new(greeting(plugin), credentials(password), false, secure)
+fn startup(plugin: &'static str, password: &str, channel: Channel) -> Startup {
+    Startup::new(greeting(plugin), credentials(password), channel)
 }
 
 /// OK without anything to say.
@@ -66,7 +66,7 @@ fn welcome(number: u8) -> Vec<u8> {
 
 #[test]
 fn a_response_is_read_by_mysql_common_as_it_was_meant() {
-    let sent = startup("mysql_native_password", "secret", false)
+    let sent = startup("mysql_native_password", "secret", Channel::Plain)
         .begin()
         .unwrap();
     assert_eq!(sent[3], 1);
@@ -87,7 +87,7 @@ fn a_response_is_read_by_mysql_common_as_it_was_meant() {
 
 #[test]
 fn a_session_has_the_servers_number_and_version() {
-    let mut startup = startup("mysql_native_password", "", false);
+    let mut startup = startup("mysql_native_password", "", Channel::Plain);
     startup.begin().unwrap();
     let mut out = Vec::new();
     let session = startup.feed(&welcome(2), &mut out).unwrap().unwrap();
@@ -109,7 +109,7 @@ fn a_greeting_is_awaited_until_it_is_whole_however_it_is_cut() {
 
 #[test]
 fn a_server_may_switch_to_another_plugin_with_another_nonce() {
-    let mut startup = startup("caching_sha2_password", "secret", false);
+    let mut startup = startup("caching_sha2_password", "secret", Channel::Plain);
     startup.begin().unwrap();
     let other = *b"ABCDEFGHIJ0123456789";
     let switch = [&b"\xfemysql_native_password\0"[..], &other, b"\0"].concat();
@@ -123,17 +123,20 @@ fn a_server_may_switch_to_another_plugin_with_another_nonce() {
 
 #[test]
 fn caching_sha2_goes_on_by_its_cache_or_by_the_password_where_that_is_safe() {
-    let mut cached = startup("caching_sha2_password", "secret", false);
+    let mut cached = startup("caching_sha2_password", "secret", Channel::Plain);
     let both = [packet(2, &[1, 3]), welcome(3)].concat();
     let mut out = Vec::new();
     assert!(cached.feed(&both, &mut out).unwrap().is_some());
     assert!(out.is_empty());
 
-    let mut safe = startup("caching_sha2_password", "secret", true);
-    assert_eq!(safe.feed(&packet(2, &[1, 4]), &mut out), Ok(None));
-    assert_eq!(out, packet(3, b"secret\0"));
+    for channel in [Channel::Local, Channel::Encrypted, Channel::Verified] {
+        let mut safe = startup("caching_sha2_password", "secret", channel);
+        out.clear();
+        assert_eq!(safe.feed(&packet(2, &[1, 4]), &mut out), Ok(None));
+        assert_eq!(out, packet(3, b"secret\0"));
+    }
 
-    let refused = startup("caching_sha2_password", "secret", false)
+    let refused = startup("caching_sha2_password", "secret", Channel::Plain)
         .feed(&packet(2, &[1, 4]), &mut Vec::new())
         .unwrap_err();
     assert!(refused
@@ -142,8 +145,31 @@ fn caching_sha2_goes_on_by_its_cache_or_by_the_password_where_that_is_safe() {
 }
 
 #[test]
+fn the_password_itself_goes_where_it_is_certain_who_reads_it() {
+    let switch = packet(2, b"\xfemysql_clear_password\0");
+    for channel in [Channel::Local, Channel::Verified] {
+        let mut out = Vec::new();
+        let mut certain = startup("mysql_native_password", "secret", channel);
+        assert_eq!(certain.feed(&switch, &mut out), Ok(None));
+        assert_eq!(out, packet(3, b"secret\0"));
+    }
+    for channel in [Channel::Plain, Channel::Encrypted] {
+        let mut out = Vec::new();
+        let refused = startup("mysql_native_password", "secret", channel)
+            .feed(&switch, &mut out)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("whose certificate is verified"),
+            "{refused}"
+        );
+        assert!(out.is_empty());
+    }
+}
+
+#[test]
 fn a_plugin_that_is_not_known_is_named() {
-    let refused = startup("mysql_native_password", "x", true)
+    let refused = startup("mysql_native_password", "x", Channel::Local)
         .feed(&packet(2, b"\xfeclient_ed25519\0nonce"), &mut Vec::new())
         .unwrap_err();
     assert!(refused
@@ -154,7 +180,7 @@ fn a_plugin_that_is_not_known_is_named() {
 #[test]
 fn a_refusal_is_told_in_the_servers_words() {
     let said = b"\xff\x15\x04#28000Access denied for user 'weigher'";
-    let refused = startup("mysql_native_password", "x", true)
+    let refused = startup("mysql_native_password", "x", Channel::Local)
         .feed(&packet(2, said), &mut Vec::new())
         .unwrap_err();
     let WireError::Refused(error) = refused else {
@@ -177,7 +203,7 @@ fn a_connection_that_is_encrypted_says_so_first_and_counts_on() {
     assert_eq!(request.len(), 4 + 32);
     assert_eq!(request[3], 1);
     assert_ne!(request[5] & 0x08, 0, "CLIENT_SSL");
-    let response = Startup::new(greeting, credentials(""), true, false)
+    let response = Startup::new(greeting, credentials(""), Channel::Encrypted)
         .begin()
         .unwrap();
     assert_eq!(response[3], 2);
@@ -205,7 +231,7 @@ fn what_is_no_handshake_is_refused() {
         ([welcome(2), welcome(3)].concat(), "more than a handshake"),
         (vec![0xff; 70_000], "without an end"),
     ] {
-        let refused = startup("mysql_native_password", "", false)
+        let refused = startup("mysql_native_password", "", Channel::Plain)
             .feed(&bytes, &mut Vec::new())
             .unwrap_err()
             .to_string();
@@ -213,7 +239,7 @@ fn what_is_no_handshake_is_refused() {
     }
     let mut named = credentials("");
     named.user = "a\0b".to_owned();
-    assert!(Startup::new(greeting(""), named, false, false)
+    assert!(Startup::new(greeting(""), named, Channel::Plain)
         .begin()
         .is_err());
 }

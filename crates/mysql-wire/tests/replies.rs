@@ -100,13 +100,22 @@ fn an_error_ends_a_reply_wherever_it_comes() {
 }
 
 #[test]
-fn a_deadlock_takes_the_transaction_back_and_another_error_does_not() {
+fn a_deadlock_takes_the_transaction_back_and_another_error_may_leave_one_open() {
     for (code, open) in [(1213, false), (1205, true), (1062, true)] {
-        let mut scanner = scanned(&ok(IN_TRANSACTION));
-        scanner.expect_result(false);
-        scanner.scan(&error(code, "")).unwrap();
-        assert_eq!(scanner.reply().in_transaction, open, "{code}");
+        // Before it there was one, or a procedure has begun one of its own.
+        for before in [IN_TRANSACTION, AUTOCOMMIT] {
+            let mut scanner = scanned(&ok(before));
+            scanner.expect_result(false);
+            scanner.scan(&error(code, "")).unwrap();
+            assert_eq!(scanner.reply().in_transaction, open, "{code}");
+        }
     }
+    // A statement that cannot be prepared is executed, and its status is read.
+    let mut scanner = Scanner::new();
+    scanner.expect_prepared(1, true);
+    let bytes = [error(1064, "syntax"), ok(AUTOCOMMIT)].concat();
+    assert_eq!(scanner.scan(&bytes), Ok(true));
+    assert!(!scanner.reply().in_transaction);
 }
 
 #[test]

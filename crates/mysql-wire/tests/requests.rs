@@ -19,6 +19,48 @@ fn a_text_is_sent_with_its_length() {
     assert_eq!(out, b"before\x05\0\0\0\x03DO 1");
 }
 
+/// Headers of the packets that `out` consists of, and their payloads one behind the other.
+fn unpacked(mut out: &[u8]) -> (Vec<(usize, u8)>, Vec<u8>) {
+    let (mut headers, mut payload) = (Vec::new(), Vec::new());
+    while let [a, b, c, number, rest @ ..] = out {
+        let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
+        headers.push((length, *number));
+        payload.extend_from_slice(&rest[..length]);
+        out = &rest[length..];
+    }
+    assert!(out.is_empty());
+    (headers, payload)
+}
+
+#[test]
+fn what_is_longer_than_a_packet_goes_in_several() {
+    const LONGEST: usize = 0x00ff_ffff;
+    for (length, wanted) in [
+        (LONGEST - 1, vec![(LONGEST - 1, 0)]),
+        (LONGEST, vec![(LONGEST, 0), (0, 1)]),
+        (LONGEST + 1, vec![(LONGEST, 0), (1, 1)]),
+        (2 * LONGEST, vec![(LONGEST, 0), (LONGEST, 1), (0, 2)]),
+    ] {
+        let mut out = b"\x01\0\0\0\x01".to_vec(); // a request before it
+        let start = begin_query(&mut out);
+        out.resize(start + 4 + length, b'x');
+        end_packet(start, &mut out);
+        let (headers, payload) = unpacked(&out[start..]);
+        assert_eq!(headers, wanted);
+        assert_eq!((payload[0], payload.len()), (3, length));
+        assert!(payload[1..].iter().all(|byte| *byte == b'x'));
+        assert_eq!(out[..start], *b"\x01\0\0\0\x01");
+    }
+    let mut out = Vec::new();
+    execute(1, 1, &mut out, |_, out| {
+        write_text(&vec![b'x'; LONGEST], out);
+        ParameterType::Text
+    });
+    let (headers, payload) = unpacked(&out);
+    assert_eq!(headers.len(), 2);
+    assert_eq!((payload[0], payload.len()), (0x17, LONGEST + 10 + 4 + 4));
+}
+
 /// The example of "COM_STMT_EXECUTE" in MySQL's documentation, with a second parameter that is
 /// NULL and a third one that is an integer.
 #[test]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 HOUSED = frozenset({"sqlserver"})
 """Kinds of server at whose address arms are databases that are made there for the weighing, and
 not sessions: their settings are those of a database, and they pay their own debt."""
-_PASSWORD = re.compile(r"(?:^|\s)password\s*=|^[a-z]+://[^/@\s]*:[^/@\s]+@|[?&]password=")
+_PASSWORD = re.compile(r"(?:^|\s)password\s*=|^[A-Za-z]+://[^/@\s]*:[^/@\s]+@|[?&]password=")
 _OURS = {
     "source": "data is taken in only by servers that we start",
     "sql": "nothing is written into a server that is not ours",

@@ -66,7 +66,7 @@ def test_a_file_of_roots_takes_the_place_of_the_systems(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("mysql://u:secret@/d", 'no address: "mysql://u:…@/d"'),
+        ("mysql://u:secret@/d", 'no address: "mysql://…@/d"'),
         ("mysql://u@h/d?socket=/s", "two addresses"),
         ("mysql://u@/d?socket=relative", "begins with /"),
         ("mysql://u@h:port/d", "invalid URI"),

@@ -30,10 +30,8 @@ _MAKING = re.compile(
 )
 _DROPPING = re.compile(
     r"IF EXISTS \(SELECT 1 FROM sys\.databases WHERE name = N'(\w+)' AND database_id = (\d+)"
-    r" AND CONVERT\(nvarchar\(23\), create_date, 121\) = N'([^']+)'\)"
-    r" AND EXISTS \(SELECT 1 FROM \[(\w+)\]\.sys\.extended_properties WHERE class = 0"
-    r" AND name = N'steelyard_marker' AND CONVERT\(nvarchar\(64\), value\) = N'(\w+)'\)\n"
-    r"DROP DATABASE \[(\w+)\];"
+    r" AND CONVERT\(nvarchar\(23\), create_date, 121\) = N'([^']+)'\)\n"
+    r"DROP DATABASE \[(\w+)\];\nSELECT CONVERT\(nvarchar\(11\), DB_ID\(N'\w+'\)\);$"
 )
 _SET = re.compile(r"ALTER DATABASE \[(\w+)\] SET (\w+)(?: =)? (\w+);")
 _OPTIONS = ("PAGE_VERIFY", "DELAYED_DURABILITY", "RECOVERY")
@@ -71,6 +69,9 @@ class Instance:
     """Is called with each text first; tokens in place of the answer, empty: the connection ends."""
     damaged: bool = False
     """DBCC CHECKDB finds something."""
+    unchecked: tuple[int, str] | None = None
+    """Why DBCC CHECKDB is not carried out: an error's number and words; empty: the connection is
+    lost."""
     in_use: int = 0
     """How often a drop is refused because a session is there."""
     blind: bool = False
@@ -157,14 +158,15 @@ class Instance:
         return tokens.done(tokens.MORE) + tokens.done(tokens.MORE) + listed
 
     def drop(self, found: re.Match[str]) -> bytes:
-        """The drop with its own look at what is dropped."""
-        name, number, created, marked, token, dropped = found.groups()
-        assert name == marked == dropped
+        """The drop with its own look at what is dropped. A batch that reads in the database has a
+        lock on it, and could not drop it."""
+        name, number, created, dropped = found.groups()
+        assert name == dropped
         one = self.databases.get(name)
         if self.in_use:
             self.in_use -= 1
             return tokens.error(3702, f'Cannot drop database "{name}": it is currently in use.')
-        if one and (str(one.number), one.created, one.marker) == (number, created, token):
+        if one and (str(one.number), one.created) == (number, created):
             del self.databases[name]
             self.dropped.append(name)
         left = self.databases.get(name)
@@ -212,6 +214,8 @@ class Instance:
     def check(self, found: re.Match[str]) -> bytes:
         """DBCC CHECKDB."""
         assert found[1] in self.made
+        if self.unchecked is not None:
+            return tokens.error(*self.unchecked) if all(self.unchecked) else b""
         if self.damaged:
             return tokens.error(8939, "Table error: object ID 1, page (1:99). Test failed.")
         return tokens.done()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,7 +13,7 @@ from driver.sqlserver import tokens
 from engines.sqlserver.instance import Database, Instance
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.uri import read_uri
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, ServerError
 
 Lie = Callable[[Instance, str], None]
 
@@ -22,8 +25,14 @@ def instance() -> Iterator[Instance]:
         running.require_harmless()
 
 
+def drawn(instance: Instance) -> OwnedDatabase:
+    return OwnedDatabase.draw(read_uri(instance.uri))
+
+
 def made_on(instance: Instance) -> OwnedDatabase:
-    return OwnedDatabase.make(read_uri(instance.uri))
+    database = drawn(instance)
+    database.make()
+    return database
 
 
 def gone(instance: Instance, name: str) -> None:
@@ -106,7 +115,7 @@ def test_what_is_not_exactly_what_was_made_is_left_and_said(
     assert not texts
 
 
-@pytest.mark.parametrize("lie", [created_anew, another_one, unmarked, marked_otherwise])
+@pytest.mark.parametrize("lie", [created_anew, another_one])
 def test_the_server_looks_once_more_itself_before_it_drops(instance: Instance, lie: Lie) -> None:
     database = made_on(instance)
 
@@ -154,6 +163,80 @@ def test_a_connection_that_is_lost_in_the_middle_is_an_error_in_words(
         assert len(instance.double.texts) == 1
 
 
+def lose(instance: Instance, *, after: bool) -> None:
+    """The answer to CREATE DATABASE is lost, the database made or not."""
+
+    def lost(text: str) -> bytes | None:
+        if not text.startswith("CREATE DATABASE"):
+            return None
+        if after:
+            instance.before = None
+            instance.answer(text, "")
+        return b""
+
+    instance.before = lost
+
+
+def test_a_database_whose_making_was_never_answered_is_dropped_by_its_marker(
+    instance: Instance,
+) -> None:
+    database = drawn(instance)
+    lose(instance, after=True)
+    with pytest.raises(EngineError, match="could not make a database"):
+        database.make()
+    assert list(instance.ours) == [database.name]
+    database.drop()
+    assert instance.dropped == [database.name]
+
+
+def test_a_database_that_was_never_made_is_not_dropped_and_no_error(instance: Instance) -> None:
+    database = drawn(instance)
+    database.drop()
+    lose(instance, after=False)
+    with pytest.raises(EngineError, match="could not make a database"):
+        database.make()
+    instance.before = None
+    database.drop()
+    assert not [text for text in instance.double.texts if "DROP" in text]
+
+
+@pytest.mark.parametrize(
+    ("lie", "said"), [(unmarked, "it has no marker"), (marked_otherwise, "marker is another one")]
+)
+def test_what_may_be_of_another_session_is_left_where_the_making_was_never_answered(
+    instance: Instance, lie: Lie, said: str
+) -> None:
+    database = drawn(instance)
+    lose(instance, after=True)
+    with pytest.raises(EngineError, match="could not make a database"):
+        database.make()
+    lie(instance, database.name)
+    with pytest.raises(EngineError, match=said):
+        database.drop()
+    assert instance.dropped == []
+
+
+def test_ctrl_c_while_it_is_made_leaves_what_can_be_dropped(instance: Instance) -> None:
+    def interrupt(text: str) -> bytes | None:
+        if text.startswith("CREATE DATABASE"):
+            instance.before = None
+            instance.answer(text, "")
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.5)
+        return None
+
+    database = drawn(instance)
+    instance.before = interrupt
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            database.make()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    database.drop()
+    assert instance.dropped == [database.name]
+
+
 def test_a_session_that_the_server_still_sees_there_is_waited_for(instance: Instance) -> None:
     database = made_on(instance)
     instance.in_use = 2
@@ -177,3 +260,30 @@ def test_damage_that_the_server_finds_is_an_error_with_its_words(instance: Insta
         database.check()
     assert "page (1:99)" in (raised.value.detail or "")
     assert "left for you to look at" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        (0, ""),
+        (7983, "User 'app' does not have permission to run DBCC CHECKDB."),
+        (8921, "Check terminated. Possibly tempdb out of space."),
+        (1222, "Lock request time out period exceeded."),
+    ],
+    ids=["lost", "no right", "no room", "no lock"],
+)
+def test_a_check_without_a_result_is_no_damage(instance: Instance, why: tuple[int, str]) -> None:
+    database = made_on(instance)
+    instance.unchecked = why
+    with pytest.raises(ServerError, match="could not check database") as raised:
+        database.check()
+    assert (why[1] or "the connection was lost") in (raised.value.detail or "")
+
+
+def test_damage_is_no_refusal_of_the_server(instance: Instance) -> None:
+    """What cannot be checked is dropped, and what is damaged left."""
+    database = made_on(instance)
+    instance.damaged = True
+    with pytest.raises(EngineError) as raised:
+        database.check()
+    assert not isinstance(raised.value, ServerError)

@@ -108,7 +108,7 @@ def unmark(instance: Instance, name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("lie", "said"),
-    [(unmark, "its marker is gone"), (Instance.rename, "renamed or dropped by somebody")],
+    [(unmark, "its marker is gone"), (Instance.rename, "another session renamed or dropped it")],
 )
 def test_a_database_that_is_no_more_ours_ends_the_weighing_and_is_left(
     tmp_path: Path, lie: Callable[[Instance, str], None], said: str

@@ -28,6 +28,13 @@ class OneDatabase:
     calls: list[str]
     failure: EngineError | None = None
     damage: EngineError | None = None
+    unmade: BaseException | None = None
+    """Comes before the server's answer to its making."""
+
+    def make(self) -> None:
+        self.calls.append(f"make {self.name}")
+        if self.unmade is not None:
+            raise self.unmade
 
     def check(self) -> None:
         self.calls.append(f"check {self.name}")
@@ -48,8 +55,8 @@ class HousedArm(NoopReached):
     server_of: Server | None = None
     database: OneDatabase | None = None
 
-    def make_database(self) -> OneDatabase:
-        return self._server.make()
+    def draw_database(self) -> OneDatabase:
+        return self._server.draw()
 
     def work_in(self, database: OneDatabase) -> None:
         self.database = database
@@ -73,13 +80,13 @@ class Server:
     calls: list[str] = field(default_factory=list)
     made: list[OneDatabase] = field(default_factory=list)
     most: int = 3
+    unmade: BaseException = field(default_factory=lambda: ServerError("no more"))
     failure: EngineError | None = None
 
-    def make(self) -> OneDatabase:
-        if len(self.made) == self.most:
-            raise ServerError("no more")
+    def draw(self) -> OneDatabase:
         one = OneDatabase(f"d{len(self.made)}", self.calls)
-        self.calls.append(f"make {one.name}")
+        if len(self.made) == self.most:
+            one.unmade = self.unmade
         self.made.append(one)
         return one
 
@@ -154,8 +161,18 @@ def test_what_was_made_before_a_failure_is_dropped_unchecked() -> None:
     with pytest.raises(ServerError, match="no more"):
         begun(databases, a=0, b=1, c=2)
     databases.stop_arms()
-    assert server.calls[-2:] == ["drop d1", "drop d0"]
+    assert server.calls[-3:] == ["drop d2", "drop d1", "drop d0"]  # d2 may be there
     assert not [call for call in server.calls if call.startswith("check")]
+
+
+def test_one_is_named_before_it_is_made_and_tried_to_be_dropped_after_an_interrupt() -> None:
+    server, watcher = Server(most=1, unmade=KeyboardInterrupt()), Watcher()
+    databases = databases_on(server, watcher)
+    with pytest.raises(KeyboardInterrupt):
+        begun(databases, a=0, b=1, c=2)
+    assert watcher.notes == [f"make database d{number} on the server" for number in range(2)]
+    databases.stop_arms()
+    assert server.calls[-3:] == ["make d1", "drop d1", "drop d0"]
 
 
 def test_a_refusal_of_the_server_loses_an_epoch_and_a_database_that_is_not_ours_ends_it() -> None:

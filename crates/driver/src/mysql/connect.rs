@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use steelyard_mysql_wire::{
-    quit, simple_query, Greeting, Scanner, Session, Startup, WireError, GREETING_LIMIT,
+    quit, simple_query, Channel, Greeting, Scanner, Session, Startup, WireError, GREETING_LIMIT,
 };
 
 use crate::connection::refusal::ConnectError as Refusal;
@@ -75,12 +75,14 @@ fn connect_once(
             Stream::encrypted(socket, encryption).map_err(ConnectError::Tls)?
         }
     };
-    let credentials = server.credentials.clone();
-    let session = authenticate(
-        &mut stream,
-        Startup::new(greeting, credentials, encrypted, local),
-        deadline,
-    )?;
+    let channel = match mode.filter(|_| encrypted) {
+        Some(mode) if mode >= SslMode::VerifyCa => Channel::Verified,
+        Some(_) => Channel::Encrypted,
+        None if local => Channel::Local,
+        None => Channel::Plain,
+    };
+    let startup = Startup::new(greeting, server.credentials.clone(), channel);
+    let session = authenticate(&mut stream, startup, deadline)?;
     for statement in &server.session {
         execute(&mut stream, statement, deadline)?;
     }

@@ -67,31 +67,28 @@ impl Statement {
         self.prepared.as_ref()
     }
 
-    /// Appends a request that executes the text, with the values in it as pgbench puts them there.
-    #[inline]
-    pub fn encode_text(&self, scope: &Scope, out: &mut Vec<u8>) {
-        self.encode(scope, out, |value, out| value.write_text(out));
-    }
-
     /// Appends a request to prepare the text, and one that executes it without waiting for the
-    /// first one's reply: as a text, for its number is not known yet. A variable means here what
-    /// it will mean as a parameter: a text is a literal.
+    /// first one's reply: as a text, for its number is not known yet.
     #[cold]
     pub fn encode_first(&self, prepared: &Prepared, scope: &Scope, out: &mut Vec<u8>) {
         out.extend_from_slice(&prepared.text.0);
-        self.encode(scope, out, |value, out| match value {
-            Value::Text(text) => write_literal(text.as_bytes(), out),
-            value => value.write_text(out),
-        });
+        self.encode_text(scope, out);
     }
 
+    /// Appends a request that executes the text. The values are in it as pgbench puts them there;
+    /// where it is to be prepared they mean what they mean as parameters: a text is a literal.
     #[inline]
-    fn encode(&self, scope: &Scope, out: &mut Vec<u8>, write: impl Fn(&Value, &mut Vec<u8>)) {
+    pub fn encode_text(&self, scope: &Scope, out: &mut Vec<u8>) {
         let start = begin_query(out);
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Variable(slot) => write(&scope.values[*slot], out),
+                Piece::Variable(slot) => match &scope.values[*slot] {
+                    Value::Text(text) if self.prepared.is_some() => {
+                        write_literal(text.as_bytes(), out);
+                    }
+                    value => value.write_text(out),
+                },
                 // As with parameters, a colon in quotes is none where the statement is prepared.
                 Piece::Perhaps(slot, text) => match &scope.values[*slot] {
                     value if self.prepared.is_none() && *value != Value::Undefined => {

@@ -308,16 +308,18 @@ fn in_its_words(text: &str) -> Option<&'static str> {
 /// Whether a statement means the same inside of a procedure. Others do not: a transaction may not
 /// begin or end there (error 266), and settings and temporary tables end with it.
 fn is_callable(text: &str) -> bool {
-    let word: String = text
+    let mut words = text
         .trim_start()
-        .chars()
-        .take_while(char::is_ascii_alphabetic)
-        .map(|letter| letter.to_ascii_uppercase())
-        .collect();
-    let known = [
-        "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "EXEC", "EXECUTE",
-    ];
-    known.contains(&word.as_str())
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let first = words.next().unwrap_or_default().to_ascii_uppercase();
+    match first.as_str() {
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "EXEC" | "EXECUTE" => true,
+        // What only reads a temporary table, or writes into one, may go as a text as well.
+        "SELECT" | "WITH" => {
+            !(text.contains('#') && words.any(|word| word.eq_ignore_ascii_case("INTO")))
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -330,6 +332,9 @@ mod tests {
             "SELECT 1;",
             " update t SET x = 1",
             "with a AS (SELECT 1 b) SELECT b FROM a",
+            "SELECT i FROM #t",
+            "INSERT INTO #t SELECT i FROM u",
+            "SELECT i INTO kept FROM u",
         ] {
             assert!(is_callable(text), "{text}");
         }
@@ -338,6 +343,9 @@ mod tests {
             "COMMIT",
             "BEGIN TRAN",
             "CREATE TABLE #t (i int)",
+            "SELECT i INTO #t FROM u",
+            "with a AS (SELECT 1 b)\nSELECT b into\n[#t] FROM a",
+            "SELECT i INTO tempdb..#t FROM u",
             "",
         ] {
             assert!(!is_callable(text), "{text}");

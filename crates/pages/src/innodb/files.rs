@@ -44,6 +44,7 @@ pub fn walk(directory: &Path) -> io::Result<Found> {
         match kind_of(&name) {
             Kind::System(number) => system.push((number, path, name)),
             Kind::Tablespace => found.tablespace(path, name),
+            Kind::Link => found.elsewhere(directory, &path, name),
             Kind::Passing(reason) => found.skip(&name, reason),
             Kind::Other if !name.starts_with('#') && name != "lost+found" && path.is_dir() => {
                 found.database(directory, &path, &name);
@@ -59,6 +60,8 @@ pub fn walk(directory: &Path) -> io::Result<Found> {
 enum Kind {
     System(u32),
     Tablespace,
+    /// Holds the path of one.
+    Link,
     Passing(&'static str),
     Other,
 }
@@ -70,6 +73,8 @@ fn kind_of(name: &str) -> Kind {
         Kind::System(number)
     } else if undo.is_some_and(is_number) || name.ends_with(".ibu") || name.ends_with(".ibd") {
         Kind::Tablespace
+    } else if name.ends_with(".isl") {
+        Kind::Link
     } else if name.starts_with("ibtmp") || name == "#innodb_temp" {
         Kind::Passing("temporary: made anew at every start, without checksums")
     } else if name.ends_with(".dblwr") {
@@ -159,7 +164,8 @@ impl Found {
         }
     }
 
-    /// CREATE TABLE … DATA DIRECTORY leaves a file with the path of the tablespace.
+    /// CREATE TABLE … DATA DIRECTORY, and CREATE TABLESPACE with a path, leave a file with the path
+    /// of the tablespace.
     fn elsewhere(&mut self, directory: &Path, link: &Path, label: String) {
         match fs::read_to_string(link) {
             Ok(text) => {

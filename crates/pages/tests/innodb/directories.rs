@@ -113,6 +113,25 @@ fn sound_files_of_all_kinds_are_sound() {
 }
 
 #[test]
+fn what_a_link_names_is_read_wherever_the_link_is() {
+    let directory = Directory::new("links");
+    let elsewhere = Directory::new("linked");
+    directory.write("ibdata1", &pages(0, 9));
+    directory.write("d/t.ibd", &pages(5, 4));
+    for (space, link) in [(6, "d/far.isl"), (7, "general.isl")] {
+        let name = format!("{space}.ibd");
+        elsewhere.write(&name, &pages(space, 4));
+        let path = elsewhere.0.join(name);
+        let text = path.to_str().expect("it is UTF-8");
+        fs::write(directory.0.join(link), text).expect("it can be written");
+    }
+    let (found, scanned) = scanned(&directory.0);
+    assert_eq!(told(&found, &scanned), []);
+    let labels: Vec<&str> = found.files.iter().map(|f| f.label.as_str()).collect();
+    assert_eq!(labels, ["d/far.isl", "d/t.ibd", "general.isl", "ibdata1"]);
+}
+
+#[test]
 fn the_doublewrite_area_is_where_its_page_says() {
     let directory = Directory::new("doublewrite");
     let mut made = pages(0, 900);

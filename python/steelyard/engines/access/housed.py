@@ -8,24 +8,28 @@ from steelyard.engines.engine import Instance
 
 
 class OwnDatabase(Protocol):
-    """A database that was made for the weighing. Each of these methods verifies it first;
-    EngineError: it is no longer the database that was made, and was left as it is."""
+    """A database for the weighing. `check` and `drop` verify it first; EngineError: it is no longer
+    the database that was made, and was left as it is."""
 
     @property
     def name(self) -> str: ...
 
+    def make(self) -> None:
+        """Make it, empty and with a marker; EngineError: the server makes none, or was lost, and
+        then `drop` finds out whether it is there."""
+
     def check(self) -> None:
-        """Read all of it; EngineError: it is damaged."""
+        """Read all of it. EngineError: it is damaged; ServerError: it could not be checked."""
 
     def drop(self) -> None:
-        """Drop it."""
+        """Drop it; nothing where it was never made."""
 
 
 class Housed(Instance, Protocol):
     """An arm that works in the database of ours that it is given."""
 
-    def make_database(self) -> OwnDatabase:
-        """A new, empty database with a marker; EngineError: the server makes none."""
+    def draw_database(self) -> OwnDatabase:
+        """A database with a name of its own, which is not made yet; nothing is sent."""
 
     def work_in(self, database: OwnDatabase) -> None:
         """Its sessions go there from now on."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
 
+from steelyard.engines.access.server_uri import ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import MYSQL, Endpoint, Tls
 from steelyard.model.errors import UsageError
-from steelyard.model.units import NS_PER_S
 
 SCHEMES = ("mysql://", "mariadb://")
 PORT = 3306
@@ -37,43 +36,35 @@ def read_uri(target: str) -> Endpoint:
 
     A password that is not in it is taken from MYSQL_PWD, as both clients do.
     """
-    parts = urlsplit(target)
-    words = _words(parts.query)
-    try:
-        port = parts.port or PORT
-    except ValueError as error:
-        raise UsageError(f'invalid URI of a server: "{_hidden(target)}": {error}') from error
-    socket, host = words.get("socket"), unquote(parts.hostname or "")
-    if socket and host not in ("", "localhost"):
-        raise UsageError(f'two addresses: host "{host}" and socket "{socket}"')
+    uri = split_uri(target, PORT)
+    words = _words(uri)
+    socket = words.get("socket")
+    if socket and uri.host not in ("", "localhost"):
+        raise UsageError(f'two addresses: host "{uri.host}" and socket "{socket}"')
     if socket and not socket.startswith("/"):
         raise UsageError(f'the path of a socket begins with /: "{socket}"')
-    if not socket and not host:
+    if not socket and not uri.host:
         raise UsageError(
-            f'no address: "{_hidden(target)}"',
+            f'no address: "{uri.shown}"',
             hint="Name a host, or a socket: mysql://user@/database?socket=/run/mysqld/mysqld.sock",
         )
-    password = None if parts.password is None else unquote(parts.password)
     return Endpoint(
-        host=socket or host,
-        port=port,
-        user=unquote(parts.username or "") or "root",
-        database=unquote(parts.path.removeprefix("/")),
-        password=os.environ.get("MYSQL_PWD") if password is None else password,
-        tls=None if socket else _tls(host, words),
-        connect_timeout_ns=_timeout_ns(words),
+        host=socket or uri.host,
+        port=uri.port,
+        user=uri.user or "root",
+        database=uri.database,
+        password=os.environ.get("MYSQL_PWD") if uri.password is None else uri.password,
+        tls=None if socket else _tls(uri.host, words),
+        connect_timeout_ns=seconds_ns(words, "connect-timeout"),
         protocol=MYSQL,
     )
 
 
-def _words(query: str) -> dict[str, str]:
-    words = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = next((word for word in words if word not in _WORDS), None)
+def _words(uri: ServerUri) -> dict[str, str]:
+    unknown = next((word for word, _ in uri.words if word not in _WORDS), None)
     if unknown is not None:
-        raise UsageError(
-            f'invalid word in the URI of a server: "{unknown}"', hint=f"Known: {', '.join(_WORDS)}."
-        )
-    return words
+        raise uri.unknown_word(unknown, _WORDS)
+    return dict(uri.words)
 
 
 def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
@@ -98,20 +89,3 @@ def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
         least_version="TLSv1.2",
         most_version=None,
     )
-
-
-def _timeout_ns(words: Mapping[str, str]) -> int | None:
-    seconds = words.get("connect-timeout")
-    if seconds is None:
-        return None
-    if not seconds.isdecimal() or int(seconds) == 0:
-        raise UsageError(f'invalid connect-timeout: "{seconds}"; accepted: whole seconds')
-    return int(seconds) * NS_PER_S
-
-
-def _hidden(target: str) -> str:
-    """The URI without its password."""
-    parts = urlsplit(target)
-    if not parts.password:
-        return target
-    return target.replace(f":{parts.password}@", ":…@", 1)

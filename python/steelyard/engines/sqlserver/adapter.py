@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from steelyard.engines.access.server_uri import hidden
 from steelyard.engines.account import Account
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.engine import Instance, Settings
@@ -28,7 +29,7 @@ def reach(
     if own is not None or common is None:
         raise UsageError("the arms of SQL Server are databases on one server", hint=_HINT)
     if not is_sqlserver(common):
-        raise UsageError(f'no address of a SQL Server: "{common}"', hint=_HINT)
+        raise UsageError(f'no address of a SQL Server: "{hidden(common)}"', hint=_HINT)
     return SqlServerArm(read_uri(common), settings)
 
 

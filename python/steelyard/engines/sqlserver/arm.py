@@ -118,9 +118,9 @@ class SqlServerArm:
         with connected(self._server) as session:
             return min(_round_trip_ns(session) for _ in range(ROUND_TRIPS))
 
-    def make_database(self) -> OwnedDatabase:
-        """A new database; EngineError."""
-        return OwnedDatabase.make(self._server)
+    def draw_database(self) -> OwnedDatabase:
+        """A database with a name of its own, which is not made yet."""
+        return OwnedDatabase.draw(self._server)
 
     def work_in(self, database: OwnDatabase) -> None:
         """Its sessions go there from now on."""

@@ -30,39 +30,60 @@ _IN_USE = 3702
 """DROP DATABASE while a session is in it: the server notices late that the last one has gone."""
 _IN_USE_S = 20.0
 _CREATED = "CONVERT(nvarchar(23), create_date, 121)"
+_DAMAGE = (
+    *(range(605, 606), range(823, 825)),  # of reading a page
+    *(range(2500, 2600), range(7984, 7989), range(8900, 9000)),
+)
+"""Errors of DBCC CHECKDB about pages, indexes and catalogues ("Database Engine events and
+errors")."""
+_NOT_CHECKED = frozenset({2501, 2520, 2560, 2571, 8920, 8921, 8967})
+"""Among these numbers those of a check that was not carried out: no right, no database of that
+name, no room in tempdb, ..."""
 
 
 @dataclass(frozen=True)
+class Listed:
+    """What a server lists of a database beside its name; no other one ever has the same."""
+
+    number: int  # database_id
+    created: str  # create_date, to the millisecond
+
+
+@dataclass
 class OwnedDatabase:
-    """A database that this process made; implements OwnDatabase."""
+    """A database of this process; implements OwnDatabase."""
 
     server: Endpoint
     """As the user gave it: the database that its sessions begin in is theirs."""
     name: str
-    number: int  # database_id
-    created: str  # create_date, to the millisecond
     token: str
+    listed: Listed | None = None
+    """None: it was not made yet, or what became of that was never said."""
 
     @classmethod
-    def make(cls, server: Endpoint) -> OwnedDatabase:
-        """A new, empty database with its marker, made and marked in one call.
+    def draw(cls, server: Endpoint) -> OwnedDatabase:
+        """A name and a token at random; nothing is sent."""
+        return cls(server, PREFIX + secrets.token_hex(8), secrets.token_hex(16))
 
-        EngineError: the server refused, or was lost: then a database without a marker may be left,
-        which is named and never touched again.
+    def make(self) -> None:
+        """Make it, empty and with its marker, in one call.
+
+        EngineError: the server refused, or was lost: then it may be there. `drop` removes it if it
+        has its marker; without one it is never touched again.
         """
-        name, token = PREFIX + secrets.token_hex(8), secrets.token_hex(16)
         try:
-            with connected(server) as session:
-                rows = session.rows(_making(name, token))
+            with connected(self.server) as session:
+                rows = session.rows(_making(self.name, self.token))
         except RefusedError as error:
-            hint = f'If the server has a database "{name}" now, it is empty; drop it by hand.'
+            hint = f'If the server has a database "{self.name}" now, it is empty; drop it by hand.'
             raise ServerError(
-                f'could not make a database at "{server.host}"', detail=error.detail, hint=hint
+                f'could not make a database at "{self.server.host}"', detail=error.detail, hint=hint
             ) from error
         if len(rows) != 1 or None in rows[0]:
-            raise EngineError(f'the server at "{server.host}" does not list database "{name}"')
-        number, created = (str(value) for value in rows[0])
-        return cls(server, name, int(number), created, token)
+            raise EngineError(
+                f'the server at "{self.server.host}" does not list database "{self.name}"'
+            )
+        self.listed = _listed(rows[0])
 
     @property
     def address(self) -> Endpoint:
@@ -71,26 +92,31 @@ class OwnedDatabase:
 
     def verify(self, session: Session) -> None:
         """EngineError unless the server's database of this name is the one that was made here."""
-        listed = session.rows(
-            f"SELECT CONVERT(nvarchar(11), database_id), {_CREATED} FROM sys.databases"
-            f" WHERE name = {literal(self.name)};"
-        )
-        if not listed:
+        found = self._find(session)
+        if found is None:
             raise self._refused("it is not listed: another session renamed or dropped it")
-        if listed[0] != (str(self.number), self.created):
-            number, created = listed[0]
+        if self.listed is not None and found != self.listed:
             raise self._refused(
-                f"database {number}, created at {created}, has its name; "
-                f"ours was database {self.number}, created at {self.created}"
+                f"database {found.number}, created at {found.created}, has its name; "
+                f"ours was database {self.listed.number}, created at {self.listed.created}"
             )
         marked = session.rows(
             f"SELECT CONVERT(nvarchar(64), value) FROM {bracketed(self.name)}"
             f".sys.extended_properties WHERE class = 0 AND name = {literal(MARKER)};"
         )
         if not marked:
-            raise self._refused("its marker is gone")
+            raise self._refused("its marker is gone" if self.listed else "it has no marker")
         if marked[0] != (self.token,):
             raise self._refused("its marker is another one")
+        self.listed = found
+
+    def _find(self, session: Session) -> Listed | None:
+        """What the server lists under its name."""
+        rows = session.rows(
+            f"SELECT CONVERT(nvarchar(11), database_id), {_CREATED} FROM sys.databases"
+            f" WHERE name = {literal(self.name)};"
+        )
+        return _listed(rows[0]) if rows else None
 
     @contextmanager
     def opened(self) -> Iterator[Session]:
@@ -101,12 +127,19 @@ class OwnedDatabase:
             yield session
 
     def check(self) -> None:
-        """Read all of it (DBCC CHECKDB); EngineError: it is damaged, with the server's words."""
+        """Read all of it (DBCC CHECKDB). EngineError: it is damaged, with the server's words;
+        ServerError: it could not be checked."""
         with connected(self.server) as session:
             self.verify(session)
             try:
                 session.execute(f"DBCC CHECKDB ({literal(self.name)}) WITH NO_INFOMSGS;")
             except RefusedError as error:
+                if not _is_damage(error.number):
+                    raise ServerError(
+                        f'could not check database "{self.name}" at "{self.server.host}"',
+                        detail=error.detail,
+                        hint="Whether its pages are sound is not known.",
+                    ) from error
                 raise EngineError(
                     f'DBCC CHECKDB of database "{self.name}" at "{self.server.host}" failed',
                     detail=error.detail,
@@ -114,9 +147,12 @@ class OwnedDatabase:
                 ) from error
 
     def drop(self) -> None:
-        """Drop it where it is still the one that was made; EngineError: it is not, or it stays."""
+        """Drop it where it is still the one that was made; nothing where it never was. EngineError:
+        it is another one, or it stays."""
         end = time.monotonic() + _IN_USE_S
         with connected(self.server) as session:
+            if self.listed is None and self._find(session) is None:
+                return
             while True:
                 self.verify(session)
                 try:
@@ -130,19 +166,20 @@ class OwnedDatabase:
             raise self._refused("it changed while it was to be dropped, and is there still")
 
     def _dropping(self) -> str:
-        """The server verifies it once more in the same batch, so that nothing can come between;
-        then its number again, NULL."""
+        """The server compares number and creation once more in the same batch, so that no other
+        database of the name can come between; then its number again, NULL.
+
+        The marker was read in the batch before. This one reads nothing in the database itself, so
+        that no lock of its own on it can keep it from being dropped.
+        """
+        assert self.listed is not None  # it was verified
         listed = (
             f"SELECT 1 FROM sys.databases WHERE name = {literal(self.name)}"
-            f" AND database_id = {self.number} AND {_CREATED} = {literal(self.created)}"
-        )
-        marked = (
-            f"SELECT 1 FROM {bracketed(self.name)}.sys.extended_properties WHERE class = 0"
-            f" AND name = {literal(MARKER)}"
-            f" AND CONVERT(nvarchar(64), value) = {literal(self.token)}"
+            f" AND database_id = {self.listed.number}"
+            f" AND {_CREATED} = {literal(self.listed.created)}"
         )
         return (
-            f"IF EXISTS ({listed}) AND EXISTS ({marked})\n"
+            f"IF EXISTS ({listed})\n"
             f"DROP DATABASE {bracketed(self.name)};\n"
             f"SELECT CONVERT(nvarchar(11), DB_ID({literal(self.name)}));"
         )
@@ -154,6 +191,19 @@ class OwnedDatabase:
             detail="Nothing was done to it.",
             hint="Look at it, and drop it by hand if it is not in use.",
         )
+
+
+def _listed(row: tuple[str | None, ...]) -> Listed:
+    number, created = (str(value) for value in row)
+    return Listed(int(number), created)
+
+
+def _is_damage(number: int | None) -> bool:
+    """Whether an error of DBCC CHECKDB says that something is wrong with the database; None: the
+    connection was lost."""
+    if number is None or number in _NOT_CHECKED:
+        return False
+    return any(number in numbers for numbers in _DAMAGE)
 
 
 def _making(name: str, token: str) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
 
+from steelyard.engines.access.server_uri import ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import SQLSERVER, Endpoint, Tls
 from steelyard.model.errors import UsageError
-from steelyard.model.units import NS_PER_S
 
 SCHEME = "sqlserver://"
 PORT = 1433
@@ -44,59 +43,48 @@ def read_uri(target: str) -> Endpoint:
 
     A password that is not in it is taken from SQLCMDPASSWORD, as sqlcmd does.
     """
-    parts = urlsplit(target)
-    words = _words(parts.query)
-    try:
-        port = parts.port or PORT
-    except ValueError as error:
-        raise UsageError(f'invalid URI of a server: "{_hidden(target)}": {error}') from error
-    host = unquote(parts.hostname or "")
-    if not host:
+    uri = split_uri(target, PORT)
+    words = _words(uri)
+    if not uri.host:
         raise UsageError(
-            f'no address: "{_hidden(target)}"', hint="Name a host: sqlserver://user@host/database"
+            f'no address: "{uri.shown}"', hint="Name a host: sqlserver://user@host/database"
         )
-    if "\\" in host or "/" in parts.path.removeprefix("/"):
+    if "\\" in uri.host or "/" in uri.database:
         raise UsageError(
-            f'instances are not found by their names: "{_hidden(target)}"',
+            f'instances are not found by their names: "{uri.shown}"',
             hint="Name the port that the instance listens on.",
         )
-    if not parts.username:
+    if not uri.user:
         raise UsageError(
-            f'no user: "{_hidden(target)}"',
+            f'no user: "{uri.shown}"',
             hint="Only logins of SQL Server's own are known here: sqlserver://user@host/database",
         )
-    password = None if parts.password is None else unquote(parts.password)
     return Endpoint(
-        host=host,
-        port=port,
-        user=unquote(parts.username),
-        database=unquote(parts.path.removeprefix("/")),
-        password=os.environ.get("SQLCMDPASSWORD") if password is None else password,
-        tls=_tls(host, words),
-        connect_timeout_ns=_timeout_ns(words),
+        host=uri.host,
+        port=uri.port,
+        user=uri.user,
+        database=uri.database,
+        password=os.environ.get("SQLCMDPASSWORD") if uri.password is None else uri.password,
+        tls=_tls(uri.host, words),
+        connect_timeout_ns=seconds_ns(words, "connect-timeout"),
         protocol=SQLSERVER,
     )
 
 
 def without_password(target: str) -> tuple[str, str | None]:
-    """A URI as it may be kept, and its password; None: it has none."""
-    parts = urlsplit(target)
-    if parts.password is None:
-        return target, None
-    return target.replace(f":{parts.password}@", "@", 1), unquote(parts.password)
+    """A URI as it may be kept, and its password; None: it has none. UsageError."""
+    uri = split_uri(target, PORT)
+    return uri.bare, uri.password
 
 
-def _words(query: str) -> dict[str, str]:
+def _words(uri: ServerUri) -> dict[str, str]:
     """By our spelling; Microsoft's, `TrustServerCertificate`, means the same."""
     known = {word.replace("-", ""): word for word in _WORDS}
     words = {}
-    for given, value in parse_qsl(query, keep_blank_values=True):
+    for given, value in uri.words:
         word = known.get(given.lower().replace("-", ""))
         if word is None:
-            raise UsageError(
-                f'invalid word in the URI of a server: "{given}"',
-                hint=f"Known: {', '.join(_WORDS)}.",
-            )
+            raise uri.unknown_word(given, _WORDS)
         words[word] = value
     return words
 
@@ -142,20 +130,3 @@ def _trusts_any(words: Mapping[str, str]) -> bool:
     if given not in _YES:
         raise UsageError(f'invalid trust-server-certificate: "{given}"; accepted: yes, no')
     return _YES[given]
-
-
-def _timeout_ns(words: Mapping[str, str]) -> int | None:
-    seconds = words.get("connect-timeout")
-    if seconds is None:
-        return None
-    if not seconds.isdecimal() or int(seconds) == 0:
-        raise UsageError(f'invalid connect-timeout: "{seconds}"; accepted: whole seconds')
-    return int(seconds) * NS_PER_S
-
-
-def _hidden(target: str) -> str:
-    """The URI without its password."""
-    parts = urlsplit(target)
-    if not parts.password:
-        return target
-    return target.replace(f":{parts.password}@", ":…@", 1)

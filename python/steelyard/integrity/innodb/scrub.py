@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from steelyard._core import InnodbAsked, InnodbFile, InnodbScanned, InnodbWrong
 
 SYSTEM_TABLESPACE = "ibdata1"
+_ELSEWHERE = (
+    "read were the files below the directory, and those that .isl files there name: not what a "
+    "server keeps elsewhere by innodb_data_home_dir, innodb_undo_directory or innodb_directories"
+)
 
 Progress = Callable[[int, int, int, int], None]
 """Called with bytes read, bytes in all, wrong pages, and pages that are being reread."""
@@ -150,7 +154,7 @@ def _notes(
     tablespaces: Sequence[Tablespace],
     scanned: InnodbScanned,
 ) -> list[str]:
-    notes = []
+    notes = [_ELSEWHERE]
     pages = carried(tablespaces)
     if without := pages.get("none"):
         notes.append(

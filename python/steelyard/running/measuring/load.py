@@ -226,10 +226,10 @@ class Load:
         try:
             answer, left_ns = self._drive(visit)
             paid_ns = self._checkpointers[visit.arm].checkpoint() if instance.running else 0
+            self._place_again(answer)  # before it is held still: a server may have to be queried
         finally:
             if instance.running:
                 freezable.freeze()
-        self._place_again(answer)
         return answer, left_ns, paid_ns
 
     def _visit_alone(self, visit: Visit) -> tuple[SliceAnswer, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard.analysis.pilot.turn_lengths import least_budget_s
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
+from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S
 from steelyard.running.turns.pilot import too_short
 from steelyard.study.study import Study
@@ -52,13 +53,21 @@ def _own_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
 
 
 def which_cost(study: Study, scripts: tuple[Script, ...], layout: str) -> tuple[str, str]:
-    """ "foreground", "whole" or "cycles", and why: work that writes leaves a debt behind."""
+    """ "foreground", "whole" or "cycles", and why: work that writes leaves a debt behind.
+    StudyError where that would be paid in the slices of another arm."""
     if layout == "turns":
         return "cycles", "whole checkpoint cycles are measured: what an arm leaves is in them"
     if study.reaches and not study.housed:
         return "foreground", "what a server that is not ours leaves to the background is no arm's"
+    writes = any(script.writes for script in scripts)
+    if study.housed and writes and study.cost == "foreground":
+        raise StudyError(
+            'cost = "foreground" cannot be weighed where arms are databases of one server',
+            detail="It would write the pages that an arm left dirty in the slices of the others.",
+            hint='Leave out "cost": a CHECKPOINT after each slice is charged to its arm.',
+        )
     if study.cost != "auto":
         return study.cost, "the study says so"
-    if any(script.writes for script in scripts):
+    if writes:
         return "whole", "the work writes: what it leaves to the background is charged to its arm"
     return "foreground", "the work only reads"

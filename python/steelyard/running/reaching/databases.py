@@ -103,9 +103,11 @@ class Databases(Sessions):
         """A database an arm, all alike."""
         for number, (name, arm) in enumerate(self._housed.items()):
             self._progress.stage(f"make a database on the server, {number + 1}")
-            database = arm.make_database()
+            database = arm.draw_database()
+            # Named and remembered first: an interrupt may come before the server's answer.
+            self._progress.note(f"make database {database.name} on the server")
             self._databases.append(database)
-            self._progress.note(f"made database {database.name} on the server")
+            database.make()
             arm.work_in(database)
             self._fill(self._arms[name], self._progress.stage)
         self._whole = True

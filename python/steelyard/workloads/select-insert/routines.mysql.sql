@@ -4,6 +4,11 @@ BEGIN
     DECLARE done int DEFAULT 0;
     DECLARE wanted, found_value bigint;
     DECLARE found_payload varchar(255);
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
     DECLARE EXIT HANDLER FOR NOT FOUND
     BEGIN
         ROLLBACK;

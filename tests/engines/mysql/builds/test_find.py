@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from engines.mysql.fake_packages import MYSQL_SAYS, debian_files, installed, npm_files, program
-from steelyard.engines.account import Account
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.adapters import Wanted
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import find
 from steelyard.engines.mysql.builds.adding import add_directory
+from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.builds.find import Found, discovered, find_alike, found_in
+from steelyard.engines.mysql.builds.identify import identify
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 
 @pytest.fixture
@@ -115,3 +118,21 @@ def test_an_installed_server_is_found_once_and_one_that_does_not_run_is_not(
     assert (found.build.origin, found.build.product) == ("system", "mariadb")
     assert found.provenance.publisher == ""
     assert find_alike([Wanted(found.name)])[0].build.server == root / "usr/sbin/mariadbd"
+
+
+def test_root_executes_an_installed_server_as_the_account_of_servers(
+    cache: Cache, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = installed(place / "root", debian_files("10.11.19"))
+    monkeypatch.setattr(find, "SYSTEM_PLACES", (str(root.relative_to("/") / "usr/sbin"),))
+    asked: list[Account] = []
+
+    def noted(build: Build, account: Account) -> Identity:
+        asked.append(account)
+        return identify(build, account)
+
+    monkeypatch.setattr(find, "identify", noted)
+    [found] = discovered()
+    assert found.identity.version == "10.11.19"
+    assert asked == [choose_account()]
+    assert asked[0].uid != 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pymysql
 import pytest
 
 from engines.mysql.real_packages import fetch
@@ -21,12 +22,14 @@ from steelyard.engines.mysql.adapter import find_arms, remove_servers
 from steelyard.engines.mysql.life.data_directory import CRC32
 from steelyard.engines.mysql.life.instance import MysqlInstance
 from steelyard.engines.mysql.mysql import Mysql
-from steelyard.engines.mysql.sql.session import connected, rows_of
+from steelyard.engines.mysql.sql import writing_out
+from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of
 from steelyard.model.errors import EngineError, ServerError, UsageError
 
 pytestmark = pytest.mark.long
 
 PRODUCTS = ("mysql-5.7", "mariadb-10.11")
+_POOL_LISTS = ("innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup")
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,49 @@ def test_sessions_are_placed_by_their_connections(server: MysqlInstance) -> None
     assert sum(one.duty == "session" for one in server.use().processes) >= 1
 
 
+def test_a_connection_whose_thread_is_not_reported_is_not_left_where_it_is(made: Made) -> None:
+    """Half of the sessions placed, and the others free, would be a placement that none chose."""
+    hidden = {"performance_schema": "OFF"}
+    if made.engine.identity.kind == "mariadb":
+        hidden = {"thread_handling": "pool-of-threads"}
+    clone = made.clone(0)
+    clone.start(made.slot(0), hidden)
+    try:
+        with connected(clone.address) as connection:
+            number = int(rows_of(connection, "SELECT connection_id()")[0][0])
+            with pytest.raises(EngineError, match="does not tell which threads") as refused:
+                clone.place({number: [0], 10**6: [0]})
+        assert "Of 2 connections 1 are there" in (refused.value.detail or "")
+        assert 'placement = "free"' in (refused.value.hint or "")
+    finally:
+        clone.discard()
+
+
+def test_a_connection_that_has_ended_is_left_out(server: MysqlInstance) -> None:
+    with connected(server.address) as connection:
+        number = int(rows_of(connection, "SELECT connection_id()")[0][0])
+        server.place({number: [0], 10**6: [0]})
+
+
+def written_at(file: Path) -> int | None:
+    return file.stat().st_mtime_ns if file.exists() else None
+
+
+def test_clones_have_server_ids_of_their_own_and_keep_no_list_of_their_pools(made: Made) -> None:
+    one, two = made.clone(0), made.clone(1)
+    told = []
+    for number, each in enumerate((one, two)):
+        before = written_at(each.directory / "ib_buffer_pool")
+        each.start(made.slot(number), {})
+        with connected(each.address) as connection:
+            told.append(variables_of(connection, "server_uuid", *_POOL_LISTS))
+        each.stop()
+        assert written_at(each.directory / "ib_buffer_pool") == before
+    assert all(found[name] == "OFF" for found in told for name in _POOL_LISTS)
+    if made.engine.identity.kind == "mysql":  # MariaDB's servers have none
+        assert told[0]["server_uuid"] != told[1]["server_uuid"]
+
+
 def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None:
     server.freeze()
     first = server.use().cpu_ns
@@ -180,6 +226,42 @@ def test_work_is_counted_written_out_and_planned(server: MysqlInstance) -> None:
         assert written["blocks_written"] > after["blocks_written"]
         server.crash()
         assert writing.checkpoint() == 0
+        assert writing.checkpoint() == 0
+
+
+def test_a_debt_that_was_not_written_out_is_an_error_and_not_nothing(
+    server: MysqlInstance,
+) -> None:
+    with connected(server.address) as connection:
+        rows_of(connection, "CREATE DATABASE steelyard")
+        for name in ("t", "u"):
+            rows_of(connection, f"CREATE TABLE steelyard.{name} (a int PRIMARY KEY)")
+        with closing(server.checkpointer("steelyard")) as writing:
+            rows_of(connection, "DROP TABLE steelyard.u")
+            with pytest.raises(ServerError, match="could not make the server write") as refused:
+                writing.checkpoint()
+            assert (refused.value.detail or "").startswith("1146: ")
+        with closing(server.checkpointer("steelyard")) as writing:
+            for number, *_ in rows_of(connection, "SHOW PROCESSLIST"):
+                if number != connection.thread_id():
+                    with suppress(pymysql.MySQLError):
+                        rows_of(connection, f"KILL {number}")
+            for _ in range(2):  # the server lives: its debt is not known
+                with pytest.raises(ServerError, match="could not make the server write"):
+                    writing.checkpoint()
+
+
+def test_a_connection_that_cannot_be_used_is_closed(server: MysqlInstance) -> None:
+    with connected(server.address) as connection:
+        before = len(rows_of(connection, "SHOW PROCESSLIST"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(writing_out, "_LOCK_WAIT_S", "'no number'")
+            with pytest.raises(EngineError, match="could not connect"):
+                server.checkpointer("mysql")
+        deadline = time.monotonic() + 10
+        while len(rows_of(connection, "SHOW PROCESSLIST")) > before:
+            assert time.monotonic() < deadline, "a connection is left"
+            time.sleep(0.01)
 
 
 def test_plans_are_those_of_the_servers(server: MysqlInstance) -> None:

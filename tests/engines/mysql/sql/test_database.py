@@ -88,10 +88,30 @@ def test_a_database_that_is_not_there_is_said_to_be_missing(server: Mysqld) -> N
     assert caught.value.detail == 'database "steelyard" does not exist'
 
 
-def test_a_server_that_takes_no_writes_is_refused(server: Mysqld, database: MysqlDatabase) -> None:
-    refused = pytest.raises(EngineError, match=r"cannot load .*: read_only is on")
-    with setting(server, "read_only", "ON"), refused:
+@pytest.mark.parametrize("name", ["read_only", "super_read_only"])
+def test_a_server_that_takes_no_writes_is_refused(
+    server: Mysqld, database: MysqlDatabase, name: str
+) -> None:
+    if name == "super_read_only" and database.kind == "mariadb":
+        pytest.skip("MariaDB has no such variable")
+    refused = pytest.raises(EngineError, match=f"cannot load .*: {name} is on")
+    with setting(server, name, "ON"), refused:
         database.create()
+    # Switching off the stronger one leaves the weaker one on.
+    execute(server, "SET GLOBAL read_only = OFF")
+    database.create()
+
+
+def test_a_server_that_takes_no_writes_any_more_ends_a_load_in_its_words(
+    server: Mysqld, database: MysqlDatabase
+) -> None:
+    if database.kind == "mariadb":
+        pytest.skip("its root may write in spite of read_only")
+    with database.loader() as loader:
+        loader.execute(["CREATE TABLE t (n INT)"], "schema")
+        with setting(server, "super_read_only", "ON"), pytest.raises(ServerError, match="1290"):
+            loader.copy("t", ("n",), [b"1\n"])
+    execute(server, "SET GLOBAL read_only = OFF")
 
 
 def test_the_disk_of_a_server_on_this_machine_is_seen(database: MysqlDatabase) -> None:

@@ -55,7 +55,8 @@ def discovered() -> list[Found]:
     found = []
     for build in _installed():
         try:
-            identity = identify(build, _ourselves())
+            # Under the account of servers: root executes no program that it did not bring.
+            identity = identify(build, choose_account())
         except EngineError:
             # A build that cannot run here (another architecture, a missing library) is no engine.
             continue
@@ -79,11 +80,6 @@ def _installed() -> list[Build]:
             if server.is_file():
                 builds.setdefault(os.path.realpath(server), build_of(server, "system"))
     return list(builds.values())
-
-
-def _ourselves() -> Account:
-    """Looking at what root or a package manager installed needs no other account."""
-    return Account("", os.geteuid(), os.getegid())
 
 
 def find_alike(wanted: Sequence[Wanted], account: str | None = None) -> list[Usable]:

@@ -37,7 +37,7 @@ from steelyard.engines.mysql.sql.counters import KINDS, read_counters
 from steelyard.engines.mysql.sql.database import MysqlDatabase
 from steelyard.engines.mysql.sql.plans import read_plans
 from steelyard.engines.mysql.sql.pool import fill_pool
-from steelyard.engines.mysql.sql.variables import read_settings, read_threads
+from steelyard.engines.mysql.sql.variables import read_served, read_settings, read_threads
 from steelyard.engines.mysql.sql.writing_out import WritingOut
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import MYSQL, Endpoint
@@ -146,24 +146,27 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def place(self, processors: Mapping[int, Sequence[int]]) -> None:
         """Pin the threads that serve these connections: by connection id, as the driver knows it.
-        A thread serves another connection when its client has gone: the map is read each time."""
-        threads = self._threads()
+        A thread serves another connection when its client has gone: the map is read each time, and
+        a connection that has ended is left out. EngineError: the server does not report the thread
+        of one that is there."""
+        self._required()
+        served = read_served(self.address)
+        threads = served.threads
+        assert self._accounting is not None  # set by every launch
+        self._accounting.serving(threads)
+        missing = served.unknown & processors.keys()
+        if missing or not threads:
+            raise EngineError(
+                f"{product(self._identity)} does not tell which threads serve its connections",
+                detail=f"Of {len(processors)} connections {len(missing)} are there without a "
+                "thread that is known.",
+                hint="Leave performance_schema on, performance_schema_max_thread_instances large "
+                'enough, and thread_handling without a pool; or weigh with placement = "free".',
+            )
         pin(
             self._account,
             {threads[one]: where for one, where in processors.items() if one in threads},
         )
-
-    def _threads(self) -> dict[int, int]:
-        self._required()
-        threads = read_threads(self.address)
-        assert self._accounting is not None  # set by every launch
-        self._accounting.serving(threads)
-        if not threads:
-            raise EngineError(
-                f"{product(self._identity)} does not tell which threads serve its connections",
-                hint='Leave performance_schema on, or weigh with placement = "free".',
-            )
-        return threads
 
     def freeze(self) -> None:
         """SIGSTOP the whole process: its threads cannot be stopped one by one. For a server without
@@ -211,7 +214,7 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def checkpointer(self, database: str) -> WritingOut:
         """A connection that makes it write the dirty pages of a database, and its log."""
-        return WritingOut(self._in(database))
+        return WritingOut(self._in(database), lambda: self.running)
 
     def fill_pool(self, database: str) -> PoolFill:
         """Read tables and indexes into the buffer pool, as far as they fit."""

@@ -59,7 +59,7 @@ class MysqlDatabase:
         What an interrupted load left is replaced, and a loaded one where `replacing`; a database of
         that name without our marker never.
         """
-        with connected(self._server) as connection:
+        with connected(self._server, read_s=None) as connection:
             product = _product(connection)
             product.require_usable(self.host)
             self._require_writable(connection, product)
@@ -142,7 +142,7 @@ class MysqlDatabase:
 
     @contextmanager
     def _open(self, *, sends_rows: bool) -> Iterator[Connection[Any]]:
-        with connected(self._ours, sends_rows=sends_rows) as connection:
+        with connected(self._ours, sends_rows=sends_rows, read_s=None) as connection:
             for setting in _PATIENT:
                 rows_of(connection, setting)
             yield connection

@@ -25,7 +25,7 @@ def fill_pool(address: Endpoint) -> PoolFill:
     A page of a scan enters the pool's old part and leaves it first when the pool is full
     (innodb_old_blocks_pct): what does not fit pushes out what was scanned, not what is used.
     """
-    with connected(address) as connection:
+    with connected(address, read_s=None) as connection:
         [(pool, page)] = rows_of(connection, "SELECT @@innodb_buffer_pool_size, @@innodb_page_size")
         [(_, before)] = rows_of(connection, _READ)
         for table, index in rows_of(connection, _INDEXES):

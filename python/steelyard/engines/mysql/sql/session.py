@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 CONNECT_S = 10
+ANSWER_S = 60.0
+"""How long an answer about the server may take: one whose process is stopped never gives any."""
 _NO_DATABASE = 1049
 """ER_BAD_DB_ERROR."""
 SQL_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ANSI_QUOTES,PIPES_AS_CONCAT,NO_ZERO_DATE"
@@ -23,27 +25,30 @@ error, and || joins strings."""
 
 
 def connect(
-    address: Endpoint, *, sends_rows: bool = False, read_s: float | None = None
+    address: Endpoint, *, sends_rows: bool = False, read_s: float | None = ANSWER_S
 ) -> Connection[Any]:
-    """A control connection in autocommit, its time zone UTC. By default it waits for answers
-    without a limit. Raises pymysql's own errors.
+    """A control connection in autocommit, its time zone UTC. Raises pymysql's own errors.
 
     `sends_rows`: the server may ask for the rows of a LOAD DATA LOCAL, which are sent to it by the
     statement that announced them (sql/lines.py). No server ever gets a file of this machine.
-    `read_s`: how long an answer may take; None: without a limit.
+    `read_s`: how long an answer may take; None: without a limit, for work on whole tables.
     """
     import pymysql
     from pymysql.constants import CLIENT
 
+    from steelyard.engines.mysql.sql.authentication import GuardedConnection, handlers
+
     socket = address.host if address.host.startswith("/") else None
+    verified = address.tls is not None and address.tls.mode.startswith("verify")
 
     def opened(**encryption: Any) -> Connection[Any]:
-        return pymysql.connect(
+        return GuardedConnection(
             unix_socket=socket,
             host=None if socket else address.host,
             port=address.port,
             user=address.user,
-            password=address.password or "",
+            # In UTF-8, as the driver has it: PyMySQL would write it in latin1.
+            password=(address.password or "").encode(),
             database=address.database or None,
             charset="utf8mb4",
             autocommit=True,
@@ -51,6 +56,7 @@ def connect(
             read_timeout=read_s,
             client_flag=CLIENT.LOCAL_FILES if sends_rows else 0,
             local_infile=False,
+            auth_plugin_map=handlers(private=socket is not None or verified),
             sql_mode=SQL_MODE,
             init_command="SET time_zone = '+00:00'",
             **encryption,
@@ -88,13 +94,16 @@ def _is_of_tls(error: Exception) -> bool:
 
 
 @contextmanager
-def connected(address: Endpoint, *, sends_rows: bool = False) -> Iterator[Connection[Any]]:
-    """A control connection in autocommit; errors of the server become a ServerError."""
+def connected(
+    address: Endpoint, *, sends_rows: bool = False, read_s: float | None = ANSWER_S
+) -> Iterator[Connection[Any]]:
+    """A control connection in autocommit, as of `connect`; errors of the server become a
+    ServerError."""
     import pymysql
 
     what = f'database "{address.database}"' if address.database else "the server"
     try:
-        connection = _connect_or_say(address, sends_rows=sends_rows)
+        connection = _connect_or_say(address, sends_rows=sends_rows, read_s=read_s)
         try:
             yield connection
         finally:
@@ -108,9 +117,11 @@ def connected(address: Endpoint, *, sends_rows: bool = False) -> Iterator[Connec
         ) from error
 
 
-def _connect_or_say(address: Endpoint, *, sends_rows: bool) -> Connection[Any]:
+def _connect_or_say(
+    address: Endpoint, *, sends_rows: bool, read_s: float | None
+) -> Connection[Any]:
     try:
-        return connect(address, sends_rows=sends_rows)
+        return connect(address, sends_rows=sends_rows, read_s=read_s)
     except RuntimeError as error:  # an authentication for which PyMySQL lacks a library
         raise ServerError(
             f'could not connect to the server at "{address.host}"',

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL
 from steelyard.engines.mysql.sql.product import product_of
 from steelyard.engines.mysql.sql.session import connected, rows_of
@@ -20,6 +23,17 @@ _THREADS = {
     MYSQL: "SELECT processlist_id, thread_os_id FROM performance_schema.threads"
     " WHERE type = 'FOREGROUND' AND processlist_id IS NOT NULL AND thread_os_id IS NOT NULL",
 }
+_CONNECTIONS = "SHOW PROCESSLIST"
+
+
+@dataclass(frozen=True)
+class Served:
+    """The connections of a server at one moment."""
+
+    threads: Mapping[int, int]
+    """Connection id → the thread of the operating system that serves it."""
+    unknown: frozenset[int]
+    """Ids of those that are there, and whose threads the server does not report."""
 
 
 def read_settings(address: Endpoint) -> dict[str, str]:
@@ -32,7 +46,18 @@ def read_settings(address: Endpoint) -> dict[str, str]:
 def read_threads(address: Endpoint) -> dict[int, int]:
     """Connection id → the thread of the operating system that serves it now. Empty where the server
     does not report it: MySQL without its performance schema."""
+    return dict(read_served(address).threads)
+
+
+def read_served(address: Endpoint) -> Served:
+    """The server's connections with their threads; ServerError when it cannot be reached.
+
+    MySQL reports no thread beyond performance_schema_max_thread_instances, MariaDB none of a pool.
+    """
     with connected(address) as connection:
         [(version,)] = rows_of(connection, "SELECT version()")
         query = _THREADS[product_of(str(version)).kind]
-        return {int(number): int(tid) for number, tid in rows_of(connection, query)}
+        threads = {int(number): int(tid) for number, tid in rows_of(connection, query)}
+        # Afterwards: what has ended meanwhile is not missing.
+        there = {int(number) for number, *_ in rows_of(connection, _CONNECTIONS)}
+    return Served(threads, frozenset(there - threads.keys()))

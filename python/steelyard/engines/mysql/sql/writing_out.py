@@ -9,11 +9,12 @@ tablespace: they are written while the same arm works, since an idle arm is held
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from steelyard.engines.mysql.sql.session import connect, rows_of, words_of
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, ServerError
 
 _TABLES = """
     SELECT table_name FROM information_schema.tables
@@ -24,19 +25,31 @@ _OTHERS = """
      WHERE table_schema = database() AND table_type = 'BASE TABLE' AND engine <> 'InnoDB'
      ORDER BY table_name"""
 _LOCK_WAIT_S = 60
+_WRITE_S = 3600.0
+"""How long a server may write what it owes."""
+_LOST = ((2006,), (2013,))
+"""CR_SERVER_GONE_ERROR, CR_SERVER_LOST."""
+_ENDS_S = 5.0
+"""Time within which a process that closed its sockets has ended."""
 
 
 class WritingOut:
     """A connection that makes a server write; implements CheckpointSession."""
 
-    def __init__(self, address: Endpoint) -> None:
+    def __init__(self, address: Endpoint, alive: Callable[[], bool]) -> None:
+        """`alive`: whether the server's process runs. EngineError: it takes no connection."""
         import pymysql
 
+        self._alive = alive
         try:
-            self._connection = connect(address)
-            self._execute(f"SET SESSION lock_wait_timeout = {_LOCK_WAIT_S}")
-            self._tables = self._named(_TABLES)
-            self._others = self._named(_OTHERS)
+            self._connection = connect(address, read_s=_WRITE_S)
+            try:
+                self._execute(f"SET SESSION lock_wait_timeout = {_LOCK_WAIT_S}")
+                self._tables = self._named(_TABLES)
+                self._others = self._named(_OTHERS)
+            except BaseException:
+                self.close()
+                raise
         except pymysql.MySQLError as error:
             raise EngineError(
                 "could not connect to the server to make it write what it owes",
@@ -44,7 +57,8 @@ class WritingOut:
             ) from error
 
     def checkpoint(self) -> int:
-        """Nanoseconds it took; 0 when the server died, which the load reports too."""
+        """Nanoseconds it took; 0 when the server died, which the load reports too. ServerError: it
+        refused, or the connection alone was lost."""
         import pymysql
 
         started = time.monotonic_ns()
@@ -55,9 +69,24 @@ class WritingOut:
                 self._execute(f"FLUSH TABLES {self._tables} FOR EXPORT")
                 self._execute("UNLOCK TABLES")
             self._execute("FLUSH ENGINE LOGS")
-        except (pymysql.OperationalError, pymysql.InterfaceError):
-            return 0
+        except pymysql.MySQLError as error:
+            # InterfaceError: the connection was lost before.
+            lost = isinstance(error, pymysql.InterfaceError) or error.args[:1] in _LOST
+            if lost and self._ends():
+                return 0
+            raise ServerError(
+                "could not make the server write what it owes", detail=words_of(error)
+            ) from error
         return time.monotonic_ns() - started
+
+    def _ends(self) -> bool:
+        """Whether the server's process ends now: its sockets are closed a little before."""
+        deadline = time.monotonic() + _ENDS_S
+        while self._alive():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""

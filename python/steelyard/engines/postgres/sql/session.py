@@ -63,14 +63,19 @@ class Checkpoints:
         self._connection = connect(conninfo)
 
     def checkpoint(self) -> int:
-        """Nanoseconds a CHECKPOINT took; 0 when the server died, which the load reports too."""
+        """Nanoseconds a CHECKPOINT took; 0 when the connection was lost with the server, which the
+        load reports too. ServerError: it was refused, or the connection had been lost before."""
         import psycopg
 
-        started = time.monotonic_ns()
+        started, lost_before = time.monotonic_ns(), self._connection.closed
         try:
             self._connection.execute("CHECKPOINT")
-        except psycopg.OperationalError:
-            return 0
+        except psycopg.Error as failure:
+            if self._connection.closed and not lost_before:
+                return 0
+            raise ServerError(
+                "could not make the server write what it owes", detail=str(failure).strip()
+            ) from failure
         return time.monotonic_ns() - started
 
     def close(self) -> None:

@@ -1,0 +1,98 @@
+"""Splits the URI of a server, and shows one in messages without its user and password."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from steelyard.model.errors import UsageError
+from steelyard.model.units import NS_PER_S
+
+_ENCODED = "In a user, a password and a database / ? # [ ] @ are written %2F %3F %23 %5B %5D %40."
+
+
+@dataclass(frozen=True)
+class ServerUri:
+    """SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?WORD=VALUE, decoded."""
+
+    target: str
+    user: str
+    password: str | None
+    host: str
+    port: int
+    database: str
+    words: Sequence[tuple[str, str]]
+
+    @property
+    def shown(self) -> str:
+        """As messages show it."""
+        return hidden(self.target)
+
+    @property
+    def bare(self) -> str:
+        """As it may be kept: without its password."""
+        place = urlsplit(self.target).netloc
+        access, at, where = place.rpartition("@")
+        return self.target.replace(place, access.partition(":")[0] + at + where, 1)
+
+    def unknown_word(self, word: str, known: Sequence[str]) -> UsageError:
+        """An error about a word behind the question mark."""
+        if any("@" in value for _, value in self.words):  # it may be the rest of a password
+            return _invalid(self.target)
+        return UsageError(
+            f'invalid word in the URI of a server: "{word}"', hint=f"Known: {', '.join(known)}."
+        )
+
+
+def split_uri(target: str, port: int) -> ServerUri:
+    """The parts of a URI, with this port where it has none. UsageError: it is none, or it cannot be
+    seen where its password ends; neither that nor any part of it is in the message."""
+    try:
+        parts = urlsplit(target)
+        words = parse_qsl(parts.query, keep_blank_values=True)
+        # What comes after a / ? or # in a password would be taken for a path or words.
+        unclear = parts.fragment or "@" in parts.path or any("@" in word for word, _ in words)
+        if ":" in parts.netloc and "@" not in parts.netloc:
+            unclear = unclear or "@" in parts.query
+        given_port, host = parts.port, parts.hostname
+    except ValueError:  # its text quotes a part of the URI
+        raise _invalid(target) from None
+    if unclear:
+        raise _invalid(target)
+    return ServerUri(
+        target=target,
+        user=unquote(parts.username or ""),
+        password=None if parts.password is None else unquote(parts.password),
+        host=unquote(host or ""),
+        port=given_port or port,
+        database=unquote(parts.path.removeprefix("/")),
+        words=words,
+    )
+
+
+def seconds_ns(words: dict[str, str], word: str) -> int | None:
+    """Whole seconds that a word gives, in ns; None: it is not there. UsageError."""
+    seconds = words.get(word)
+    if seconds is None:
+        return None
+    if not seconds.isdecimal() or int(seconds) == 0:
+        raise UsageError(f'invalid {word}: "{seconds}"; accepted: whole seconds')
+    return int(seconds) * NS_PER_S
+
+
+def hidden(target: str) -> str:
+    """A URI without what is between its scheme and the last @; without one, without what may be a
+    password whose host is missing."""
+    scheme, mark, rest = target.partition("://")
+    if not mark:
+        return target
+    _, at, after = rest.rpartition("@")
+    if at:
+        return f"{scheme}://…@{after}"
+    name, colon, _ = rest.partition(":")
+    return f"{scheme}://{name}:…" if colon else target
+
+
+def _invalid(target: str) -> UsageError:
+    return UsageError(f'invalid URI of a server: "{hidden(target)}"', hint=_ENCODED)

@@ -1,0 +1,121 @@
+"""Refuses to give a password to a server that another one could pose as, or over an open network.
+
+PyMySQL does what any server asks for: it sends the password itself to one that wants it in clear
+text, over plain TCP too, and encrypts it with whichever key comes over the same connection. Here
+the rules are those of the driver (crates/mysql-wire/src/authentication.rs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pymysql import OperationalError, _auth
+from pymysql.connections import Connection
+
+_NATIVE = "mysql_native_password"
+_FAILED = 2061
+"""CR_AUTH_PLUGIN_ERR."""
+_IN_THE_CACHE = b"\x01\x03"
+"""What caching_sha2_password says after a proof that it could verify by itself."""
+
+if TYPE_CHECKING:
+    _Connection = Connection[Any]
+else:
+    _Connection = Connection
+
+Handler = Callable[[_Connection], Any]
+"""Makes what answers a plugin of a server, as PyMySQL's `auth_plugin_map` takes it."""
+
+
+class GuardedConnection(_Connection):
+    """A connection on which no plugin begins with the greeting: a server that wants another one
+    than mysql_native_password asks for it by name, and `handlers` answer."""
+
+    _auth_plugin_name: str
+
+    def _get_server_information(self) -> None:
+        super()._get_server_information()  # type: ignore[misc]
+        self._auth_plugin_name = self._auth_plugin_name and _NATIVE
+
+
+def handlers(*, private: bool) -> dict[str, Handler]:
+    """By the plugin. `private`: nothing reads the connection, or answers in the server's place: a
+    Unix socket, or TLS with a verified certificate."""
+    guarded: dict[str, Handler] = {
+        "caching_sha2_password": CachingSha2,
+        "sha256_password": Sha256,
+        "mysql_old_password": Refusal.of("mysql_old_password, which is not known here"),
+    }
+    if not private:
+        for plugin in ("mysql_clear_password", "dialog"):
+            guarded[plugin] = Refusal.of(
+                f"the password itself ({plugin}), which only goes through a Unix socket or an "
+                "encrypted connection whose certificate is verified"
+            )
+    return guarded
+
+
+class Refusal:
+    """Ends the connection instead of an answer."""
+
+    def __init__(self, asked: str) -> None:
+        self._asked = asked
+
+    @classmethod
+    def of(cls, asked: str) -> Handler:
+        """One for every connection."""
+        return lambda _: cls(asked)
+
+    def authenticate(self, packet: object) -> None:
+        """OperationalError."""
+        raise OperationalError(_FAILED, f"the server asks for {self._asked}")
+
+
+class _Sha2:
+    """Either plugin by SHA-256: where the connection is encrypted or a Unix socket, PyMySQL sends
+    the password through it. An RSA key that came over an open network is nobody's."""
+
+    plugin = ""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def _refuse(self) -> None:
+        Refusal(
+            f"the password itself ({self.plugin}), which only goes through a Unix socket or an "
+            "encrypted connection"
+        ).authenticate(None)
+
+
+class CachingSha2(_Sha2):
+    """caching_sha2_password: a proof is enough while the server has the password in its cache."""
+
+    plugin = "caching_sha2_password"
+
+    def authenticate(self, packet: Any) -> Any:
+        """The server's last packet; OperationalError."""
+        wire = self._connection
+        if wire._secure or not wire.password:
+            return _auth.caching_sha2_password_auth(wire, packet)
+        nonce = packet.read_all().removesuffix(b"\0")
+        wire.write_packet(_auth.scramble_caching_sha2(wire.password, nonce))
+        answer = wire._read_packet()
+        if answer.is_extra_auth_data():
+            if answer.get_all_data() != _IN_THE_CACHE:
+                self._refuse()
+            answer = wire._read_packet()
+        return answer
+
+
+class Sha256(_Sha2):
+    """sha256_password: it always wants the password itself."""
+
+    plugin = "sha256_password"
+
+    def authenticate(self, packet: Any) -> Any:
+        """The server's last packet; OperationalError."""
+        if not self._connection._secure and self._connection.password:
+            self._refuse()
+        answer: Any = _auth.sha256_password_auth  # has no types
+        return answer(self._connection, packet)

@@ -1,0 +1,169 @@
+"""`steelyard weigh` on real servers of MySQL and MariaDB, from the weighing to its report."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines.mysql.real_packages import fetch
+from own_cache import own_cache
+from steelyard.engines.account import choose_account
+from steelyard.engines.local.samples import every_pid
+from steelyard.engines.mysql.adapter import remove_servers
+from steelyard.engines.mysql.sql.session import connected, rows_of
+from steelyard.model.endpoint import MYSQL, Endpoint
+from steelyard.model.errors import ServerError
+
+pytestmark = pytest.mark.long
+
+START = "from steelyard.cli.app import main; main()"
+PRODUCTS = ("mysql-5.7", "mariadb-10.11")
+BRIEF = (
+    *("--budget", "20s", "--set", "budget.epochs=2", "--set", "budget.slice=200ms"),
+    *("--set", "workload.scale=1", "--set", "workload.clients=4", "--seed", "3"),
+)
+LONGEST_S = 400.0
+"""Many times what it takes; a weighing that hangs is ended."""
+
+
+@pytest.fixture(scope="module")
+def cache() -> Iterator[Path]:
+    """A cache root with builds of both products."""
+    with own_cache() as place:
+        for product in PRODUCTS:
+            fetch(product)
+        yield place
+        assert remove_servers(place, choose_account()) == []  # nothing was left running
+
+
+def weigh(
+    cache: Path, record: Path, *words: str, beside: Callable[[], object] = lambda: None
+) -> subprocess.CompletedProcess[str]:
+    """Weigh to the end, and do something again and again beside it."""
+    command = [sys.executable, "-c", START, "weigh", *words, *BRIEF, "--json"]
+    command += ["--record", str(record)]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "STEELYARD_CACHE": str(cache)},
+    ) as process:
+        deadline = time.monotonic() + LONGEST_S
+        while True:
+            beside()
+            try:
+                said, told = process.communicate(timeout=0.2)
+            except subprocess.TimeoutExpired:
+                if time.monotonic() < deadline:
+                    continue
+                process.terminate()
+                pytest.fail(f"it hangs: {process.communicate()[1][-2000:]}")
+            return subprocess.CompletedProcess(command, process.returncode, said, told)
+
+
+def read(record: Path, name: str) -> Any:
+    return json.loads((record / name).read_text())
+
+
+def lines(record: Path, name: str) -> list[dict[str, Any]]:
+    file = record / name
+    return [json.loads(one) for one in file.read_text().splitlines()] if file.exists() else []
+
+
+def arms_of(product: str) -> tuple[str, ...]:
+    """What makes a study of MySQL's one of a product."""
+    engine = product.partition("-")[0]
+    keys = ("control.version", "arm.version")
+    return ("--set", f"engine={engine}", *(w for k in keys for w in ("--set", f"{k}={product}")))
+
+
+def test_pages_are_read_with_each_checksum_and_the_report_says_so(
+    cache: Path, tmp_path: Path
+) -> None:
+    record = tmp_path / "record"
+    done = weigh(cache, record, "innodb-checksums")
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads(done.stdout)
+    assert [one["arm"] for one in verdict["contrasts"]] == ["none", "innodb"]
+    plan = read(record, "plan.json")
+    assert (plan["layout"], plan["cost"]) == ("slices", "foreground")
+    settings = {
+        arm: facts["settings"] for arm, facts in read(record, "environment.json")["arms"].items()
+    }
+    algorithms = {arm: one["innodb_checksum_algorithm"] for arm, one in settings.items()}
+    assert algorithms == {"crc32": "crc32", "none": "none", "innodb": "innodb"}
+    for one in settings.values():
+        assert one["innodb_buffer_pool_load_at_startup"] == "OFF"
+        assert one["innodb_buffer_pool_dump_at_shutdown"] == "OFF"
+    epochs = [line for line in lines(record, "telemetry.jsonl") if line["type"] == "epoch"]
+    assert [line["outcome"] for line in epochs] == ["complete", "complete"]
+    assert not any(wrong for line in epochs for wrong in line["violations"].values())
+    measured = [line for line in lines(record, "slices.jsonl") if line["kind"] == "measured"]
+    assert {line["arm"] for line in measured} == {"crc32", "none", "innodb"}
+    assert all(line["transactions"] > 0 for line in measured)
+    assert not any(line["errors"] for line in measured)
+    assert "innodb_checksum_algorithm" in (record / "report.html").read_text()
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_client_that_was_cancelled_comes_back_and_is_placed_before_its_arm_is_held_still(
+    cache: Path, tmp_path: Path, product: str
+) -> None:
+    """With cost "whole" an arm that waits is stopped, and answers nothing."""
+    record, held = tmp_path / "record", []
+
+    def hold() -> None:
+        """Until a client was cancelled: a server may be held still, or the epoch nearly over."""
+        slices = lines(record, "slices.jsonl")
+        began = any(one["kind"] == "measured" for one in slices)
+        if began and len(held) < 4 and not any(one["capped"] for one in slices):
+            held.extend(hold_rows(cache))
+
+    done = weigh(
+        cache,
+        record,
+        "doublewrite",
+        *arms_of(product),
+        *("--set", "placement=symmetric"),
+        beside=hold,
+    )
+    assert done.returncode == 0, done.stderr
+    assert read(record, "plan.json")["cost"] == "whole"
+    slices = lines(record, "slices.jsonl")
+    back = [number for number, line in enumerate(slices) if line.get("reconnected")]
+    assert back, "no client came back"
+    assert back[-1] < len(slices) - 1, "the weighing went on"
+    assert all(line["debt_ns"] > 0 for line in slices if line["kind"] == "measured")
+    epochs = [line for line in lines(record, "telemetry.jsonl") if line["type"] == "epoch"]
+    assert [line["outcome"] for line in epochs] == ["complete", "complete"]
+
+
+def sockets(cache: Path) -> Iterator[str]:
+    """Those of the servers whose data are below a directory."""
+    for pid in every_pid():
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            if any(word.startswith(f"--datadir={cache}") for word in words):
+                found = [word.removeprefix("--socket=") for word in words if "--socket=" in word]
+                yield from found
+
+
+def hold_rows(cache: Path) -> list[str]:
+    """Lock what every transaction needs for longer than a slice waits for its clients, on a server
+    that is not held still now."""
+    for socket in sockets(cache):
+        address = Endpoint(socket, 3306, "root", "steelyard", protocol=MYSQL)
+        with suppress(ServerError), connected(address, read_s=60) as connection:
+            rows_of(connection, "SELECT SLEEP(7) FROM pgbench_branches FOR UPDATE")
+            return [socket]
+    return []
