@@ -16,9 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.evaluation.causes import complete
+from steelyard.model.readings import CHECKPOINT_CPU, EpochTotals
+from steelyard.record.record import Record
+from steelyard.record.recorded import finished_epochs
 from validation.pages.causes import page
 from validation.results import FOLDER, Results
-from validation.weighed import Weighings, machine_of
+from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "causes.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "causes.md"
@@ -40,6 +47,7 @@ IN_SLICES = ("--set", "layout=slices")
 LONGER = ("--budget", "5m")
 NOT_WAITING = ("--set", "settings.synchronous_commit=off")
 """Waiting for the disk of a shared machine scatters by more than what is looked for."""
+SUMMED = ("wal", "processor", "debt")
 WEIGHINGS: Mapping[str, Known] = {
     "checksums": Known(
         ("checksums",), ("processor", "read"), "every page that is read is summed by the backend"
@@ -68,8 +76,8 @@ WEIGHINGS: Mapping[str, Known] = {
     ),
     "checksums-rw": Known(
         ("checksums-rw", *IN_SLICES, *LONGER),
-        ("wal", "processor"),
-        "hint bits are logged, pages summed",
+        SUMMED,
+        "hint bits are logged; pages are summed, those that a checkpoint writes by the checkpointer",
     ),
     "full-page-writes, commits do not wait": Known(
         ("full-page-writes", *IN_SLICES, *NOT_WAITING),
@@ -78,8 +86,8 @@ WEIGHINGS: Mapping[str, Known] = {
     ),
     "checksums-rw, commits do not wait": Known(
         ("checksums-rw", *IN_SLICES, *NOT_WAITING),
-        ("wal", "processor"),
-        "hint bits are logged, pages summed",
+        SUMMED,
+        "hint bits are logged; pages are summed, those that a checkpoint writes by the checkpointer",
     ),
     "telemetry": Known(
         ("telemetry", "--budget", "5m"), ("processor",), "sessions are looked at, blocks timed"
@@ -109,12 +117,31 @@ _NO_PARTS: dict[str, Any] = {
 """Where one arm is not watched, as that of `telemetry`."""
 
 
-def kept(
-    words: Sequence[str], verdict: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, Any]:
+def checkpointer(
+    epochs: Sequence[EpochTotals], contrast: Mapping[str, Any]
+) -> dict[str, float] | None:
+    """Processor time of the checkpointer in a transaction of each arm, µs, as means of the complete
+    epochs, and the difference's 95 % t interval; None where fewer than two epochs have it."""
+    arms = (contrast["control"], contrast["arm"])
+    read = np.array(
+        [[one.per_transaction(arm, CHECKPOINT_CPU) for arm in arms] for one in complete(epochs)]
+    )
+    if len(read) < 2 or not np.isfinite(read).all():
+        return None
+    interval = t_interval(read[:, 1] - read[:, 0])
+    return {
+        "control_us": float(read[:, 0].mean()),
+        "arm_us": float(read[:, 1].mean()),
+        "low_us": interval.low,
+        "high_us": interval.high,
+    }
+
+
+def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
     """What is kept of a verdict."""
     [contrast] = verdict["contrasts"]
     [time] = verdict.get("time") or [_NO_PARTS]
+    epochs = [epoch.totals for epoch in finished_epochs(Record(record))]
     [processor] = [one for one in verdict["causes"] if one["metric"].startswith("server_cpu")]
     return {
         "words": list(words),
@@ -131,7 +158,9 @@ def kept(
         "with_queue": time["with_queue"],
         "bottlenecks": time["bottlenecks"],
         "processor": {key: processor[key] for key in _OF_THE_PROCESSOR},
-        "machine": machine_of(environment),
+        "checkpointer": checkpointer(epochs, contrast),
+        "clients": Record(record).read("plan.json")["clients"],
+        "machine": machine_of(environment_of(record)),
     }
 
 

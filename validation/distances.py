@@ -17,7 +17,7 @@ from typing import Any
 
 from validation.pages.distances import page
 from validation.results import FOLDER, Results
-from validation.weighed import Weighings, machine_of
+from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "distances.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "by-distance.md"
@@ -55,9 +55,7 @@ _OF_A_CONTRAST = (
 _OF_A_VERDICT = ("sentence", "time_scale", "distance_seconds", "by_distance", "seconds")
 
 
-def kept(
-    words: Sequence[str], verdict: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, Any]:
+def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
     """What is kept of a verdict."""
     [contrast] = verdict["contrasts"]
     turns = verdict["turns"]
@@ -70,7 +68,7 @@ def kept(
         **{one: verdict[one] for one in _OF_A_VERDICT},
         "curve": turns["curve"],
         "sums": turns["sums"],
-        "machine": machine_of(environment),
+        "machine": machine_of(environment_of(record)),
     }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from validation.pages.sweeps import page
 from validation.results import FOLDER, Results
-from validation.weighed import Weighings, machine_of
+from validation.weighed import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "sweeps.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "sweeps-and-factors.md"
@@ -29,11 +29,9 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
 _OF_A_VERDICT = ("whole_seconds", "layout")
 
 
-def kept(
-    words: Sequence[str], told: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, Any]:
+def kept(words: Sequence[str], told: Mapping[str, Any], record: Path) -> dict[str, Any]:
     """What is kept of a sweep, or of a factorial."""
-    facts = {"words": list(words), "machine": machine_of(environment)}
+    facts = {"words": list(words), "machine": machine_of(environment_of(record))}
     if "sweep" in told:
         return {**facts, "sweep": told["sweep"]}
     threats = sorted({t["name"] for one in told["contrasts"] for t in one["threats"]})

@@ -17,8 +17,8 @@ from validation.results import Results
 STEELYARD = Path(sys.executable).with_name("steelyard")
 _OF_THE_MACHINE = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
 Told = dict[str, Any]
-Kept = Callable[[Sequence[str], Mapping[str, Any], Mapping[str, Any]], Told]
-"""Words after `weigh`, what `--json` told, the environment → what is kept."""
+Kept = Callable[[Sequence[str], Mapping[str, Any], Path], Told]
+"""Words after `weigh`, what `--json` told, the record → what is kept."""
 
 
 def weighed(name: str, words: Sequence[str], record: Path) -> tuple[Told, Told, Told]:
@@ -101,5 +101,5 @@ class Weighings:
         return self._line(name, told(name, self.words[name], record), record)
 
     def _line(self, name: str, found: Mapping[str, Any], record: Path) -> Told:
-        kept = self.kept(self.words[name], found, environment_of(record))
+        kept = self.kept(self.words[name], found, record)
         return {**kept, "revision": revision()}

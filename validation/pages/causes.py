@@ -113,4 +113,21 @@ def _details(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
         f"{each['arm']} is held up by {each['kind']} ({each['evidence']})"
         for each in one["bottlenecks"]
     )
-    return [f"## {one['key']}", said, table(head, rows), *([f"{held}."] if held else [])]
+    below = [f"{held}."] if held else []
+    if any(part["part"] == "debt" for part in one["parts"]):
+        below += _checkpointer(one)
+    return [f"## {one['key']}", said, table(head, rows), *below]
+
+
+def _checkpointer(one: Json) -> list[str]:
+    """What to check charged background work by."""
+    used = one["checkpointer"]
+    if used is None:
+        return []
+    difference = used["arm_us"] - used["control_us"]
+    return [
+        f"Processor time of the checkpointer a transaction: {used['control_us']:.2f} µs in "
+        f"{one['control']}, {used['arm_us']:.2f} µs in {one['arm']}: {difference:+.2f} "
+        f"{_interval(used['low_us'], used['high_us'], ' µs', 2)}. What is charged is the time of a "
+        f"checkpoint for each of {one['clients']} clients."
+    ]

@@ -24,7 +24,7 @@ def amount(value: float | None, unit: str = "") -> str:
         return "–"
     size = abs(value)
     if 0 < size < 0.001:
-        return f"< 0.001 {unit}".strip()
+        return f"{'< 0.001' if value > 0 else '> −0.001'} {unit}".strip()
     text = f"{value:,.0f}" if size >= 1000 else f"{value:.4g}"
     return f"{text.replace(',', ' ')} {unit}".strip().replace("-", "−")
 
