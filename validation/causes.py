@@ -77,7 +77,7 @@ WEIGHINGS: Mapping[str, Known] = {
     "checksums-rw": Known(
         ("checksums-rw", *IN_SLICES, *LONGER),
         SUMMED,
-        "hint bits are logged; pages are summed, those that a checkpoint writes by the checkpointer",
+        "hint bits are logged; pages are summed, by the checkpointer those that it writes",
     ),
     "full-page-writes, commits do not wait": Known(
         ("full-page-writes", *IN_SLICES, *NOT_WAITING),
@@ -87,7 +87,7 @@ WEIGHINGS: Mapping[str, Known] = {
     "checksums-rw, commits do not wait": Known(
         ("checksums-rw", *IN_SLICES, *NOT_WAITING),
         SUMMED,
-        "hint bits are logged; pages are summed, those that a checkpoint writes by the checkpointer",
+        "hint bits are logged; pages are summed, by the checkpointer those that it writes",
     ),
     "telemetry": Known(
         ("telemetry", "--budget", "5m"), ("processor",), "sessions are looked at, blocks timed"

@@ -1,4 +1,4 @@
-"""What is named where the cause is known: judged, shown with its figures, and as the results say."""
+"""What is named where the cause is known: judged, with its figures, and as the results say."""
 
 from __future__ import annotations
 

@@ -41,12 +41,13 @@ FACTORIAL = {
 }  # fmt: skip
 
 
-def line(key: str, told: dict[str, Any]) -> dict[str, Any]:
-    return {"key": key, **kept(["aa", "--seed", "16"], told, {"machine": MACHINE})}
+def line(record: Path, key: str, told: dict[str, Any]) -> dict[str, Any]:
+    (record / "environment.json").write_text(json.dumps({"machine": MACHINE}))
+    return {"key": key, **kept(["aa", "--seed", "16"], told, record)}
 
 
-def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed() -> None:
-    text = page([line("checksums by clients", {"sweep": SWEEP})], list(WEIGHINGS))
+def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed(tmp_path: Path) -> None:
+    text = page([line(tmp_path, "checksums by clients", {"sweep": SWEEP})], list(WEIGHINGS))
     assert "> by clients, off against on: as said." in text
     assert "| 8 | off against on | -4.1 % | [-6.0, unbounded] % | slower | 12 | processor |" in text
     assert "256: no room." in text
@@ -54,8 +55,10 @@ def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed() -> None:
     assert "Not yet weighed: factorial." in text
 
 
-def test_a_factorial_has_its_effects_and_what_a_factor_does_at_each_level() -> None:
-    text = page([line("factorial", FACTORIAL)], [])
+def test_a_factorial_has_its_effects_and_what_a_factor_does_at_each_level(
+    tmp_path: Path,
+) -> None:
+    text = page([line(tmp_path, "factorial", FACTORIAL)], [])
     assert "> a × b matters." in text
     assert "| a × b | -4.1 % | [-6.0, unbounded] % | 0.0123 | matters |" in text
     assert "| a | b: on | -4.1 % | [-6.0, unbounded] % |" in text
