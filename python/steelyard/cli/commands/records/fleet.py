@@ -121,7 +121,7 @@ def run_matrix(
     typer.echo(matrix_json(ran, taken) if as_json else "\n".join(matrix_lines(ran, taken)))
     if any(cell.how != "done" for cell in ran.cells.values()):
         raise typer.Exit(3)
-    if taken.refused:
+    if taken.refused or taken.skipped:
         raise typer.Exit(1)
 
 
