@@ -70,10 +70,12 @@ def test_what_a_host_leaves_is_named_by_the_script_in_both_actions() -> None:
     assert taken == "${{ steps.name.outputs.pattern }}"
 
 
-def test_an_agreement_begins_without_what_an_earlier_one_took_or_said() -> None:
+@pytest.mark.parametrize("file", FILES, ids=lambda one: one.parent.name)
+def test_a_gate_begins_without_what_an_earlier_one_took_or_said(file: Path) -> None:
     """Several gates of one job, and pushes on a runner of one's own, share the folder."""
-    first, *others = read(FOLDER / "agree" / "action.yml")[1]
-    used = {one["with"]["path"] for one in others if "download" in one.get("uses", "")}
+    first, *others = read(file)[1]
+    kept = ("upload-artifact", "download-artifact")
+    used = {one["with"]["path"] for one in others if any(x in one.get("uses", "") for x in kept)}
     used |= set(re.findall(r"--out ([\w-]+)", str(others)))
     assert first["run"].split() == ["rm", "-rf", *sorted(used, reverse=True)]
 
