@@ -91,6 +91,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
         layout=plan.layout or "slices",
         machine=LedgerMachine.of(environment.machine),
         kernel=environment.machine.kernel,
+        boot=environment.machine.boot_id,
         steelyard=environment.steelyard.version,
         keys=keys_of(study),
         builds={name: _build(facts) for name, facts in environment.arms.items()},
