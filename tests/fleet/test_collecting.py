@@ -103,6 +103,38 @@ def test_the_kind_of_its_host_is_kept_with_it(theirs: Path, tmp_path: Path) -> N
     ]
 
 
+def test_a_record_keeps_its_kind_where_it_is_collected_again(theirs: Path, tmp_path: Path) -> None:
+    """As from a folder of records that somebody else has collected."""
+    collect([theirs], tmp_path / "first", {theirs: "small"})
+    collect([tmp_path / "first"], tmp_path / "second")
+    assert the_entry(tmp_path / "second").kind == "small"
+    first = tmp_path / "first"
+    collect([first], tmp_path / "third", {first: "large"})
+    assert the_entry(tmp_path / "third").kind == "large", "what is said now"
+
+
+@pytest.mark.parametrize(
+    ("kind", "later", "said"),
+    [
+        ("small", "large", 'of kind "small", not "large"'),
+        ("", "large", 'without a kind, not "large"'),
+    ],
+)
+def test_a_kind_that_contradicts_what_stands_is_refused(
+    theirs: Path, tmp_path: Path, kind: str, later: str, said: str
+) -> None:
+    """As known it would be shown among hosts of another kind than was said."""
+    ours = tmp_path / "records"
+    [(_, place)] = collect([theirs], ours, {theirs: kind}).taken
+    [(_, why)] = collect([theirs], ours, {theirs: later}).refused
+    assert why == f"it stands at {place} {said}: remove it there to take it anew"
+    assert the_entry(ours).kind == kind
+    assert len(collect([theirs], ours, {theirs: kind}).known) == 1
+    assert len(collect([theirs], ours).known) == 1
+    shutil.rmtree(place)
+    assert len(collect([theirs], ours, {theirs: later}).taken) == 1
+
+
 def test_its_page_is_made_here(theirs: Path, tmp_path: Path) -> None:
     (theirs / RECORD / "report.html").write_text("<script>alert(1)</script>")
     [(_, place)] = collect([theirs], tmp_path / "records").taken

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from steelyard.history.entry import Entry
 from steelyard.history.index import INDEX, read_history
-from steelyard.history.reading import COLLECTED
+from steelyard.history.reading import COLLECTED, kind_of
 from steelyard.history.verify import verified
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import PLAN, stamp
@@ -68,7 +68,8 @@ def collect(
 ) -> Collected:
     """Copy every record of `sources` to `records/fleet/HOST/STUDY/`. Sources are only read.
 
-    `kinds`: source → the kind of host that its records were made on, where it is known.
+    `kinds`: source → the kind of host that its records were made on, where it is known; else each
+    keeps that of its own collected.json.
     RecordError: one of the sources is no folder, or none of them holds a record.
     """
     for source in sources:
@@ -101,7 +102,7 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
     # The names of all folders above are kept, for one of them may say when it was weighed; those
     # that begin with a dot would not be read.
     place = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
-    manifest = _copy(unit, place)
+    manifest, kind = _copy(unit, place), kind or kind_of(unit)
     entries, why = _judged(folder)
     host = "" if why else _slug(entries[0].machine_words)
     if why:
@@ -110,7 +111,7 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
     room = fleet / host / _slug(entries[0].study)
     end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
     if end.exists():
-        return _known(end, manifest)
+        return _known(end, manifest, kind)
     why = _write_pages(place, folder, entries)
     if why:
         return "refused", why
@@ -122,15 +123,19 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
         place.rename(end)
     except OSError:
         if end.is_dir():  # another one that collects was faster
-            return _known(end, manifest)
+            return _known(end, manifest, kind)
         raise
     return "taken", str(end)
 
 
-def _known(end: Path, manifest: Mapping[str, str]) -> _Told:
-    if _manifest_of(end) == manifest:
+def _known(end: Path, manifest: Mapping[str, str], kind: str) -> _Told:
+    if _manifest_of(end) != manifest:
+        return "refused", f"another record of this weighing stands at {end}"
+    own = kind_of(end)
+    if kind in ("", own):
         return "known", str(end)
-    return "refused", f"another record of this weighing stands at {end}"
+    said = f'of kind "{own}"' if own else "without a kind"
+    return "refused", f'it stands at {end} {said}, not "{kind}": remove it there to take it anew'
 
 
 def _units(sources: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
