@@ -185,10 +185,9 @@ def test_one_that_is_faster_leaves_a_record_that_is_known(
 ) -> None:
     ours, pages = tmp_path / "records", collecting._write_pages
 
-    def collected_meanwhile(*arguments: object) -> str:
+    def collected_meanwhile(*arguments: object) -> None:
         monkeypatch.setattr(collecting, "_write_pages", pages)
         collect([theirs], ours)
-        return ""
 
     monkeypatch.setattr(collecting, "_write_pages", collected_meanwhile)
     assert len(collect([theirs], ours).known) == 1
@@ -207,6 +206,55 @@ def test_an_altered_record_is_refused_and_the_others_are_taken(
     [(where, why)] = found.refused
     assert where.endswith("2026-03-02T120000Z")
     assert "does not follow from what was measured" in why
+
+
+@pytest.mark.parametrize("how", ["changed", "vanished", "removed"])
+def test_a_record_that_is_changed_or_removed_meanwhile_is_refused_and_the_others_are_taken(
+    theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    bad = theirs / "checksums" / "2026-02-01T120000Z"  # found first
+    shutil.copytree(theirs / RECORD, bad)
+    copy = shutil.copyfile
+
+    def meddle(file: Path, to: Path) -> None:
+        if bad in file.parents and how == "vanished":
+            (bad / "verdict.json").unlink(missing_ok=True)
+        if bad in file.parents and how == "removed":
+            shutil.rmtree(bad)
+        copy(file, to)
+        if file == bad / "slices.jsonl" and how == "changed":
+            file.write_text("")
+
+    monkeypatch.setattr(shutil, "copyfile", meddle)
+    ours = tmp_path / "records"
+    found = collect([theirs], ours)
+    [(where, why)] = found.refused
+    assert where == str(bad)
+    assert "changed while it was copied" in why if how == "changed" else "No such file" in why
+    assert [one for one, _ in found.taken] == [str(theirs / RECORD)]
+    assert not list((ours / "fleet").glob(".incoming*"))
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ("[1]", "AttributeError"),
+        ('{"type": "epoch", "host": {}, "arms": {"x": {"parts": [{}]}}}', "KeyError"),
+        ('{"type": "epoch", "host": {}, "arms": {"x": {"cpu_ns": "one"}}}', "TypeError"),
+    ],
+)
+def test_a_record_of_another_shape_is_refused_and_the_others_are_taken(
+    theirs: Path, tmp_path: Path, odd: str, said: str
+) -> None:
+    bad = theirs / "checksums" / "2026-02-01T120000Z"  # found first
+    shutil.copytree(theirs / RECORD, bad)
+    lines = (bad / "telemetry.jsonl").read_text()
+    (bad / "telemetry.jsonl").write_text(f"{odd}\n{lines}")
+    found = collect([theirs], tmp_path / "records")
+    [(where, why)] = found.refused
+    assert where == str(bad)
+    assert why.startswith(f"could not read it: {said}: ")
+    assert len(found.taken) == 1
 
 
 def test_another_record_in_its_place_is_never_overwritten(theirs: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,11 @@ _INCOMING = ".incoming-"
 _NOT_COPIED = (COLLECTED, "report.html")
 _CHUNK = 1 << 20
 _DIGITS = 8
+_ODD = (
+    *(SteelyardError, OSError, ArithmeticError, AttributeError, LookupError, RecursionError),
+    *(TypeError, ValueError),
+)
+"""Raised by a record that changes or vanishes while it is read, or holds what none should."""
 Outcome = Literal["taken", "known", "refused", "skipped"]
 _Told = tuple[Outcome, str]
 """And where the record stands here, or why it does not."""
@@ -96,25 +101,23 @@ def collect(
 
 def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
     """Copy a record or a sweep into a folder of its own, judge it, and move it to its place."""
-    why = _unfinished(unit)
-    if why:
-        return "skipped", why
     # The names of all folders above are kept, for one of them may say when it was weighed; those
     # that begin with a dot would not be read.
     place = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
-    manifest, kind = _copy(unit, place), kind or kind_of(unit)
-    entries, why = _judged(folder)
-    host = "" if why else _slug(entries[0].machine_words)
-    if why:
-        return "refused", why
-    named = _digest_of(unit)
-    room = fleet / host / _slug(entries[0].study)
-    end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
-    if end.exists():
-        return _known(end, manifest, kind)
-    why = _write_pages(place, folder, entries)
-    if why:
-        return "refused", why
+    try:
+        why = _unfinished(unit)
+        if why:
+            return "skipped", why
+        manifest, kind = _copy(unit, place), kind or kind_of(unit)
+        entries = _judged(folder)
+        named = _digest_of(place)
+        room = fleet / _slug(entries[0].machine_words) / _slug(entries[0].study)
+        end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
+        if end.exists():
+            return _known(end, manifest, kind)
+        _write_pages(place, folder, entries)
+    except _ODD as reason:
+        return "refused", _in_words(reason)
     told = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
     note = json.dumps({**told, "files": manifest}, indent=1) + "\n"
     (place / COLLECTED).write_text(note, encoding="utf-8")
@@ -138,26 +141,17 @@ def _known(end: Path, manifest: Mapping[str, str], kind: str) -> _Told:
     return "refused", f'it stands at {end} {said}, not "{kind}": remove it there to take it anew'
 
 
-def _units(sources: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
-    """Every record and every sweep, with the folder that it was found in."""
+def _units(sources: Sequence[Path]) -> Sequence[tuple[Path, Path]]:
+    """Every record and every sweep, with the folder that it was found in. No link is followed:
+    "latest" leads to a record that is found by itself; what begins with a dot is on its way."""
+    found = []
     for source in sources:
-        found: list[Path] = []
-        for file in sorted([*source.rglob(PLAN), *source.rglob(SWEEP_FILE)]):
-            if file.parent.is_symlink() or any(one.is_symlink() for one in _above(file, source)):
-                continue  # "latest" leads to a record that is found by itself
-            if any(part.startswith(".") for part in file.relative_to(source).parts):
-                continue  # it is on its way
-            found.append(file.parent)
-        for unit in dict.fromkeys(found):
-            if not any(other != unit and unit.is_relative_to(other) for other in found):
-                yield source, unit
-
-
-def _above(file: Path, source: Path) -> Iterator[Path]:
-    for one in file.parents:
-        if one == source:
-            return
-        yield one
+        for folder, below, names in os.walk(source):
+            below[:] = sorted(one for one in below if not one.startswith("."))
+            if PLAN in names or SWEEP_FILE in names:
+                below.clear()  # what is below is its own
+                found.append((source, Path(folder)))
+    return found
 
 
 def _unfinished(unit: Path) -> str:
@@ -184,39 +178,44 @@ def _copy(unit: Path, place: Path) -> Mapping[str, str]:
         manifest[name] = _sha256(copy)
         if _sha256(file) != manifest[name]:
             raise RecordError(f'"{file}" changed while it was copied')
+    if not manifest:
+        raise RecordError("it was removed meanwhile")
     return manifest
 
 
-def _judged(copied: Path) -> tuple[tuple[Entry, ...], str]:
-    """What was read, all of one host and with verdicts that follow; or why it is not taken."""
+def _judged(copied: Path) -> tuple[Entry, ...]:
+    """What was read; RecordError: it is not of one host, or a verdict does not follow."""
     history = verified(read_history(copied, rebuild=True))
     (copied / INDEX).unlink(missing_ok=True)
     if history.unread:
-        return (), history.unread[0].reason
+        raise RecordError(history.unread[0].reason)
     hosts = {_slug(one.machine_words) for one in history.entries}
     if len(hosts) != 1:
-        return (), "it tells of no machine" if not hosts else "it is of several machines"
-    return history.entries, ""
+        raise RecordError("it tells of no machine" if not hosts else "it is of several machines")
+    return history.entries
 
 
-def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> str:
-    """Make the pages of what was copied; or why they cannot be made."""
-    try:
-        for one in entries:
-            write_report(copied / one.path)
-        swept = place / SWEPT_FILE
-        if swept.is_file():
-            told = json.loads(swept.read_text(encoding="utf-8"))
-            write_sweep_page(Swept.of_json(told, f'"{swept.name}"'), place)
-    except (SteelyardError, OSError, ValueError) as reason:
-        return str(reason).removeprefix("error: ").splitlines()[0]
-    return ""
+def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> None:
+    """Make the pages of what was copied."""
+    for one in entries:
+        write_report(copied / one.path)
+    swept = place / SWEPT_FILE
+    if swept.is_file():
+        told = json.loads(swept.read_text(encoding="utf-8"))
+        write_sweep_page(Swept.of_json(told, f'"{swept.name}"'), place)
 
 
-def _digest_of(unit: Path) -> str:
+def _in_words(reason: Exception) -> str:
+    """In one line, without a full stop."""
+    if isinstance(reason, SteelyardError):
+        return reason.primary.splitlines()[0]
+    return f"could not read it: {type(reason).__name__}: {reason}".splitlines()[0]
+
+
+def _digest_of(place: Path) -> str:
     """Names a weighing, and is the same when it was gone on with: of what was planned."""
     digest = hashlib.sha256()
-    for plan in [unit / SWEEP_FILE, *sorted(unit.rglob(PLAN))]:
+    for plan in [place / SWEEP_FILE, *sorted(place.rglob(PLAN))]:
         if plan.is_file():
             digest.update(plan.read_bytes())
     return digest.hexdigest()[:_DIGITS]
