@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from history.made import change
 from records.conftest import unpack
 from steelyard.fleet import collecting
 from steelyard.fleet.collecting import Collected, collect
@@ -67,6 +68,24 @@ def test_it_is_known_again_whatever_folder_it_comes_in(theirs: Path, tmp_path: P
     assert collect([elsewhere], ours).known == ((str(elsewhere), place),)
     assert collect([ours], ours).known == ((place, place),)
     assert len(read_history(ours).entries) == 1
+
+
+def test_a_weighing_of_ones_own_that_comes_back_is_known(theirs: Path, tmp_path: Path) -> None:
+    """As through a folder that several share; it would count once more, as that of another host."""
+    ours = tmp_path / "records"
+    shutil.copytree(theirs, ours)
+    place = str(ours / RECORD)
+    assert collect([theirs], ours).known == ((str(theirs / RECORD), place),)
+    assert collect([ours], ours, {ours: "small"}).known == ((place, place),)
+    somebody = tmp_path / "somebody"
+    collect([theirs], somebody, {theirs: "small"})
+    [(_, known)] = collect([somebody], ours).known
+    assert known == place
+    assert [one.path for one in read_history(ours).entries] == [RECORD]
+    change(theirs / RECORD / "verdict.json", lambda said: {**said, "command": "another"})
+    assert collect([theirs], ours).refused == (
+        (str(theirs / RECORD), f"another record of this weighing stands at {place}"),
+    )
 
 
 def test_two_weighings_of_one_name_are_both_taken(theirs: Path, tmp_path: Path) -> None:
@@ -261,12 +280,12 @@ def test_another_record_in_its_place_is_never_overwritten(theirs: Path, tmp_path
     ours = tmp_path / "records"
     [(_, place)] = collect([theirs], ours).taken
     (theirs / RECORD / "note.txt").write_text("longer by this")
-    before = files(ours)
+    before = files(ours / "fleet")
     found = collect([theirs], ours)
     assert [why for _, why in found.refused] == [
         f"another record of this weighing stands at {place}"
     ]
-    assert files(ours) == before
+    assert files(ours / "fleet") == before
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])

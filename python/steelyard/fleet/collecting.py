@@ -16,12 +16,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from steelyard.history.entry import Entry
 from steelyard.history.index import INDEX, read_history
-from steelyard.history.reading import COLLECTED, kind_of
+from steelyard.history.reading import COLLECTED, HASHED, kind_of
 from steelyard.history.verify import verified
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import PLAN, stamp
@@ -86,9 +86,14 @@ def collect(
     found: dict[Outcome, list[tuple[str, str]]]
     found = {"taken": [], "known": [], "refused": [], "skipped": []}
     try:
+        own = {
+            one.hashes[PLAN]: one
+            for one in read_history(records).entries
+            if not one.path.startswith(f"{_FLEET}/")
+        }
         for number, (source, unit) in enumerate(_units(sources)):
             kind = (kinds or {}).get(source, "")
-            outcome, words = _take(unit, fleet, incoming / str(number), kind)
+            outcome, words = _take(unit, fleet, incoming / str(number), kind, own)
             found[outcome].append((str(unit), words))
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
@@ -99,8 +104,9 @@ def collect(
     return Collected(**{name: tuple(some) for name, some in found.items()})
 
 
-def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
-    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place."""
+def _take(unit: Path, fleet: Path, folder: Path, kind: str, own: Mapping[str, Entry]) -> _Told:
+    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place. `own`:
+    SHA-256 of a plan → what was weighed here by it."""
     # The names of all folders above are kept, for one of them may say when it was weighed; those
     # that begin with a dot would not be read.
     place = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
@@ -109,6 +115,9 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
         if why:
             return "skipped", why
         manifest, kind = _copy(unit, place), kind or kind_of(unit)
+        here = _own_weighing(manifest, own, fleet.parent)
+        if here is not None:
+            return here
         entries = _judged(folder)
         named = _digest_of(place)
         room = fleet / _slug(entries[0].machine_words) / _slug(entries[0].study)
@@ -139,6 +148,23 @@ def _known(end: Path, manifest: Mapping[str, str], kind: str) -> _Told:
         return "known", str(end)
     said = f'of kind "{own}"' if own else "without a kind"
     return "refused", f'it stands at {end} {said}, not "{kind}": remove it there to take it anew'
+
+
+def _own_weighing(
+    manifest: Mapping[str, str], own: Mapping[str, Entry], records: Path
+) -> _Told | None:
+    """What becomes of a copy of what was weighed here; None: it was weighed elsewhere."""
+    names = map(PurePosixPath, manifest)
+    plans = {one.parent: manifest[str(one)] for one in names if one.name == PLAN}
+    known = [own[digest] for digest in plans.values() if digest in own]
+    if not known:
+        return None
+    end = records / (known[0].sweep or known[0].path)
+    for folder, digest in plans.items():
+        hashes = own[digest].hashes if digest in own else {}
+        if any(manifest.get(str(folder / n)) != hashes.get(n) for n in HASHED if n != COLLECTED):
+            return "refused", f"another record of this weighing stands at {end}"
+    return "known", str(end)
 
 
 def _units(sources: Sequence[Path]) -> Sequence[tuple[Path, Path]]:
