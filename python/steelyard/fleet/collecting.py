@@ -1,8 +1,8 @@
 """Takes records from other folders in: copied, each file held to its SHA-256, judged again.
 
 A record comes from anywhere: an array of Slurm, jobs of Kubernetes, a matrix of CI, a stick. It is
-accepted when its files arrived as they were and its verdict follows from what it measured. Its page
-is made here from what was measured: that of others could hold anything.
+accepted when its files arrived as they were and its verdict follows from what it measured, or that
+of a sweep from its points. Its page is made here from these: that of others could hold anything.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any, Literal
 from steelyard.history.entry import Entry
 from steelyard.history.index import INDEX, read_history
 from steelyard.history.reading import COLLECTED, HASHED, kind_of
-from steelyard.history.verify import verified
+from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import PLAN, stamp
 from steelyard.record.recorded import VERDICT
-from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, Swept
+from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE
 from steelyard.report.page import write_report
 from steelyard.report.sweep_page import write_sweep_page
 
@@ -222,13 +222,12 @@ def _judged(copied: Path) -> tuple[Entry, ...]:
 
 
 def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> None:
-    """Make the pages of what was copied."""
+    """Make the pages of what was copied; RecordError: a sweep does not follow from its points."""
+    if (place / SWEEP_FILE).is_file():
+        points = {(copied / one.path).relative_to(place).as_posix(): one for one in entries}
+        write_sweep_page(swept_again(place, points), place)
     for one in entries:
         write_report(copied / one.path)
-    swept = place / SWEPT_FILE
-    if swept.is_file():
-        told = json.loads(swept.read_text(encoding="utf-8"))
-        write_sweep_page(Swept.of_json(told, f'"{swept.name}"'), place)
 
 
 def _in_words(reason: Exception) -> str:
