@@ -59,6 +59,7 @@ def weigh(asked: argparse.Namespace) -> int:
     """Weigh, and write gate.json and gate.md beside the record."""
     out: Path = asked.out
     out.mkdir(parents=True, exist_ok=True)
+    forget(out)
     runner = trusted(asked)
     said = out / "verdict.md"
     for_ci = ["--summary", str(said), "--junit", str(out / "junit.xml")]
@@ -84,6 +85,7 @@ def agree(asked: argparse.Namespace) -> int:
     left = [one for one in asked.found if (one / "gate.json").is_file()]
     without = [one.name for one in asked.found if one not in left]
     found = [json.loads((one / "gate.json").read_text(encoding="utf-8")) for one in left]
+    forget(asked.out)
     if not found:
         raise ValueError("no host has left a verdict")
     closed = sum(one["outcome"] == "closed" for one in found)
@@ -248,6 +250,12 @@ def alike(keys: Sequence[str]) -> list[str]:
     """The keys of a study whose arm is its control: what the arm alone has is left out."""
     both = [one.replace("control.", "arm.", 1) for one in keys if one.startswith("control.")]
     return [one for one in keys if not one.startswith("arm.")] + both
+
+
+def forget(out: Path) -> None:
+    """Remove what an earlier run said: it would be taken for this one's where this one fails."""
+    for one in ("gate.json", "gate.md"):
+        (out / one).unlink(missing_ok=True)
 
 
 def keep(out: Path, found: dict[str, Any], text: str) -> None:

@@ -70,6 +70,16 @@ def test_what_a_host_leaves_is_named_by_the_script_in_both_actions() -> None:
     assert taken == "${{ steps.name.outputs.pattern }}"
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda one: one.parent.name)
+def test_a_gate_begins_without_what_an_earlier_one_took_or_said(file: Path) -> None:
+    """Several gates of one job, and pushes on a runner of one's own, share the folder."""
+    first, *others = read(file)[1]
+    kept = ("upload-artifact", "download-artifact")
+    used = {one["with"]["path"] for one in others if any(x in one.get("uses", "") for x in kept)}
+    used |= set(re.findall(r"--out ([\w-]+)", str(others)))
+    assert first["run"].split() == ["rm", "-rf", *sorted(used, reverse=True)]
+
+
 def test_a_linter_for_workflows_finds_nothing() -> None:
     zizmor = shutil.which("zizmor", path=str(Path(sys.executable).parent)) or shutil.which("zizmor")
     assert zizmor is not None, "make build installs it"

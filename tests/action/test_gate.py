@@ -113,6 +113,21 @@ def test_what_went_wrong_ends_it_as_steelyard_ended(weighed: Gate, tmp_path: Pat
     assert not (tmp_path / "out" / "gate.json").exists()
 
 
+def test_a_weighing_that_fails_leaves_no_verdict_of_an_earlier_one(
+    gate: ModuleType, weighed: Gate, tmp_path: Path
+) -> None:
+    """It would be kept, commented and agreed on as that of this push."""
+    out = tmp_path / "out"
+    assert weighed(status=0) == 0
+    assert weighed(status=3) == 3
+    assert not [one for one in ("gate.json", "gate.md") if (out / one).exists()]
+    assert weighed("--hosts", "2", verdict="slower", status=1) == 0
+    assert gate.main(["agree", str(out), "--hosts", "1", "--out", str(tmp_path / "agreed")]) == 1
+    assert found(tmp_path, "agreed")[0]["outcome"] == "closed"
+    assert gate.main(["agree", str(tmp_path), "--out", str(tmp_path / "agreed")]) == 2
+    assert not [*(tmp_path / "agreed").iterdir()]
+
+
 def test_inconclusive_says_how_many_more_minutes_would_settle_it(
     weighed: Gate, tmp_path: Path
 ) -> None:

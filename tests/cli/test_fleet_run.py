@@ -1,4 +1,5 @@
-"""`steelyard fleet run` on hosts in memory: a record counts once, and a refusal is no success."""
+"""`steelyard fleet run` on hosts in memory: a record counts once, and what is not taken in is no
+success."""
 
 from __future__ import annotations
 
@@ -85,3 +86,14 @@ def test_a_refusal_is_in_the_json_and_in_the_exit_status(ran: Run, tmp_path: Pat
     [refused] = told["records"]["refused"]
     assert "does not follow from what was measured" in refused["why"]
     assert read_history(Path("records")).entries == ()
+
+
+def test_a_record_that_is_skipped_is_in_the_json_and_in_the_exit_status(
+    ran: Run, tmp_path: Path
+) -> None:
+    files = files_of(unpack("settings", tmp_path))
+    status, told = ran("one", {**files, "more/plan.json": files["plan.json"]})
+    assert told["cells"][0]["how"] == "done"
+    [skipped] = told["records"]["skipped"]
+    assert skipped["why"].startswith("it has no verdict")
+    assert status == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from history.made import change
 from records.conftest import unpack
 from steelyard.fleet import collecting
 from steelyard.fleet.collecting import Collected, collect
@@ -69,6 +70,24 @@ def test_it_is_known_again_whatever_folder_it_comes_in(theirs: Path, tmp_path: P
     assert len(read_history(ours).entries) == 1
 
 
+def test_a_weighing_of_ones_own_that_comes_back_is_known(theirs: Path, tmp_path: Path) -> None:
+    """As through a folder that several share; it would count once more, as that of another host."""
+    ours = tmp_path / "records"
+    shutil.copytree(theirs, ours)
+    place = str(ours / RECORD)
+    assert collect([theirs], ours).known == ((str(theirs / RECORD), place),)
+    assert collect([ours], ours, {ours: "small"}).known == ((place, place),)
+    somebody = tmp_path / "somebody"
+    collect([theirs], somebody, {theirs: "small"})
+    [(_, known)] = collect([somebody], ours).known
+    assert known == place
+    assert [one.path for one in read_history(ours).entries] == [RECORD]
+    change(theirs / RECORD / "verdict.json", lambda said: {**said, "command": "another"})
+    assert collect([theirs], ours).refused == (
+        (str(theirs / RECORD), f"another record of this weighing stands at {place}"),
+    )
+
+
 def test_two_weighings_of_one_name_are_both_taken(theirs: Path, tmp_path: Path) -> None:
     """As those of two matrices are, whose cells have the same names."""
     ours, home = tmp_path / "records", tmp_path / "home" / "aa-any-1"
@@ -101,6 +120,38 @@ def test_the_kind_of_its_host_is_kept_with_it(theirs: Path, tmp_path: Path) -> N
     assert [one.path for one in read_history(ours).unread] == [
         Path(place).relative_to(ours).as_posix()
     ]
+
+
+def test_a_record_keeps_its_kind_where_it_is_collected_again(theirs: Path, tmp_path: Path) -> None:
+    """As from a folder of records that somebody else has collected."""
+    collect([theirs], tmp_path / "first", {theirs: "small"})
+    collect([tmp_path / "first"], tmp_path / "second")
+    assert the_entry(tmp_path / "second").kind == "small"
+    first = tmp_path / "first"
+    collect([first], tmp_path / "third", {first: "large"})
+    assert the_entry(tmp_path / "third").kind == "large", "what is said now"
+
+
+@pytest.mark.parametrize(
+    ("kind", "later", "said"),
+    [
+        ("small", "large", 'of kind "small", not "large"'),
+        ("", "large", 'without a kind, not "large"'),
+    ],
+)
+def test_a_kind_that_contradicts_what_stands_is_refused(
+    theirs: Path, tmp_path: Path, kind: str, later: str, said: str
+) -> None:
+    """As known it would be shown among hosts of another kind than was said."""
+    ours = tmp_path / "records"
+    [(_, place)] = collect([theirs], ours, {theirs: kind}).taken
+    [(_, why)] = collect([theirs], ours, {theirs: later}).refused
+    assert why == f"it stands at {place} {said}: remove it there to take it anew"
+    assert the_entry(ours).kind == kind
+    assert len(collect([theirs], ours, {theirs: kind}).known) == 1
+    assert len(collect([theirs], ours).known) == 1
+    shutil.rmtree(place)
+    assert len(collect([theirs], ours, {theirs: later}).taken) == 1
 
 
 def test_its_page_is_made_here(theirs: Path, tmp_path: Path) -> None:
@@ -153,10 +204,9 @@ def test_one_that_is_faster_leaves_a_record_that_is_known(
 ) -> None:
     ours, pages = tmp_path / "records", collecting._write_pages
 
-    def collected_meanwhile(*arguments: object) -> str:
+    def collected_meanwhile(*arguments: object) -> None:
         monkeypatch.setattr(collecting, "_write_pages", pages)
         collect([theirs], ours)
-        return ""
 
     monkeypatch.setattr(collecting, "_write_pages", collected_meanwhile)
     assert len(collect([theirs], ours).known) == 1
@@ -177,16 +227,65 @@ def test_an_altered_record_is_refused_and_the_others_are_taken(
     assert "does not follow from what was measured" in why
 
 
+@pytest.mark.parametrize("how", ["changed", "vanished", "removed"])
+def test_a_record_that_is_changed_or_removed_meanwhile_is_refused_and_the_others_are_taken(
+    theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    bad = theirs / "checksums" / "2026-02-01T120000Z"  # found first
+    shutil.copytree(theirs / RECORD, bad)
+    copy = shutil.copyfile
+
+    def meddle(file: Path, to: Path) -> None:
+        if bad in file.parents and how == "vanished":
+            (bad / "verdict.json").unlink(missing_ok=True)
+        if bad in file.parents and how == "removed":
+            shutil.rmtree(bad)
+        copy(file, to)
+        if file == bad / "slices.jsonl" and how == "changed":
+            file.write_text("")
+
+    monkeypatch.setattr(shutil, "copyfile", meddle)
+    ours = tmp_path / "records"
+    found = collect([theirs], ours)
+    [(where, why)] = found.refused
+    assert where == str(bad)
+    assert "changed while it was copied" in why if how == "changed" else "No such file" in why
+    assert [one for one, _ in found.taken] == [str(theirs / RECORD)]
+    assert not list((ours / "fleet").glob(".incoming*"))
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ("[1]", "AttributeError"),
+        ('{"type": "epoch", "host": {}, "arms": {"x": {"parts": [{}]}}}', "KeyError"),
+        ('{"type": "epoch", "host": {}, "arms": {"x": {"cpu_ns": "one"}}}', "TypeError"),
+    ],
+)
+def test_a_record_of_another_shape_is_refused_and_the_others_are_taken(
+    theirs: Path, tmp_path: Path, odd: str, said: str
+) -> None:
+    bad = theirs / "checksums" / "2026-02-01T120000Z"  # found first
+    shutil.copytree(theirs / RECORD, bad)
+    lines = (bad / "telemetry.jsonl").read_text()
+    (bad / "telemetry.jsonl").write_text(f"{odd}\n{lines}")
+    found = collect([theirs], tmp_path / "records")
+    [(where, why)] = found.refused
+    assert where == str(bad)
+    assert why.startswith(f"could not read it: {said}: ")
+    assert len(found.taken) == 1
+
+
 def test_another_record_in_its_place_is_never_overwritten(theirs: Path, tmp_path: Path) -> None:
     ours = tmp_path / "records"
     [(_, place)] = collect([theirs], ours).taken
     (theirs / RECORD / "note.txt").write_text("longer by this")
-    before = files(ours)
+    before = files(ours / "fleet")
     found = collect([theirs], ours)
     assert [why for _, why in found.refused] == [
         f"another record of this weighing stands at {place}"
     ]
-    assert files(ours) == before
+    assert files(ours / "fleet") == before
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])

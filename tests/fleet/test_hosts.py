@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from history.made import DAY, change, change_contrast, keep_record
+from history.made import DAY, change, change_contrast, keep_record, readings
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.cli.views.history.fleet_view import fleet_lines
 from steelyard.fleet.hosts import Across, across
 from steelyard.history.index import read_history
 from steelyard.history.question import questions_of
 from steelyard.history.reading import COLLECTED
+from steelyard.model.units import percent_of_log
 
 
 def machine(number: int) -> dict[str, Any]:
@@ -61,6 +62,53 @@ def test_the_interval_over_hosts_covers_what_hosts_of_that_kind_do() -> None:
         ends = confidence_set(means, 0.05).interval
         covered += ends.low <= 0.02 <= ends.high
     assert covered >= 180
+
+
+def test_the_interval_is_of_the_means_of_hosts_and_not_of_their_epochs(tmp_path: Path) -> None:
+    """Pooled epochs would say of a kind what is known of six hosts."""
+    effects = [0.02, 0.03, 0.01, 0.05, -0.01, 0.04]
+    found = weighed(tmp_path, effects)
+    every = [readings(effect, 0.002, 8, seed) for seed, effect in enumerate(effects)]
+    means = np.array([np.mean(one) for one in every])
+    wanted = confidence_set(means, 0.05).interval
+    assert found.interval is not None
+    estimate, low, high = found.interval
+    assert estimate == pytest.approx(percent_of_log(float(means.mean())))
+    assert (low, high) == (
+        pytest.approx(percent_of_log(wanted.low)), pytest.approx(percent_of_log(wanted.high)),
+    )  # fmt: skip
+    pooled = confidence_set(np.concatenate(every), 0.05).interval
+    assert high - low > 2 * (percent_of_log(pooled.high) - percent_of_log(pooled.low))
+
+
+def test_containers_of_one_machine_are_one_host_whatever_their_names(tmp_path: Path) -> None:
+    """Six pods of a node are no six replicates of its kind: the newest one counts."""
+    for number in range(6):
+        keep_record(
+            tmp_path / "checksums" / DAY.format(day=number + 1), effect=0.01 * number, seed=number,
+            machine={**machine(number), "boot_id": "the node's"},
+        )  # fmt: skip
+    [found] = across(questions_of(read_history(tmp_path).entries))
+    [host] = found.hosts
+    assert host.machine.startswith("host-0, ")
+    assert host.point.entry.path == f"checksums/{DAY.format(day=6)}"
+    assert found.interval is None
+    assert "of 1 host;" in f"{found.sentence};"
+
+
+def test_a_machine_that_was_restarted_is_one_host_and_so_are_its_containers(
+    tmp_path: Path,
+) -> None:
+    """Its name links its boots, and each boot its containers; another machine has neither."""
+    seen = [(1, "first"), (1, "second"), (2, "second"), (3, "first"), (4, "other"), (5, "")]
+    for day, (number, boot) in enumerate(seen, 1):
+        keep_record(
+            tmp_path / "checksums" / DAY.format(day=day), seed=day,
+            machine={**machine(number), "boot_id": boot},
+        )  # fmt: skip
+    [found] = across(questions_of(read_history(tmp_path).entries))
+    told = {host.machine.partition(",")[0]: host.point.entry.path[-18:-8] for host in found.hosts}
+    assert told == {"host-1": "2026-03-04", "host-4": "2026-03-05", "host-5": "2026-03-06"}
 
 
 def test_hosts_that_differ_more_than_their_epochs_are_said_to(tmp_path: Path) -> None:
@@ -117,8 +165,8 @@ def test_a_host_on_which_an_arm_did_no_work_is_left_out_and_named(tmp_path: Path
     change(place / "verdict.json", _with_an_idle_epoch)
     [found] = across(questions_of(read_history(tmp_path).entries))
     assert [host.machine.partition(",")[0] for host in found.hosts] == ["host-0"]
-    [(point, why)] = found.left_out
-    assert point.entry.path == f"checksums/{DAY.format(day=2)}"
+    [(host, why)] = found.left_out
+    assert host.point.entry.path == f"checksums/{DAY.format(day=2)}"
     assert why == "it has an epoch in which an arm did no work"
 
 

@@ -198,6 +198,19 @@ def test_the_index_is_made_anew_from_the_folders(keep: Keep, records: Path) -> N
     assert len(index.read_text().splitlines()) == 1
 
 
+def test_an_index_of_an_older_format_is_made_anew(keep: Keep, records: Path) -> None:
+    """The first one did not have the boot that a host is known by."""
+    keep(1, machine={"hostname": "pod-1", "boot_id": "the node's"})
+    before = read_history(records)
+    assert before.entries[0].boot == "the node's"
+    index = records / INDEX
+    told = {**json.loads(index.read_text()), "format": 1}
+    del told["boot"]
+    index.write_text(json.dumps(told) + "\n")
+    assert read_history(records) == before
+    assert json.loads(index.read_text())["boot"] == "the node's"
+
+
 def test_points_of_a_sweep_are_records_that_know_their_sweep(records: Path) -> None:
     sweep = records / "checksums-by-clients" / "2026-03-04T101500Z"
     for clients in (8, 32):

@@ -101,3 +101,17 @@ def test_where_one_machine_answered_all_it_is_said_what_brings_more(
     text = (site / "fleet.html").read_text(encoding="utf-8")
     assert "No question was answered by more than one machine" in text
     assert "<table" not in text
+
+
+def test_containers_of_one_machine_are_one_host_here_too(keep: Keep, records: Path) -> None:
+    for day, boot in ((1, "a"), (2, "a"), (3, "a")):
+        place = keep(day, machine={**host(day), "boot_id": boot})
+    change_contrast(place, verdict="invalid")
+    assert shown_of(records).questions == ()
+    keep(4, machine={**host(4), "boot_id": "b"})
+    shown = shown_of(records)
+    [question] = shown.questions
+    [group] = question.groups
+    assert [one.machine.partition(",")[0] for one in group.hosts] == ["host-1", "host-4"]
+    assert group.hosts[0].page.partition("#")[2].startswith("checksums-2026-03-02T120000Z-")
+    assert shown.hosts == 2

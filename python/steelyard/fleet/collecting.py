@@ -1,8 +1,8 @@
 """Takes records from other folders in: copied, each file held to its SHA-256, judged again.
 
 A record comes from anywhere: an array of Slurm, jobs of Kubernetes, a matrix of CI, a stick. It is
-accepted when its files arrived as they were and its verdict follows from what it measured. Its page
-is made here from what was measured: that of others could hold anything.
+accepted when its files arrived as they were and its verdict follows from what it measured, or that
+of a sweep from its points. Its page is made here from these: that of others could hold anything.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from steelyard.history.entry import Entry
 from steelyard.history.index import INDEX, read_history
-from steelyard.history.reading import COLLECTED
-from steelyard.history.verify import verified
+from steelyard.history.reading import COLLECTED, HASHED, kind_of
+from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import PLAN, stamp
 from steelyard.record.recorded import VERDICT
-from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, Swept
+from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE
 from steelyard.report.page import write_report
 from steelyard.report.sweep_page import write_sweep_page
 
@@ -36,6 +36,11 @@ _INCOMING = ".incoming-"
 _NOT_COPIED = (COLLECTED, "report.html")
 _CHUNK = 1 << 20
 _DIGITS = 8
+_ODD = (
+    *(SteelyardError, OSError, ArithmeticError, AttributeError, LookupError, RecursionError),
+    *(TypeError, ValueError),
+)
+"""Raised by a record that changes or vanishes while it is read, or holds what none should."""
 Outcome = Literal["taken", "known", "refused", "skipped"]
 _Told = tuple[Outcome, str]
 """And where the record stands here, or why it does not."""
@@ -68,7 +73,8 @@ def collect(
 ) -> Collected:
     """Copy every record of `sources` to `records/fleet/HOST/STUDY/`. Sources are only read.
 
-    `kinds`: source → the kind of host that its records were made on, where it is known.
+    `kinds`: source → the kind of host that its records were made on, where it is known; else each
+    keeps that of its own collected.json.
     RecordError: one of the sources is no folder, or none of them holds a record.
     """
     for source in sources:
@@ -80,9 +86,14 @@ def collect(
     found: dict[Outcome, list[tuple[str, str]]]
     found = {"taken": [], "known": [], "refused": [], "skipped": []}
     try:
+        own = {
+            one.hashes[PLAN]: one
+            for one in read_history(records).entries
+            if not one.path.startswith(f"{_FLEET}/")
+        }
         for number, (source, unit) in enumerate(_units(sources)):
             kind = (kinds or {}).get(source, "")
-            outcome, words = _take(unit, fleet, incoming / str(number), kind)
+            outcome, words = _take(unit, fleet, incoming / str(number), kind, own)
             found[outcome].append((str(unit), words))
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
@@ -93,27 +104,29 @@ def collect(
     return Collected(**{name: tuple(some) for name, some in found.items()})
 
 
-def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
-    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place."""
-    why = _unfinished(unit)
-    if why:
-        return "skipped", why
+def _take(unit: Path, fleet: Path, folder: Path, kind: str, own: Mapping[str, Entry]) -> _Told:
+    """Copy a record or a sweep into a folder of its own, judge it, and move it to its place. `own`:
+    SHA-256 of a plan → what was weighed here by it."""
     # The names of all folders above are kept, for one of them may say when it was weighed; those
     # that begin with a dot would not be read.
     place = folder.joinpath(*(part.lstrip(".") for part in unit.resolve().parts[1:]))
-    manifest = _copy(unit, place)
-    entries, why = _judged(folder)
-    host = "" if why else _slug(entries[0].machine_words)
-    if why:
-        return "refused", why
-    named = _digest_of(unit)
-    room = fleet / host / _slug(entries[0].study)
-    end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
-    if end.exists():
-        return _known(end, manifest)
-    why = _write_pages(place, folder, entries)
-    if why:
-        return "refused", why
+    try:
+        why = _unfinished(unit)
+        if why:
+            return "skipped", why
+        manifest, kind = _copy(unit, place), kind or kind_of(unit)
+        here = _own_weighing(manifest, own, fleet.parent)
+        if here is not None:
+            return here
+        entries = _judged(folder)
+        named = _digest_of(place)
+        room = fleet / _slug(entries[0].machine_words) / _slug(entries[0].study)
+        end = next(room.glob(f"*-{named}"), None) or room / f"{min(e.at for e in entries)}-{named}"
+        if end.exists():
+            return _known(end, manifest, kind)
+        _write_pages(place, folder, entries)
+    except _ODD as reason:
+        return "refused", _in_words(reason)
     told = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
     note = json.dumps({**told, "files": manifest}, indent=1) + "\n"
     (place / COLLECTED).write_text(note, encoding="utf-8")
@@ -122,37 +135,49 @@ def _take(unit: Path, fleet: Path, folder: Path, kind: str) -> _Told:
         place.rename(end)
     except OSError:
         if end.is_dir():  # another one that collects was faster
-            return _known(end, manifest)
+            return _known(end, manifest, kind)
         raise
     return "taken", str(end)
 
 
-def _known(end: Path, manifest: Mapping[str, str]) -> _Told:
-    if _manifest_of(end) == manifest:
+def _known(end: Path, manifest: Mapping[str, str], kind: str) -> _Told:
+    if _manifest_of(end) != manifest:
+        return "refused", f"another record of this weighing stands at {end}"
+    own = kind_of(end)
+    if kind in ("", own):
         return "known", str(end)
-    return "refused", f"another record of this weighing stands at {end}"
+    said = f'of kind "{own}"' if own else "without a kind"
+    return "refused", f'it stands at {end} {said}, not "{kind}": remove it there to take it anew'
 
 
-def _units(sources: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
-    """Every record and every sweep, with the folder that it was found in."""
+def _own_weighing(
+    manifest: Mapping[str, str], own: Mapping[str, Entry], records: Path
+) -> _Told | None:
+    """What becomes of a copy of what was weighed here; None: it was weighed elsewhere."""
+    names = map(PurePosixPath, manifest)
+    plans = {one.parent: manifest[str(one)] for one in names if one.name == PLAN}
+    known = [own[digest] for digest in plans.values() if digest in own]
+    if not known:
+        return None
+    end = records / (known[0].sweep or known[0].path)
+    for folder, digest in plans.items():
+        hashes = own[digest].hashes if digest in own else {}
+        if any(manifest.get(str(folder / n)) != hashes.get(n) for n in HASHED if n != COLLECTED):
+            return "refused", f"another record of this weighing stands at {end}"
+    return "known", str(end)
+
+
+def _units(sources: Sequence[Path]) -> Sequence[tuple[Path, Path]]:
+    """Every record and every sweep, with the folder that it was found in. No link is followed:
+    "latest" leads to a record that is found by itself; what begins with a dot is on its way."""
+    found = []
     for source in sources:
-        found: list[Path] = []
-        for file in sorted([*source.rglob(PLAN), *source.rglob(SWEEP_FILE)]):
-            if file.parent.is_symlink() or any(one.is_symlink() for one in _above(file, source)):
-                continue  # "latest" leads to a record that is found by itself
-            if any(part.startswith(".") for part in file.relative_to(source).parts):
-                continue  # it is on its way
-            found.append(file.parent)
-        for unit in dict.fromkeys(found):
-            if not any(other != unit and unit.is_relative_to(other) for other in found):
-                yield source, unit
-
-
-def _above(file: Path, source: Path) -> Iterator[Path]:
-    for one in file.parents:
-        if one == source:
-            return
-        yield one
+        for folder, below, names in os.walk(source):
+            below[:] = sorted(one for one in below if not one.startswith("."))
+            if PLAN in names or SWEEP_FILE in names:
+                below.clear()  # what is below is its own
+                found.append((source, Path(folder)))
+    return found
 
 
 def _unfinished(unit: Path) -> str:
@@ -179,39 +204,43 @@ def _copy(unit: Path, place: Path) -> Mapping[str, str]:
         manifest[name] = _sha256(copy)
         if _sha256(file) != manifest[name]:
             raise RecordError(f'"{file}" changed while it was copied')
+    if not manifest:
+        raise RecordError("it was removed meanwhile")
     return manifest
 
 
-def _judged(copied: Path) -> tuple[tuple[Entry, ...], str]:
-    """What was read, all of one host and with verdicts that follow; or why it is not taken."""
+def _judged(copied: Path) -> tuple[Entry, ...]:
+    """What was read; RecordError: it is not of one host, or a verdict does not follow."""
     history = verified(read_history(copied, rebuild=True))
     (copied / INDEX).unlink(missing_ok=True)
     if history.unread:
-        return (), history.unread[0].reason
+        raise RecordError(history.unread[0].reason)
     hosts = {_slug(one.machine_words) for one in history.entries}
     if len(hosts) != 1:
-        return (), "it tells of no machine" if not hosts else "it is of several machines"
-    return history.entries, ""
+        raise RecordError("it tells of no machine" if not hosts else "it is of several machines")
+    return history.entries
 
 
-def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> str:
-    """Make the pages of what was copied; or why they cannot be made."""
-    try:
-        for one in entries:
-            write_report(copied / one.path)
-        swept = place / SWEPT_FILE
-        if swept.is_file():
-            told = json.loads(swept.read_text(encoding="utf-8"))
-            write_sweep_page(Swept.of_json(told, f'"{swept.name}"'), place)
-    except (SteelyardError, OSError, ValueError) as reason:
-        return str(reason).removeprefix("error: ").splitlines()[0]
-    return ""
+def _write_pages(place: Path, copied: Path, entries: Sequence[Entry]) -> None:
+    """Make the pages of what was copied; RecordError: a sweep does not follow from its points."""
+    if (place / SWEEP_FILE).is_file():
+        points = {(copied / one.path).relative_to(place).as_posix(): one for one in entries}
+        write_sweep_page(swept_again(place, points), place)
+    for one in entries:
+        write_report(copied / one.path)
 
 
-def _digest_of(unit: Path) -> str:
+def _in_words(reason: Exception) -> str:
+    """In one line, without a full stop."""
+    if isinstance(reason, SteelyardError):
+        return reason.primary.splitlines()[0]
+    return f"could not read it: {type(reason).__name__}: {reason}".splitlines()[0]
+
+
+def _digest_of(place: Path) -> str:
     """Names a weighing, and is the same when it was gone on with: of what was planned."""
     digest = hashlib.sha256()
-    for plan in [unit / SWEEP_FILE, *sorted(unit.rglob(PLAN))]:
+    for plan in [place / SWEEP_FILE, *sorted(place.rglob(PLAN))]:
         if plan.is_file():
             digest.update(plan.read_bytes())
     return digest.hexdigest()[:_DIGITS]

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.history.entry import KnownBuild
+from steelyard.history.entry import Entry, KnownBuild
 from steelyard.history.question import Point, Question
 from steelyard.model.units import format_percent, format_reading, percent_of_log
 
@@ -29,7 +29,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Host:
-    """The newest answer of a machine."""
+    """An answer of a host, which is named as it was first."""
 
     machine: str
     point: Point
@@ -56,8 +56,14 @@ class Across:
     kind: str
     """Of its hosts; empty: not known, as of what was weighed here."""
     hosts: tuple[Host, ...]
-    left_out: tuple[tuple[Point, str], ...]
+    left_out: tuple[tuple[Host, str], ...]
     """(answer, why it counts for none)."""
+
+    @property
+    def machines(self) -> frozenset[str]:
+        """The hosts that answered, those that count for none among them."""
+        every = (*self.hosts, *(host for host, _ in self.left_out))
+        return frozenset(host.machine for host in every)
 
     @property
     def title(self) -> str:
@@ -120,7 +126,9 @@ class Across:
                 | host.point.reading.to_json()
                 for host in self.hosts
             ],
-            "left_out": [{"record": point.entry.path, "why": why} for point, why in self.left_out],
+            "left_out": [
+                {"record": host.point.entry.path, "why": why} for host, why in self.left_out
+            ],
             "estimate_percent": None if known is None else known[0],
             "low_percent": None if known is None else _or_none(known[1]),
             "high_percent": None if known is None else _or_none(known[2]),
@@ -132,25 +140,53 @@ class Across:
 def across(questions: Sequence[Question]) -> tuple[Across, ...]:
     """Every question, by the builds that were weighed and the kind of host, each with the newest
     answer of a host."""
+    names = host_names(point.entry for question in questions for point in question.points)
     found: list[Across] = []
     for question in questions:
         alike: dict[tuple[str, str], list[Point]] = {}
         for point in question.points:
             alike.setdefault((_builds(point), point.entry.kind), []).append(point)
-        found += [_across(question, *key, points) for key, points in sorted(alike.items())]
+        found += [_across(question, *key, some, names) for key, some in sorted(alike.items())]
     return tuple(found)
 
 
-def _across(question: Question, builds: str, kind: str, points: Sequence[Point]) -> Across:
+def host_names(entries: Iterable[Entry]) -> Mapping[str, str]:
+    """Record → its host, by the name that it had first.
+
+    Records with one name or one boot are of one host: containers of a machine have new names and
+    its boot, a machine that was restarted has another boot and its name.
+    """
+    above: dict[str, str] = {}
+
+    def root(word: str) -> str:
+        while above.setdefault(word, word) != word:
+            word = above[word]
+        return word
+
+    every = sorted(entries, key=lambda one: (one.at, one.path))
+    for one in every:
+        if one.boot:
+            above[root(one.machine_words)] = root(one.boot)
+    first: dict[str, str] = {}
+    return {one.path: first.setdefault(root(one.machine_words), one.machine_words) for one in every}
+
+
+def _across(
+    question: Question,
+    builds: str,
+    kind: str,
+    points: Sequence[Point],
+    names: Mapping[str, str],
+) -> Across:
     newest: dict[str, Host] = {}
     left_out = []
     for point in points:
+        host = Host(names[point.entry.path], point)
         why = _unfit(point)
         if why:
-            left_out.append((point, why))
-            continue
-        machine = point.entry.machine_words
-        newest[machine] = Host(machine, point)
+            left_out.append((host, why))
+        else:
+            newest[host.machine] = host
     hosts = tuple(newest[machine] for machine in sorted(newest))
     return Across(question.name, question.label, builds, kind, hosts, tuple(left_out))
 

@@ -95,6 +95,9 @@ class Entry(Frozen):
     layout: str
     machine: LedgerMachine
     kernel: str = ""
+    boot: str = ""
+    """One start of one kernel (boot_id of Linux), which all containers of a machine see; empty:
+    the record does not have it."""
     steelyard: str = ""
     """Version of the tool."""
     keys: Mapping[str, str]

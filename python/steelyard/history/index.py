@@ -22,7 +22,7 @@ from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
-FORMAT = 1
+FORMAT = 2
 MATRIX, HOME = "matrix.json", "home"
 """Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its
 records are listed where they were taken in."""

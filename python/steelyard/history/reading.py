@@ -91,6 +91,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
         layout=plan.layout or "slices",
         machine=LedgerMachine.of(environment.machine),
         kernel=environment.machine.kernel,
+        boot=environment.machine.boot_id,
         steelyard=environment.steelyard.version,
         keys=keys_of(study),
         builds={name: _build(facts) for name, facts in environment.arms.items()},
@@ -100,7 +101,7 @@ def read_entry(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
             if facts.settings
         },
         files=environment.files,
-        kind=_kind(directory.parent.parent if of_sweep else directory),
+        kind=kind_of(directory.parent.parent if of_sweep else directory),
         sweep=str(sweep.parent) if of_sweep else "",
         readings=_readings(study, verdict),
         interrupted=verdict is not None and verdict.interrupted,
@@ -138,8 +139,8 @@ def _when(directory: Path, path: str, plan: Plan) -> tuple[str, Literal["name", 
     return changed.strftime("%Y-%m-%dT%H%M%SZ"), "file"
 
 
-def _kind(directory: Path) -> str:
-    """Of host; RecordError where the note of a collected record is damaged."""
+def kind_of(directory: Path) -> str:
+    """Kind of host of a collected record or sweep; empty: not known. RecordError: damaged note."""
     note = directory / COLLECTED
     if not note.is_file():
         return ""

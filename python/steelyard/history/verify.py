@@ -1,14 +1,20 @@
-"""Judges records again and lists those whose verdict does not follow from what was measured."""
+"""Judges records and sweeps again and names those that do not follow from what was measured."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 from steelyard.evaluation.rejudge import rejudge
+from steelyard.evaluation.sweep import swept
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
-from steelyard.model.errors import SteelyardError
+from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded, read_verdict
-from steelyard.record.verdict import differences
+from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
+from steelyard.record.verdict import Verdict, VerdictDifference, differences
 
 
 def verified(history: History) -> History:
@@ -38,9 +44,58 @@ def _doubt(history: History, entry: Entry) -> str:
         return reason.primary.splitlines()[0]
     if not differ:
         return ""
+    return _does_not_follow("verdict.json", "from what was measured", "judged", differ)
+
+
+def swept_again(folder: Path, entries: Mapping[str, Entry]) -> Swept:
+    """What a sweep found, made from its plan and from the verdicts of its points.
+
+    `entries`: every record in the sweep's folder by where it stands there (`"points/8"`).
+    RecordError: swept.json says otherwise, or names a folder that is no point of this sweep.
+    """
+    plan = SweepPlan.of_json(json.loads((folder / SWEEP_FILE).read_bytes()), SWEEP_FILE)
+    told = Swept.of_json(json.loads((folder / SWEPT_FILE).read_bytes()), SWEPT_FILE)
+    numbers = range(len(plan.values))
+    if sorted(plan.order) != [*numbers] or [one.value for one in told.points] != [*plan.values]:
+        raise RecordError("swept.json does not have the values of sweep.json, each once")
+    weighed: dict[str, Verdict | str] = {}
+    for number in plan.order:
+        point = told.points[number]
+        weighed[point.value] = point.failed or _verdict_at(
+            folder, point, entries.get(point.record), plan.seed + number
+        )
+    records = {one.value: one.record for one in told.points}
+    left = entries.keys() - {*records.values()}
+    if left:
+        raise RecordError(f'swept.json does not have the record in "{min(left)}"')
+    question = next((one.question for one in entries.values()), "")
+    made = swept(plan, question, weighed, lambda value: records[value])
+    differ = differences(_whole(told), _whole(made))
+    if differ:
+        raise RecordError(_does_not_follow("swept.json", "from its points", "made", differ))
+    return made
+
+
+def _verdict_at(folder: Path, point: SweptPoint, entry: Entry | None, seed: int) -> Verdict:
+    """Of a point; RecordError: there is none of this sweep's."""
+    if entry is not None and entry.sweep and entry.seed == seed:
+        verdict = read_verdict(Record.open(folder / point.record))
+        if verdict is not None:
+            return verdict
+    raise RecordError(
+        f'swept.json has at {point.value} what is no point of this sweep: "{point.record}"'
+    )
+
+
+def _whole(one: Swept) -> Swept:
+    """With every key, those at their defaults too, so that none is left out of a comparison."""
+    return Swept.model_validate(one.model_dump())
+
+
+def _does_not_follow(file: str, source: str, made: str, differ: Sequence[VerdictDifference]) -> str:
     first = differ[0]
     more = f", and {len(differ) - 1} keys more" if len(differ) > 1 else ""
     return (
-        f"verdict.json does not follow from what was measured: {first.key} is {first.recorded!r}, "
-        f"judged again {first.rejudged!r}{more}"
+        f"{file} does not follow {source}: {first.key} is {first.recorded!r}, {made} again "
+        f"{first.rejudged!r}{more}"
     )

@@ -279,7 +279,7 @@ class VerdictDifference:
     rejudged: Value
 
 
-def differences(recorded: Verdict, rejudged: Verdict) -> list[VerdictDifference]:
+def differences(recorded: Frozen, rejudged: Frozen) -> list[VerdictDifference]:
     """Where they differ, of what the recorded one says: what later versions say besides is none."""
     return list(_between("", recorded.to_json(), rejudged.to_json()))
 

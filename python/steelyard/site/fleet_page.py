@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard.fleet.hosts import Across
-from steelyard.history.question import Point, Question, machines_of
+from steelyard.fleet.hosts import Across, Host
+from steelyard.history.question import Question
 from steelyard.report.contrast_text import MARKS
 from steelyard.site import address
 from steelyard.site.pictures import draw_beam, reach
@@ -88,8 +88,11 @@ def show_fleet(
 ) -> FleetShown:
     """The page of these questions; `found`: what hosts answered to them; `reports`: path of a
     record → the address of its report, or empty."""
+    machines: dict[str, set[str]] = {}
+    for one in found:
+        machines.setdefault(one.question, set()).update(one.machines)
     several = sorted(
-        (one for one in questions if len(machines_of(one)) > 1), key=lambda one: one.known_truth
+        (one for one in questions if len(machines[one.name]) > 1), key=lambda one: one.known_truth
     )
     shown = tuple(_question(one, found, reports) for one in several)
     groups = [group for one in shown for group in one.groups]
@@ -113,11 +116,11 @@ def _question(
 
 
 def _kind(one: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
-    counted = {host.machine: _host(host.point, end, reports) for host in one.hosts}
+    counted = {host.machine: _host(host, end, reports) for host in one.hosts}
     others = {
-        point.entry.machine_words: _host(point, end, reports, why)
-        for point, why in one.left_out
-        if point.entry.machine_words not in counted
+        host.machine: _host(host, end, reports, why)
+        for host, why in one.left_out
+        if host.machine not in counted
     }
     every = {**counted, **others}
     return ShownKind(
@@ -128,10 +131,10 @@ def _kind(one: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
     )
 
 
-def _host(point: Point, end: float, reports: Mapping[str, str], left_out: str = "") -> ShownHost:
-    entry, reading = point.entry, point.reading
+def _host(host: Host, end: float, reports: Mapping[str, str], left_out: str = "") -> ShownHost:
+    entry, reading = host.point.entry, host.point.reading
     return ShownHost(
-        machine=entry.machine_words,
+        machine=host.machine,
         page=f"q/{reading.question}.html#{address.record_name(entry)}",
         report=reports.get(entry.path, ""),
         at=utc(entry.at),

@@ -66,7 +66,10 @@ def test_what_takes_more_than_the_cap_is_killed_and_counted(place: Path, real_ca
     assert used.limit_hits != 0, "what the kernel does not count is not zero"
     assert (used.peak_bytes or 0) <= 32 * MB
     assert told.value.detail == "its words"
-    assert group.use() == used, "what was told last is known after the group has gone"
+    last = group.use()
+    assert last is not None, "what was told last is known after the group has gone"
+    # The kernel gives pages back late, so what is in use falls between two readings.
+    assert (last.oom_kills, last.peak_bytes) == (used.oom_kills, used.peak_bytes)
 
 
 def test_page_cache_is_charged_to_the_group_that_reads_it_first(

@@ -11,6 +11,7 @@ from steelyard.fleet.matrix.matrix import ReadMatrix, read_matrix
 from steelyard.fleet.matrix.run import MatrixRun, homes
 from steelyard.fleet.matrix.state import MatrixState
 from steelyard.model.errors import DriverError, RecordError
+from steelyard.record.recorded import VERDICT
 
 TWO_BY_TWO = 'studies = ["aa", "checksums"]\nkinds = ["small", "large"]\n'
 
@@ -121,16 +122,34 @@ def test_a_record_that_did_not_arrive_as_it_was_is_none(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "home" / "aa-any-1").exists()
 
 
+@pytest.mark.parametrize("files", [{}, {"plan.json": b"{}", "slices.jsonl": b"x"}])
+def test_a_weighing_without_a_verdict_is_not_done_and_the_others_go_on(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    """It costs its host; another one of the kind weighs what is left."""
+    empty, sound = MemoryHost("a", files_of=lambda cell: files), MemoryHost("b", busy=3)
+    state, said = _run(tmp_path, 'studies = ["aa", "jit"]', empty, sound)
+    assert _how(state) == {"aa-any-1": "done", "jit-any-1": "done"}
+    assert (state.cells["aa-any-1"].host, state.cells["aa-any-1"].losses) == ("b", 1)
+    assert 'lost   aa-any-1: host "a" was lost: its weighing left no verdict' in said
+    assert empty.weighed == ["aa-any-1"]
+    assert sorted(sound.weighed) == ["aa-any-1", "jit-any-1"]
+
+
 def test_a_record_may_not_name_files_outside_itself(tmp_path: Path) -> None:
-    wicked = MemoryHost("a", files_of=lambda cell: {"../../outside": b"x"})
+    wicked = MemoryHost("a", files_of=lambda cell: {"../../outside": b"x", VERDICT: b""})
     with pytest.raises(RecordError, match="outside its record"):
         _run(tmp_path, 'studies = ["aa"]', wicked)
     assert not (tmp_path / "out" / "outside").exists()
     assert wicked.running is None
 
 
-def test_a_weighing_that_fails_says_its_last_words_and_is_not_tried_again(tmp_path: Path) -> None:
-    host = MemoryHost("a", ends={"aa-any-1": 2})
+@pytest.mark.parametrize("status", [1, 2])
+def test_a_weighing_that_fails_says_its_last_words_and_is_not_tried_again(
+    tmp_path: Path, status: int
+) -> None:
+    """1 is a crash: no cell has a condition to fail by."""
+    host = MemoryHost("a", ends={"aa-any-1": status})
     state, _ = _run(tmp_path, 'studies = ["aa", "jit"]', host)
     assert _how(state) == {"aa-any-1": "failed", "jit-any-1": "done"}
     assert state.cells["aa-any-1"].why == "two\nerror: three\nDETAIL:  four"

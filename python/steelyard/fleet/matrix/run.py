@@ -20,10 +20,12 @@ from steelyard.fleet.matrix.keeper import KeptFile
 from steelyard.fleet.matrix.matrix import ANY_KIND, Cell, ReadMatrix
 from steelyard.fleet.matrix.state import MOST_LOSSES, CellState, MatrixState, open_state
 from steelyard.model.errors import DriverError, RecordError
+from steelyard.record.recorded import VERDICT
 
 LOOK_S = 1.0
-JUDGED = (0, 1)
-"""Exit statuses of a weighing that was completed, whatever its verdict."""
+JUDGED = 0
+"""Exit status of a weighing that was completed, whatever its verdict: no cell has a condition to
+fail by, so that 1 is a program that crashed."""
 Says = Callable[[str], None]
 
 
@@ -100,7 +102,7 @@ class MatrixRun:
                 seen = one.host.look()
                 if seen.status is None:
                     continue
-                if seen.status in JUDGED:
+                if seen.status == JUDGED:
                     self._bring_home(one)
                     own.how = "done"
                 else:
@@ -136,7 +138,10 @@ class MatrixRun:
         home = self._state.home(one.cell.name)
         fresh = home.with_name(f".{home.name}")
         shutil.rmtree(fresh, ignore_errors=True)
-        for name, kept in one.host.manifest().items():
+        files = one.host.manifest()
+        if VERDICT not in files:
+            raise DriverError("its weighing left no verdict")
+        for name, kept in files.items():
             _fetch(one.host, name, kept, _within(fresh, name))
         shutil.rmtree(home, ignore_errors=True)
         fresh.rename(home)

@@ -121,7 +121,7 @@ def run_matrix(
     typer.echo(matrix_json(ran, taken) if as_json else "\n".join(matrix_lines(ran, taken)))
     if any(cell.how != "done" for cell in ran.cells.values()):
         raise typer.Exit(3)
-    if taken.refused:
+    if taken.refused or taken.skipped:
         raise typer.Exit(1)
 
 
@@ -132,10 +132,11 @@ def _show(records: Path, question: str | None, *, as_json: bool) -> None:
     from steelyard.history.index import read_history
     from steelyard.history.question import questions_of
 
-    asked = questions_of(read_history(records).entries)
+    questions = questions_of(read_history(records).entries)
+    found = across(questions)  # records of any question show which hosts are one
     if question is not None:
-        asked = (the_question(asked, question),)
-    found = across(asked)
+        named = the_question(questions, question).name
+        found = tuple(one for one in found if one.question == named)
     if as_json:
         typer.echo(json.dumps({"questions": [one.to_json() for one in found]}))
         return

@@ -20,6 +20,5 @@ def fleet_lines(found: Sequence[Across]) -> Iterator[str]:
             yield f"  {read.verdict:<12}  {told:<28}  {host.machine}"
         yield f"  {one.sentence}"
         yield ""
-    left = [(point, why) for one in found for point, why in one.left_out]
-    for point, why in left:
-        yield f"left out: {point.entry.path}: {why}"
+    for host, why in (left for one in found for left in one.left_out):
+        yield f"left out: {host.point.entry.path}: {why}"
