@@ -30,15 +30,11 @@ _IN_USE = 3702
 """DROP DATABASE while a session is in it: the server notices late that the last one has gone."""
 _IN_USE_S = 20.0
 _CREATED = "CONVERT(nvarchar(23), create_date, 121)"
-_DAMAGE = (
-    *(range(605, 606), range(823, 825)),  # of reading a page
-    *(range(2500, 2600), range(7984, 7989), range(8900, 9000)),
-)
-"""Errors of DBCC CHECKDB about pages, indexes and catalogues ("Database Engine events and
-errors")."""
-_NOT_CHECKED = frozenset({2501, 2520, 2560, 2571, 8920, 8921, 8967})
-"""Among these numbers those of a check that was not carried out: no right, no database of that
-name, no room in tempdb, ..."""
+_NEVER_RAN = frozenset({916, 2520, 2560, 2571, 5030, 7926, 7983, 8920})
+"""Errors with which DBCC CHECKDB ends before it has read anything: no right, no database of that
+name, a wrong parameter, no lock, a transaction that is open. Any other may be of damage: dozens of
+numbers are ("Database Engine events and errors"), and with corrupt pages it also ends by 8921
+("tempdb out of space or a system table is inconsistent") or 8967 ("internal error")."""
 
 
 @dataclass(frozen=True)
@@ -127,14 +123,14 @@ class OwnedDatabase:
             yield session
 
     def check(self) -> None:
-        """Read all of it (DBCC CHECKDB). EngineError: it is damaged, with the server's words;
-        ServerError: it could not be checked."""
+        """Read all of it (DBCC CHECKDB). ServerError: the server did not begin to check it;
+        EngineError: it is damaged, or may be, with the server's words."""
         with connected(self.server) as session:
-            self.verify(session)
             try:
+                self.verify(session)
                 session.execute(f"DBCC CHECKDB ({literal(self.name)}) WITH NO_INFOMSGS;")
             except RefusedError as error:
-                if not _is_damage(error.number):
+                if error.number in _NEVER_RAN:
                     raise ServerError(
                         f'could not check database "{self.name}" at "{self.server.host}"',
                         detail=error.detail,
@@ -143,7 +139,7 @@ class OwnedDatabase:
                 raise EngineError(
                     f'DBCC CHECKDB of database "{self.name}" at "{self.server.host}" failed',
                     detail=error.detail,
-                    hint="It is left for you to look at; drop it by hand.",
+                    hint="It may be damaged, and is left for you to look at; drop it by hand.",
                 ) from error
 
     def drop(self) -> None:
@@ -196,14 +192,6 @@ class OwnedDatabase:
 def _listed(row: tuple[str | None, ...]) -> Listed:
     number, created = (str(value) for value in row)
     return Listed(int(number), created)
-
-
-def _is_damage(number: int | None) -> bool:
-    """Whether an error of DBCC CHECKDB says that something is wrong with the database; None: the
-    connection was lost."""
-    if number is None or number in _NOT_CHECKED:
-        return False
-    return any(number in numbers for numbers in _DAMAGE)
 
 
 def _making(name: str, token: str) -> str:
