@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,8 @@ import pytest
 
 from driver.sqlserver import tokens
 from engines.sqlserver.instance import Database, Instance
+from steelyard.engines.defer_signals import defer_signals
+from steelyard.engines.sqlserver import owned
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.uri import read_uri
 from steelyard.model.errors import EngineError, ServerError
@@ -242,6 +245,29 @@ def test_a_session_that_the_server_still_sees_there_is_waited_for(instance: Inst
     instance.in_use = 2
     database.drop()
     assert instance.dropped == [database.name]
+
+
+def test_a_drop_that_is_never_answered_ends_although_signals_are_deferred(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = made_on(instance)
+    ended = threading.Event()
+
+    def hold(text: str) -> bytes | None:
+        if "DROP" not in text:
+            return None
+        ended.wait(60)
+        return b""
+
+    monkeypatch.setattr(owned, "_IN_USE_S", 0.2)
+    instance.before = hold
+    try:
+        with defer_signals(), pytest.raises(ServerError, match="could not drop database") as late:
+            database.drop()
+    finally:
+        ended.set()
+    assert "it took more than 0.6 s" in late.value.primary
+    assert instance.dropped == []
 
 
 def test_a_refusal_of_the_drop_is_told_in_the_servers_words(instance: Instance) -> None:

@@ -8,6 +8,7 @@ that was made here is left as it is, and reported.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -144,20 +145,34 @@ class OwnedDatabase:
 
     def drop(self) -> None:
         """Drop it where it is still the one that was made; nothing where it never was. EngineError:
-        it is another one, or it stays."""
+        it is another one, or it stays, or the server takes too long: signals are deferred
+        meanwhile."""
+        longest_s = 3 * _IN_USE_S
+        with connected(self.server) as session, _limited(session, longest_s) as over:
+            try:
+                self._drop(session)
+            except RefusedError as error:
+                if not over.is_set():
+                    raise
+                raise ServerError(
+                    f'could not drop database "{self.name}" at "{self.server.host}": it took more '
+                    f"than {longest_s:g} s",
+                    hint="Drop it by hand if it is still there.",
+                ) from error
+
+    def _drop(self, session: Session) -> None:
         end = time.monotonic() + _IN_USE_S
-        with connected(self.server) as session:
-            if self.listed is None and self._find(session) is None:
-                return
-            while True:
-                self.verify(session)
-                try:
-                    rows = session.rows(self._dropping())
-                    break
-                except RefusedError as error:
-                    if error.number != _IN_USE or time.monotonic() > end:
-                        raise
-                time.sleep(0.2)
+        if self.listed is None and self._find(session) is None:
+            return
+        while True:
+            self.verify(session)
+            try:
+                rows = session.rows(self._dropping())
+                break
+            except RefusedError as error:
+                if error.number != _IN_USE or time.monotonic() > end:
+                    raise
+            time.sleep(0.2)
         if rows != ((None,),):
             raise self._refused("it changed while it was to be dropped, and is there still")
 
@@ -187,6 +202,24 @@ class OwnedDatabase:
             detail="Nothing was done to it.",
             hint="Look at it, and drop it by hand if it is not in use.",
         )
+
+
+@contextmanager
+def _limited(session: Session, seconds: float) -> Iterator[threading.Event]:
+    """Cancels what the session executes once this time is over, which the event says."""
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        session.cancel()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
 
 
 def _listed(row: tuple[str | None, ...]) -> Listed:
