@@ -95,6 +95,18 @@ def test_what_a_query_returns_is_the_same_in_both_modes(server: Mysqld) -> None:
     require(server, "SELECT COUNT(*) AS found FROM seen WHERE what = '-3|1.25|0.5'", 6)
 
 
+def test_a_text_with_a_backslash_is_compared_by_the_collation_of_the_column(
+    server: Mysqld,
+) -> None:
+    """The first execution of a statement goes out as a text, the others are prepared."""
+    make(server, "DROP TABLE IF EXISTS c;",
+         "CREATE TABLE c (s VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_polish_ci, n INT);",
+         "INSERT INTO c VALUES (CHAR(65, 92, 66), 0);")  # fmt: skip
+    script = "SELECT LOWER(s) AS s FROM c \\gset\nUPDATE c SET n = n + 1 WHERE s = :s;\n"
+    drive(server, script, "-t", "3", "-M", "prepared", database="d")
+    require(server, "SELECT n AS found FROM c", 3)
+
+
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_deadlocks_are_tried_again_until_all_is_done(server: Mysqld, mode: str) -> None:
     make(server, "DROP TABLE IF EXISTS l;", "CREATE TABLE l (id INT PRIMARY KEY, n INT);",
