@@ -14,6 +14,7 @@ from steelyard.cli.options.address_options import (
     with_own_workload,
     without_passwords,
 )
+from steelyard.cli.options.source_options import SourceOptions
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.resolved import completed
@@ -100,6 +101,30 @@ def test_a_command_is_kept_without_its_passwords() -> None:
         "-f",
         "q.sql",
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("--address=sqlserver://sa:my secret@db1", "--address=sqlserver://sa@db1"),
+        ("sqlserver://sa:@secret@db1", "sqlserver://sa@db1"),
+        ("sqlserver://sa:se/cret@db1", "sqlserver://…@db1"),
+        ("sqlserver://sa@db1?password=secret", "sqlserver://…@db1?password=…"),
+        ("mysql://u:secret@h/d", "mysql://…@h/d"),
+        ("--arm=address=mariadb://u:se/cret@h/d", "--arm=address=mariadb://…@h/d"),
+        ("postgresql://u:se/cret@h/d", "postgresql://…@h/d"),
+        ("host=h password='secret", "host=h password=…"),
+    ],
+)
+def test_a_password_is_kept_nowhere_even_where_its_end_is_not_clear(given: str, kept: str) -> None:
+    assert without_passwords([given]) == [kept]
+
+
+@pytest.mark.parametrize("target", ["mysql://u:secret@h/d", "postgresql://u:se/cret@h/d"])
+def test_a_uri_that_cannot_be_copied_from_is_not_shown_with_its_password(target: str) -> None:
+    with pytest.raises(UsageError, match="invalid connection string") as refused:
+        SourceOptions(target, None, None, agreed=True).changes([])
+    assert "cret" not in str(refused.value)
 
 
 def test_scripts_of_the_user_are_driven_unless_a_workload_is_named() -> None:

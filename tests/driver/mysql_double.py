@@ -29,6 +29,8 @@ class Double:
     asks: tuple[bytes, ...] = ()
     """What it sends after each answer to that; then the client is let in."""
     context: ssl.SSLContext | None = None
+    leaves_at: str | None = None
+    """A query that begins so is answered by a request for rows, and the connection is closed."""
     answers: list[bytes] = field(default_factory=list)
     """What clients sent to prove their passwords, in order."""
     encrypted: list[bool] = field(default_factory=list)
@@ -96,7 +98,11 @@ class Connection:
             request = self._receive()
             if request[0] != 3:
                 return
-            double.queries.append(request[1:].decode())
+            text = request[1:].decode()
+            double.queries.append(text)
+            if double.leaves_at is not None and text.startswith(double.leaves_at):
+                self._send(b"\xfbrows")
+                return
             self._send(_OK)
 
     def _greeting(self) -> bytes:

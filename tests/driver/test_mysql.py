@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 import pytest
 
 from driver.mysqld import Mysqld, running
+from steelyard.driver.client import Driver
+from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
 
@@ -95,6 +98,18 @@ def test_what_a_query_returns_is_the_same_in_both_modes(server: Mysqld) -> None:
     require(server, "SELECT COUNT(*) AS found FROM seen WHERE what = '-3|1.25|0.5'", 6)
 
 
+def test_a_text_with_a_backslash_is_compared_by_the_collation_of_the_column(
+    server: Mysqld,
+) -> None:
+    """The first execution of a statement goes out as a text, the others are prepared."""
+    make(server, "DROP TABLE IF EXISTS c;",
+         "CREATE TABLE c (s VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_polish_ci, n INT);",
+         "INSERT INTO c VALUES (CHAR(65, 92, 66), 0);")  # fmt: skip
+    script = "SELECT LOWER(s) AS s FROM c \\gset\nUPDATE c SET n = n + 1 WHERE s = :s;\n"
+    drive(server, script, "-t", "3", "-M", "prepared", database="d")
+    require(server, "SELECT n AS found FROM c", 3)
+
+
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_deadlocks_are_tried_again_until_all_is_done(server: Mysqld, mode: str) -> None:
     make(server, "DROP TABLE IF EXISTS l;", "CREATE TABLE l (id INT PRIMARY KEY, n INT);",
@@ -155,25 +170,42 @@ def test_work_of_a_failed_call_is_not_committed_by_the_next_transaction(
     require(server, "SELECT COUNT(*) AS found FROM w", 1)
 
 
-def test_a_connection_that_is_lost_is_counted_and_opened_again(server: Mysqld) -> None:
-    command = [sys.executable, "-c", START, "drive", server.uri(database="d"), "-f", "-", "--json"]
-    command += ["-c", "2", "-T", "4"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as driven:
-        assert driven.stdin is not None
-        driven.stdin.write(b"SELECT SLEEP(0.01);\n")
-        driven.stdin.close()
+def kill_in_a_statement(server: Mysqld, number: int) -> None:
+    """Kill a connection while it executes a SLEEP."""
+    deadline = time.monotonic() + 30
+    with connected(read_uri(server.uri())) as connection:
+        while time.monotonic() < deadline:
+            listed = rows_of(connection, "SHOW PROCESSLIST")
+            if any(one[0] == number and "SLEEP" in str(one[7]) for one in listed):
+                rows_of(connection, f"KILL {number}")
+                return
+
+
+def test_a_connection_that_is_lost_is_counted_and_opened_again_for_the_next_slice(
+    server: Mysqld,
+) -> None:
+    plan = DrivePlan(
+        arms=(DriveArm("a", read_uri(server.uri(database="d")), clients=2),),
+        scripts=(DriveScript("s", "SELECT SLEEP(0.01);"),),
+        mode="simple",
+    )
+    one = SliceRequest(arm=0, length_ns=2_000_000_000)
+    with Driver.start(plan) as driver:
+        killed, kept = driver.connected["a"]
+        killer = threading.Thread(target=kill_in_a_statement, args=(server, killed))
+        killer.start()
+        first, second = driver.run([one, one])
+        killer.join()
         with connected(read_uri(server.uri())) as connection:
-            found: list[int] = []
-            deadline = time.monotonic() + 30
-            while not found and time.monotonic() < deadline:
-                listed = rows_of(connection, "SHOW PROCESSLIST")
-                found = [int(one[0]) for one in listed if "SLEEP" in str(one[7])]
-            rows_of(connection, f"KILL {found[0]}")
-        assert driven.stdout is not None
-        summary = json.loads(driven.stdout.read())
-    assert sum(summary["errors"].values()) == 1
-    assert set(summary["errors"]) <= {"2013", "1317"}, summary["errors"]
-    assert summary["transactions"] > 100
+            shown = {row[0] for row in rows_of(connection, "SHOW PROCESSLIST")}
+    assert sum(first.errors.values()) == 1
+    assert set(first.errors) <= {"2013", "1317"}, first.errors
+    assert (first.lost, second.lost, second.errors) == (1, 0, {})
+    [(client, number)] = second.reconnected
+    assert (client, number in (killed, kept)) == (0, False)
+    assert {kept, number} <= shown
+    assert killed not in shown
+    assert second.transactions > 0
 
 
 def test_a_connection_for_each_transaction(server: Mysqld) -> None:

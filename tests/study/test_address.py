@@ -45,6 +45,13 @@ def test_without_an_address_for_all_every_arm_needs_one() -> None:
         "postgresql://app:secret@db1/shop",
         "SQLServer://app:secret@db1/shop",
         "postgresql://db1/shop?password=secret",
+        "sqlserver://sa:my pass@db1",
+        "sqlserver://sa:@pw@db1",
+        "sqlserver://sa@corp:pw@db1",
+        "sqlserver://sa:p/w?x#y@db1/shop",
+        "postgresql://app:p/w@db1/shop",
+        "mysql+tls://app:secret@db1/shop",
+        " sqlserver://sa:secret@db1",
     ],
 )
 def test_a_password_is_refused(address: str) -> None:
@@ -55,7 +62,15 @@ def test_a_password_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["host=db1 user=password", "postgresql://app@db1/shop", "passfile=app.pgpass", "shop"],
+    [
+        "host=db1 user=password",
+        "postgresql://app@db1/shop",
+        "postgresql://db1:5432/shop?user=app@db1",
+        "postgresql://app@[::1]:5432,db2:5433/shop",
+        "sqlserver://sa@db1:1433/shop?certificate=/etc/a@b.pem",
+        "passfile=app.pgpass",
+        "shop",
+    ],
 )
 def test_what_says_none_is_taken(address: str) -> None:
     assert not holds_password(address)

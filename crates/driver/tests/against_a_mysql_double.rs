@@ -3,8 +3,9 @@
 use std::io::{Cursor, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{mpsc, Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{json, Value as Json};
 
@@ -57,15 +58,25 @@ fn read_packet(stream: &mut UnixStream) -> Option<Vec<u8>> {
     Some(payload)
 }
 
-fn serve(path: &Path, asked: Asked) {
+/// `silent`: the number of a connection that is taken and gets no greeting.
+fn serve(path: &Path, asked: Asked, silent: Option<usize>) {
     let _ = std::fs::remove_file(path);
     let listener = UnixListener::bind(path).unwrap();
     thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
             let asked = Arc::clone(&asked);
-            thread::spawn(move || answer(stream, &asked));
+            thread::spawn(move || match silent == Some(number) {
+                true => end_never(),
+                false => answer(stream, &asked),
+            });
         }
     });
+}
+
+fn end_never() -> ! {
+    loop {
+        thread::park();
+    }
 }
 
 fn answer(mut stream: UnixStream, asked: &Asked) -> Option<()> {
@@ -99,6 +110,7 @@ fn of_text(text: &str) -> Vec<u8> {
     match text {
         _ if text.starts_with("SELECT") => row(false),
         _ if text.starts_with("deadlock") => error(1213),
+        _ if text.starts_with("stuck") => end_never(),
         _ if text.starts_with("CALL") => error(1062),
         _ if text.starts_with("BEGIN") => ok(3),
         _ => ok(2),
@@ -106,14 +118,26 @@ fn of_text(text: &str) -> Vec<u8> {
 }
 
 fn drive(name: &str, mode: &str, script: &str, slice: &Json) -> (Vec<Json>, Vec<String>) {
+    drive_on(name, mode, script, slice, None)
+}
+
+fn drive_on(
+    name: &str,
+    mode: &str,
+    script: &str,
+    slice: &Json,
+    silent: Option<usize>,
+) -> (Vec<Json>, Vec<String>) {
     let path = std::env::temp_dir().join(format!("steelyard-{name}-{}", std::process::id()));
     let asked = Asked::default();
-    serve(&path, Arc::clone(&asked));
+    serve(&path, Arc::clone(&asked), silent);
     let plan = json!({
         "threads": 1, "mode": mode, "max_tries": 2, "scripts": [{"name": "s", "text": script}],
         "variables": {"name": "it's"},
+        "drain_cap_ns": silent.map_or(5_000_000_000_u64, |_| 50_000_000),
         "arms": [{"name": "a", "host": path, "user": "u", "clients": 1,
-                  "session": ["SET sql_mode = 'ANSI'"]}],
+                  "session": ["SET sql_mode = 'ANSI'"],
+                  "connect_timeout_ns": 3_600_000_000_000_u64}],
     });
     let lines = [
         json!({"protocol": "mysql", "plan": plan}),
@@ -240,6 +264,24 @@ fn a_deadlock_is_tried_again_and_counted_by_its_number() {
     assert_eq!(slice["errors"], json!({"1213": 1}));
     assert_eq!(slice["retries"], json!(1));
     assert_eq!(asked[1..], ["query deadlock;", "query deadlock;"]);
+}
+
+#[test]
+fn an_order_to_stop_a_statement_has_two_seconds_however_long_a_connection_may_take() {
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let slice = json!({"arm": 0, "length_ns": 50_000_000});
+        sender.send(drive_on("stuck", "simple", "stuck;", &slice, Some(1)))
+    });
+    let (answers, _) = ended.recv_timeout(Duration::from_secs(120)).unwrap();
+    let slice = &answers[1]["slice"];
+    assert_eq!(slice["capped"], json!(1));
+    assert_eq!(slice["errors"], json!({"2003": 1}));
+    let said = slice.to_string();
+    assert!(
+        said.contains("could not cancel: no answer within 2 s"),
+        "{said}"
+    );
 }
 
 #[test]

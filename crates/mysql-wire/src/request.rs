@@ -133,12 +133,14 @@ pub fn write_text(text: &[u8], out: &mut Vec<u8>) {
 /// backslash is written in hexadecimal digits.
 pub fn write_literal(text: &[u8], out: &mut Vec<u8>) {
     if text.contains(&b'\\') {
-        out.extend_from_slice(b"CONVERT(X'");
+        // With the introducer it is a literal: of CONVERT() the collation would count as much as
+        // a column's, and a comparison with one of another collation be refused (1267).
+        out.extend_from_slice(b"_utf8mb4 X'");
         for byte in text {
             let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
             out.extend_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
         }
-        out.extend_from_slice(b"' USING utf8mb4)");
+        out.push(b'\'');
         return;
     }
     out.push(b'\'');

@@ -301,7 +301,8 @@ class CheckpointSession(Protocol):
     """A connection that requests checkpoints; it stays open between slices."""
 
     def checkpoint(self) -> int:
-        """Write what is only in memory to the disk; nanoseconds it took, 0 when the server died."""
+        """Write what is only in memory to the disk; nanoseconds it took, 0 when the server died.
+        ServerError: it refused, or lives and this connection alone was lost."""
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""

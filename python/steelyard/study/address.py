@@ -11,7 +11,19 @@ if TYPE_CHECKING:
 HOUSED = frozenset({"sqlserver"})
 """Kinds of server at whose address arms are databases that are made there for the weighing, and
 not sessions: their settings are those of a database, and they pay their own debt."""
-_PASSWORD = re.compile(r"(?:^|\s)password\s*=|^[A-Za-z]+://[^/@\s]*:[^/@\s]+@|[?&]password=")
+_SCHEME = r"^\s*[A-Za-z][\w+.-]*://"
+_PASSWORD = re.compile(
+    "|".join(
+        (
+            r"(?:^|\s)password\s*=",
+            r"[?&]password=",
+            _SCHEME + r"[^/]*:[^/]+@",  # where libpq looks for it: up to the first /
+            _SCHEME + r"[^@?]*:[^@?]+@",  # one that has a / in it
+            # One with anything in it. libpq's own words, behind the ?, may hold an @ themselves.
+            _SCHEME + r"(?<!postgres://)(?<!postgresql://)[^@]*:.+@",
+        )
+    )
+)
 _OURS = {
     "source": "data is taken in only by servers that we start",
     "sql": "nothing is written into a server that is not ours",

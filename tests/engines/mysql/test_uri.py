@@ -61,6 +61,9 @@ def test_a_file_of_roots_takes_the_place_of_the_systems(tmp_path: Path) -> None:
     tls = read_uri(f"mysql://u@h/d?ssl-mode=verify-ca&ssl-ca={roots}").tls
     assert tls is not None
     assert (tls.roots, tls.system_roots) == (str(roots), False)
+    alone = read_uri(f"mysql://u@h/d?ssl-ca={roots}").tls
+    assert alone is not None
+    assert (alone.mode, alone.roots, alone.system_roots) == ("verify-ca", str(roots), False)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +76,10 @@ def test_a_file_of_roots_takes_the_place_of_the_systems(tmp_path: Path) -> None:
         ("mysql://u@h/d?sslmode=require", 'invalid word in the URI of a server: "sslmode"'),
         ("mysql://u@h/d?ssl-mode=always", 'invalid ssl-mode: "always"'),
         ("mysql://u@h/d?ssl-ca=/there/is/none", "could not read ssl-ca"),
+        ("mysql://u@h/d?ssl-mode=preferred&ssl-ca=/ca", "ssl-mode=preferred may leave ssl-ca"),
+        ("mysql://u@h/d?ssl-mode=disabled&ssl-ca=/ca", "ssl-mode=disabled may leave ssl-ca"),
+        ("mysql://u@h/d?ssl-cert=/crt&ssl-key=/key", "ssl-mode=preferred may leave ssl-cert"),
+        ("mysql://u@h/d?ssl-mode=disabled&ssl-key=/key", "ssl-mode=disabled may leave ssl-key"),
         ("mysql://u@h/d?connect-timeout=0", "invalid connect-timeout"),
     ],
 )

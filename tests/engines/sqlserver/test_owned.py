@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,8 @@ import pytest
 
 from driver.sqlserver import tokens
 from engines.sqlserver.instance import Database, Instance
+from steelyard.engines.defer_signals import defer_signals
+from steelyard.engines.sqlserver import owned
 from steelyard.engines.sqlserver.owned import OwnedDatabase
 from steelyard.engines.sqlserver.uri import read_uri
 from steelyard.model.errors import EngineError, ServerError
@@ -244,6 +247,29 @@ def test_a_session_that_the_server_still_sees_there_is_waited_for(instance: Inst
     assert instance.dropped == [database.name]
 
 
+def test_a_drop_that_is_never_answered_ends_although_signals_are_deferred(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = made_on(instance)
+    ended = threading.Event()
+
+    def hold(text: str) -> bytes | None:
+        if "DROP" not in text:
+            return None
+        ended.wait(60)
+        return b""
+
+    monkeypatch.setattr(owned, "_IN_USE_S", 0.2)
+    instance.before = hold
+    try:
+        with defer_signals(), pytest.raises(ServerError, match="could not drop database") as late:
+            database.drop()
+    finally:
+        ended.set()
+    assert "it took more than 0.6 s" in late.value.primary
+    assert instance.dropped == []
+
+
 def test_a_refusal_of_the_drop_is_told_in_the_servers_words(instance: Instance) -> None:
     database = made_on(instance)
     instance.before = lambda text: tokens.error(3701, "You may not.") if "DROP" in text else None
@@ -265,25 +291,37 @@ def test_damage_that_the_server_finds_is_an_error_with_its_words(instance: Insta
 @pytest.mark.parametrize(
     "why",
     [
-        (0, ""),
         (7983, "User 'app' does not have permission to run DBCC CHECKDB."),
-        (8921, "Check terminated. Possibly tempdb out of space."),
-        (1222, "Lock request time out period exceeded."),
+        (5030, "The database could not be exclusively locked to perform the operation."),
     ],
-    ids=["lost", "no right", "no room", "no lock"],
+    ids=["no right", "no lock"],
 )
-def test_a_check_without_a_result_is_no_damage(instance: Instance, why: tuple[int, str]) -> None:
+def test_a_check_that_never_began_is_no_damage(instance: Instance, why: tuple[int, str]) -> None:
     database = made_on(instance)
     instance.unchecked = why
     with pytest.raises(ServerError, match="could not check database") as raised:
         database.check()
-    assert (why[1] or "the connection was lost") in (raised.value.detail or "")
+    assert why[1] in (raised.value.detail or "")
 
 
-def test_damage_is_no_refusal_of_the_server(instance: Instance) -> None:
-    """What cannot be checked is dropped, and what is damaged left."""
+@pytest.mark.parametrize(
+    "why",
+    [
+        (0, ""),
+        *((number, "Inconsistent.") for number in (824, 2533, 5228, 5242, 5250, 5274, 8939)),
+        (8921, "Check terminated. Possibly tempdb out of space."),
+        (8967, "An internal error occurred in DBCC."),
+        (1823, "A database snapshot cannot be created because it failed to start."),
+    ],
+    ids=lambda why: f"error {why[0]}" if why[0] else "lost",
+)
+def test_a_check_that_ends_in_any_other_error_leaves_the_database_to_be_looked_at(
+    instance: Instance, why: tuple[int, str]
+) -> None:
+    """What was never checked is dropped (a ServerError), and what may be damaged left."""
     database = made_on(instance)
-    instance.damaged = True
-    with pytest.raises(EngineError) as raised:
+    instance.unchecked = why
+    with pytest.raises(EngineError, match="DBCC CHECKDB of database") as raised:
         database.check()
     assert not isinstance(raised.value, ServerError)
+    assert (why[1] or "the connection was lost") in (raised.value.detail or "")

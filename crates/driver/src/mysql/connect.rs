@@ -35,6 +35,10 @@ fn asks_for_encryption(error: &ConnectError) -> bool {
 /// Connects, authenticates and begins the session; the socket blocks.
 pub fn connect(server: &Server) -> Result<(Stream, Session), ConnectError> {
     let deadline = Instant::now() + server.patience;
+    connect_by(server, deadline).map_err(|error| error.timed(server.patience))
+}
+
+fn connect_by(server: &Server, deadline: Instant) -> Result<(Stream, Session), ConnectError> {
     let mode = server.encryption.as_ref().map(|encryption| encryption.mode);
     let first = connect_once(
         server,
@@ -49,7 +53,6 @@ pub fn connect(server: &Server) -> Result<(Stream, Session), ConnectError> {
         (Err(ConnectError::Tls(_)), Some(SslMode::Prefer)) => connect_once(server, None, deadline),
         (first, _) => first,
     }
-    .map_err(|error| error.timed(server.patience))
 }
 
 /// `mode`: how it is encrypted; `None`: not at all.
@@ -164,12 +167,17 @@ fn execute(stream: &mut Stream, sql: &str, deadline: Instant) -> Result<(), Conn
 /// Stops the statement of another connection; the server has taken the order when this returns.
 pub fn kill_query(server: &Server, connection_id: u32) -> Result<(), ConnectError> {
     let deadline = Instant::now() + CANCEL_TIME;
-    let (mut stream, _) = connect(server)?;
-    execute(
-        &mut stream,
-        &format!("KILL QUERY {connection_id}"),
-        deadline,
-    )?;
+    kill_query_by(server, connection_id, deadline).map_err(|error| error.timed(CANCEL_TIME))
+}
+
+fn kill_query_by(
+    server: &Server,
+    connection_id: u32,
+    deadline: Instant,
+) -> Result<(), ConnectError> {
+    let (mut stream, _) = connect_by(server, deadline)?;
+    let order = format!("KILL QUERY {connection_id}");
+    execute(&mut stream, &order, deadline)?;
     stream.send_all(quit())?;
     Ok(())
 }

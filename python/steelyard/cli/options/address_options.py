@@ -10,6 +10,7 @@ from steelyard.engines.postgres.libpq.connection_string import (
     connection_words,
     read_target,
     without_password,
+    without_secrets,
 )
 from steelyard.engines.sqlserver import uri as sqlserver
 from steelyard.model.endpoint import Endpoint, on_this_machine
@@ -146,6 +147,7 @@ def _argument(argument: str) -> str:
     if not holds_password(words):
         return argument
     try:
-        return before + _bare(words)
+        bare = _bare(words)
     except UsageError:
-        return argument
+        bare = words
+    return before + (without_secrets(bare) if holds_password(bare) else bare)

@@ -50,4 +50,4 @@ def is_dsn(text: str) -> bool:
     """Whether it is a connection string or URI, and no path that exists."""
     if text.startswith(("postgres://", "postgresql://")):
         return True
-    return "=" in text and not os.path.exists(os.path.expanduser(text))
+    return ("=" in text or "://" in text) and not os.path.exists(os.path.expanduser(text))

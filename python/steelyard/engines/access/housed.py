@@ -19,7 +19,8 @@ class OwnDatabase(Protocol):
         then `drop` finds out whether it is there."""
 
     def check(self) -> None:
-        """Read all of it. EngineError: it is damaged; ServerError: it could not be checked."""
+        """Read all of it. ServerError: the check never began; EngineError: it is damaged, or may
+        be."""
 
     def drop(self) -> None:
         """Drop it; nothing where it was never made."""

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S
 
-_ENCODED = "In a user, a password and a database / ? # [ ] @ are written %2F %3F %23 %5B %5D %40."
+ENCODED = "In a user, a password and a database / ? # [ ] @ are written %2F %3F %23 %5B %5D %40."
 
 
 @dataclass(frozen=True)
@@ -95,4 +95,4 @@ def hidden(target: str) -> str:
 
 
 def _invalid(target: str) -> UsageError:
-    return UsageError(f'invalid URI of a server: "{hidden(target)}"', hint=_ENCODED)
+    return UsageError(f'invalid URI of a server: "{hidden(target)}"', hint=ENCODED)

@@ -68,10 +68,15 @@ def _words(uri: ServerUri) -> dict[str, str]:
 
 
 def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
-    asked = words.get("ssl-mode", "preferred").lower().replace("-", "_")
+    roots = words.get("ssl-ca", "")
+    # With ssl-ca alone MySQL's own clients verify it.
+    implied = "verify_ca" if roots else "preferred"
+    asked = words.get("ssl-mode", implied).lower().replace("-", "_")
     if asked not in _MODES:
         raise UsageError(f'invalid ssl-mode: "{asked}"', hint=f"Known: {', '.join(_MODES)}.")
-    mode, roots = _MODES[asked], words.get("ssl-ca", "")
+    mode = _MODES[asked]
+    if mode in (None, "prefer"):
+        _refuse_files(asked, words)
     if mode is None:
         return None
     if roots and not os.path.isfile(roots):
@@ -89,3 +94,13 @@ def _tls(host: str, words: Mapping[str, str]) -> Tls | None:
         least_version="TLSv1.2",
         most_version=None,
     )
+
+
+def _refuse_files(mode: str, words: Mapping[str, str]) -> None:
+    """UsageError: files of certificates, which a connection that is not encrypted leaves unread."""
+    for word in ("ssl-ca", "ssl-cert", "ssl-key"):
+        if words.get(word):
+            raise UsageError(
+                f"ssl-mode={mode} may leave {word} unread: connections need not be encrypted",
+                hint="Say ssl-mode=verify_identity, verify_ca or required.",
+            )

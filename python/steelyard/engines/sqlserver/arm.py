@@ -158,7 +158,7 @@ class SqlServerArm:
 
     def checkpointer(self, database: str) -> CheckpointSession:
         """A session in its database that writes out what is only in memory."""
-        return Checkpoints(self._database)
+        return Checkpoints(self._database, lambda: self.running)
 
     def freeze(self) -> None:
         """Nothing: of a database that has no load and has been written out, the server has nothing

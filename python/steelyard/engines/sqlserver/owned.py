@@ -8,6 +8,7 @@ that was made here is left as it is, and reported.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,15 +31,11 @@ _IN_USE = 3702
 """DROP DATABASE while a session is in it: the server notices late that the last one has gone."""
 _IN_USE_S = 20.0
 _CREATED = "CONVERT(nvarchar(23), create_date, 121)"
-_DAMAGE = (
-    *(range(605, 606), range(823, 825)),  # of reading a page
-    *(range(2500, 2600), range(7984, 7989), range(8900, 9000)),
-)
-"""Errors of DBCC CHECKDB about pages, indexes and catalogues ("Database Engine events and
-errors")."""
-_NOT_CHECKED = frozenset({2501, 2520, 2560, 2571, 8920, 8921, 8967})
-"""Among these numbers those of a check that was not carried out: no right, no database of that
-name, no room in tempdb, ..."""
+_NEVER_RAN = frozenset({916, 2520, 2560, 2571, 5030, 7926, 7983, 8920})
+"""Errors with which DBCC CHECKDB ends before it has read anything: no right, no database of that
+name, a wrong parameter, no lock, a transaction that is open. Any other may be of damage: dozens of
+numbers are ("Database Engine events and errors"), and with corrupt pages it also ends by 8921
+("tempdb out of space or a system table is inconsistent") or 8967 ("internal error")."""
 
 
 @dataclass(frozen=True)
@@ -127,14 +124,14 @@ class OwnedDatabase:
             yield session
 
     def check(self) -> None:
-        """Read all of it (DBCC CHECKDB). EngineError: it is damaged, with the server's words;
-        ServerError: it could not be checked."""
+        """Read all of it (DBCC CHECKDB). ServerError: the server did not begin to check it;
+        EngineError: it is damaged, or may be, with the server's words."""
         with connected(self.server) as session:
-            self.verify(session)
             try:
+                self.verify(session)
                 session.execute(f"DBCC CHECKDB ({literal(self.name)}) WITH NO_INFOMSGS;")
             except RefusedError as error:
-                if not _is_damage(error.number):
+                if error.number in _NEVER_RAN:
                     raise ServerError(
                         f'could not check database "{self.name}" at "{self.server.host}"',
                         detail=error.detail,
@@ -143,25 +140,39 @@ class OwnedDatabase:
                 raise EngineError(
                     f'DBCC CHECKDB of database "{self.name}" at "{self.server.host}" failed',
                     detail=error.detail,
-                    hint="It is left for you to look at; drop it by hand.",
+                    hint="It may be damaged, and is left for you to look at; drop it by hand.",
                 ) from error
 
     def drop(self) -> None:
         """Drop it where it is still the one that was made; nothing where it never was. EngineError:
-        it is another one, or it stays."""
+        it is another one, or it stays, or the server takes too long: signals are deferred
+        meanwhile."""
+        longest_s = 3 * _IN_USE_S
+        with connected(self.server) as session, _limited(session, longest_s) as over:
+            try:
+                self._drop(session)
+            except RefusedError as error:
+                if not over.is_set():
+                    raise
+                raise ServerError(
+                    f'could not drop database "{self.name}" at "{self.server.host}": it took more '
+                    f"than {longest_s:g} s",
+                    hint="Drop it by hand if it is still there.",
+                ) from error
+
+    def _drop(self, session: Session) -> None:
         end = time.monotonic() + _IN_USE_S
-        with connected(self.server) as session:
-            if self.listed is None and self._find(session) is None:
-                return
-            while True:
-                self.verify(session)
-                try:
-                    rows = session.rows(self._dropping())
-                    break
-                except RefusedError as error:
-                    if error.number != _IN_USE or time.monotonic() > end:
-                        raise
-                time.sleep(0.2)
+        if self.listed is None and self._find(session) is None:
+            return
+        while True:
+            self.verify(session)
+            try:
+                rows = session.rows(self._dropping())
+                break
+            except RefusedError as error:
+                if error.number != _IN_USE or time.monotonic() > end:
+                    raise
+            time.sleep(0.2)
         if rows != ((None,),):
             raise self._refused("it changed while it was to be dropped, and is there still")
 
@@ -193,17 +204,27 @@ class OwnedDatabase:
         )
 
 
+@contextmanager
+def _limited(session: Session, seconds: float) -> Iterator[threading.Event]:
+    """Cancels what the session executes once this time is over, which the event says."""
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        session.cancel()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
+
+
 def _listed(row: tuple[str | None, ...]) -> Listed:
     number, created = (str(value) for value in row)
     return Listed(int(number), created)
-
-
-def _is_damage(number: int | None) -> bool:
-    """Whether an error of DBCC CHECKDB says that something is wrong with the database; None: the
-    connection was lost."""
-    if number is None or number in _NOT_CHECKED:
-        return False
-    return any(number in numbers for numbers in _DAMAGE)
 
 
 def _making(name: str, token: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from steelyard.engines.sqlserver.owned import OwnedDatabase
@@ -34,23 +35,21 @@ def rebuild(session: Session) -> None:
 class Checkpoints:
     """A connection that requests checkpoints of a database of ours; a CheckpointSession."""
 
-    def __init__(self, database: OwnedDatabase) -> None:
-        """EngineError: it is no longer ours."""
+    def __init__(self, database: OwnedDatabase, answers: Callable[[], bool]) -> None:
+        """`answers`: whether the server does, now. EngineError: the database is no longer ours."""
         self._stack = ExitStack()
         self._session = self._stack.enter_context(database.opened())
-        self._lost = False
+        self._answers = answers
 
     def checkpoint(self) -> int:
-        """CHECKPOINT; nanoseconds it took, 0 when the connection was lost, which the load reports
-        too where the server died. RefusedError: it was refused, or the connection had been lost
-        before."""
+        """CHECKPOINT; nanoseconds it took, 0 when the server died, which the load reports too.
+        RefusedError: it was refused, or the connection alone was lost."""
         began = time.monotonic_ns()
         try:
             self._session.execute(CHECKPOINT)
         except RefusedError as error:
-            if error.number is not None or self._lost:
+            if error.number is not None or self._answers():
                 raise
-            self._lost = True
             return 0
         return time.monotonic_ns() - began
 

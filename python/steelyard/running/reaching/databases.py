@@ -64,8 +64,8 @@ class Databases(Sessions):
         return super().start_arms(slots, order, upkeep, loads)
 
     def stop_arms(self) -> None:
-        """Check every database and drop it unless it is damaged or no longer ours; each is tried
-        before the first error is raised."""
+        """Check every database and drop it unless it may be damaged or is no longer ours; each is
+        tried before the first error is raised."""
         failures: list[EngineError] = []
         kept: list[OwnDatabase] = []
         with self._phase("stop"):

@@ -102,6 +102,21 @@ def test_a_server_that_takes_no_writes_is_refused(
     database.create()
 
 
+@pytest.mark.parametrize("name", ["", "'east'"])
+def test_a_replica_is_refused_whatever_its_source_is_called(
+    server: Mysqld, database: MysqlDatabase, name: str
+) -> None:
+    if database.kind == "mysql":
+        pytest.skip("it would have to be started with a number of its own")
+    execute(server, f"CHANGE MASTER {name} TO MASTER_HOST = '127.0.0.1', MASTER_USER = 'none'")
+    try:
+        with pytest.raises(EngineError, match=r"cannot load .*: it is a replica"):
+            database.create()
+    finally:
+        execute(server, f"RESET SLAVE {name} ALL")
+    database.create()
+
+
 def test_a_server_that_takes_no_writes_any_more_ends_a_load_in_its_words(
     server: Mysqld, database: MysqlDatabase
 ) -> None:

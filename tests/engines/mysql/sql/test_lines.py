@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
+import pymysql
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from driver.mysql_double import Double
 from steelyard._core import RowStream
-from steelyard.engines.mysql.sql.lines import inserts, load_statement
+from steelyard.engines.mysql.sql.lines import inserts, load_lines, load_statement
+from steelyard.engines.mysql.sql.session import connected
+from steelyard.engines.mysql.uri import read_uri
 
 HEAD = b"INSERT INTO t VALUES "
 
@@ -35,6 +41,18 @@ def test_the_statement_names_columns_and_no_file() -> None:
     assert words.startswith("LOAD DATA LOCAL INFILE 'rows' INTO TABLE t CHARACTER SET utf8mb4 ")
     assert words.endswith("(a, b)")
     assert "(" not in load_statement("t", ())
+
+
+def test_a_connection_that_is_lost_while_rows_are_sent_is_said_to_be_lost() -> None:
+    statement = load_statement("t", ())
+    with (
+        Double(leaves_at="LOAD DATA").running() as double,
+        connected(read_uri(double.uri()), sends_rows=True) as connection,
+    ):
+        with pytest.raises(pymysql.OperationalError) as lost:
+            load_lines(connection, statement, repeat(b"1\n" * 5000, 10_000), 1 << 16)
+        assert lost.value.args[0] in (2006, 2013)
+        assert not connection.open
 
 
 def test_both_encodings_have_the_same_rows_and_sum() -> None:

@@ -73,6 +73,33 @@ def test_a_server_whose_certificate_was_verified_gets_it(
     assert double.encrypted == [True]
 
 
+@pytest.mark.parametrize("mode", ["", "ssl-mode=verify_ca&", "ssl-mode=verify_identity&"])
+def test_a_server_that_another_authority_signed_is_refused_and_gets_no_proof(
+    mode: str, encrypts: ssl.SSLContext, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.pem"
+    other.write_bytes(authority("another").pem)
+    with (
+        Double(context=encrypts).running() as double,
+        pytest.raises(ServerError, match="could not work on") as refused,
+    ):
+        query(double, f"{mode}ssl-ca={other}")
+    assert "certificate verify failed" in (refused.value.detail or "")
+    assert double.answers == []
+
+
+@pytest.mark.parametrize("mode", ["", "ssl-mode=required&", "ssl-mode=verify_identity&"])
+def test_a_server_that_wants_a_certificate_gets_the_clients(
+    mode: str, encrypts: ssl.SSLContext, signer: Certified, roots: Path, tmp_path: Path
+) -> None:
+    encrypts.load_verify_locations(roots)
+    encrypts.verify_mode = ssl.CERT_REQUIRED
+    certificate, key = signer.sign("app").save(tmp_path, "client")
+    with Double(context=encrypts).running() as double:
+        query(double, f"{mode}ssl-ca={roots}&ssl-cert={certificate}&ssl-key={key}")
+    assert double.encrypted == [True]
+
+
 @pytest.mark.parametrize("greets", ["mysql_native_password", "caching_sha2_password"])
 def test_a_key_that_came_over_an_open_network_is_not_trusted(greets: str) -> None:
     double = Double(greets=greets, switch="caching_sha2_password", asks=FULL)

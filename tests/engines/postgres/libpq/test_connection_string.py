@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -94,6 +95,51 @@ def test_what_cannot_be_driven_is_wrong_usage(conninfo: str) -> None:
 
 def test_a_password_is_not_shown() -> None:
     assert "secret" not in repr(read_target("host=h password=secret"))
+
+
+def with_a_user(target: str) -> Endpoint:
+    return read_target(target, user="u")
+
+
+@pytest.mark.parametrize("read", [connection_words, read_target, with_a_user])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "mysql://u:secret@h/d",
+        "mysql://u:secret@h/d?x=1",
+        " postgresql://u:secret@h/d",
+        "postgresql://u:p/secret@h/d",
+        "postgresql://u:p@secret@h/d",
+        "postgresql://u:secret@h/d?nonsense=1",
+        "hoost=h password=secret",
+        "host=h password=my secret",
+    ],
+)
+def test_a_password_in_what_is_not_understood_is_in_no_message(
+    target: str, read: Callable[[str], object]
+) -> None:
+    with pytest.raises(UsageError, match="invalid connection string") as refused:
+        read(target)
+    assert "secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_why_a_string_without_a_password_is_invalid_is_said() -> None:
+    with pytest.raises(UsageError, match='invalid connection string: "hoost=h"') as refused:
+        connection_words("hoost=h")
+    assert 'invalid connection option "hoost"' in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "postgresql://u:p?s#w@h:6000/d",
+        "postgresql://u@h:6000/d?user=a@b",
+        "postgresql://u@[::1]:6000,h:6001/d",
+    ],
+)
+def test_what_libpq_understands_is_taken(target: str) -> None:
+    assert connection_words(target)["dbname"] == "d"
 
 
 HERE = Endpoint("/tmp/x", 6000, "u", "d", password="secret")

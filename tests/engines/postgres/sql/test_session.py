@@ -6,7 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from engines.postgres.sql.conftest import Server
+from engines.postgres.sql.conftest import SETTINGS, Server
+from own_cache import own_server
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.sql.session import Checkpoints
 from steelyard.model.errors import ServerError
 
@@ -32,10 +34,22 @@ def test_a_checkpoint_that_is_refused_is_an_error_in_the_servers_words(server: S
         admin.execute("DROP ROLE nobody_in_particular")
 
 
-def test_a_lost_connection_is_a_dead_server_once_and_an_error_from_then_on(server: Server) -> None:
+def test_a_debt_whose_connection_alone_was_lost_is_an_error_and_not_nothing(
+    server: Server,
+) -> None:
     with server.connect() as admin, closing(Checkpoints(server.conninfo)) as checkpoints:
         ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
         admin.execute(ended, ("steelyard telemetry",))
-        assert checkpoints.checkpoint() == 0
-        with pytest.raises(ServerError, match=NOT_MADE):
-            checkpoints.checkpoint()
+        for _ in range(2):  # the server lives: its debt is not known
+            with pytest.raises(ServerError, match=NOT_MADE):
+                checkpoints.checkpoint()
+
+
+def test_a_server_that_died_owes_nothing() -> None:
+    with own_server("18", SETTINGS) as cluster:
+        assert isinstance(cluster, Cluster)
+        with closing(cluster.checkpointer("postgres")) as checkpoints:
+            assert checkpoints.checkpoint() > 0
+            cluster.crash()
+            for _ in range(2):
+                assert checkpoints.checkpoint() == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
-from steelyard.engines.mysql.builds.build import MYSQL
+from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
 from steelyard.engines.mysql.sql.product import Product, product_of
 from steelyard.engines.mysql.sql.session import SQL_MODE, connected, rows_of, variables_of
@@ -156,9 +156,12 @@ def _replicates(connection: Connection[Any], product: Product) -> bool:
     """Whether the server takes changes from another one, where this user may see that."""
     import pymysql
 
-    newer = product.version >= ((8, 4) if product.kind == MYSQL else (10, 6))
+    if product.kind == MARIADB:  # without ALL it leaves out sources that have names
+        query = "SHOW ALL SLAVES STATUS"
+    else:
+        query = f"SHOW {'REPLICA' if product.version >= (8, 4) else 'SLAVE'} STATUS"
     try:
-        return bool(rows_of(connection, f"SHOW {'REPLICA' if newer else 'SLAVE'} STATUS"))
+        return bool(rows_of(connection, query))
     except pymysql.OperationalError:  # it needs REPLICATION CLIENT
         return False
 

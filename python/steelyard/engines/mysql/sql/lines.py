@@ -50,12 +50,19 @@ def load_lines(
         for chunk in chunks:
             for start in range(0, len(chunk), size):
                 wire.write_packet(chunk[start : start + size])
-    finally:  # without an end and its answer the connection could not be worked with
-        wire.write_packet(b"")
-        answer = wire._read_packet()
-    told: Any = OKPacketWrapper(answer)
+    except BaseException:
+        if connection.open:  # without an end and its answer it could not be worked with
+            _end(wire)
+        raise
+    told: Any = OKPacketWrapper(_end(wire))
     _refuse_warnings(connection, told.warning_count)
     return int(told.affected_rows)
+
+
+def _end(wire: Any) -> Any:
+    """End the rows; the server's answer to them."""
+    wire.write_packet(b"")
+    return wire._read_packet()
 
 
 def insert_lines(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from steelyard.engines.access.server_uri import ENCODED, hidden
 from steelyard.engines.postgres.libpq.encryption import read_tls
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
@@ -46,16 +47,18 @@ def client_flags(endpoint: Endpoint) -> list[str]:
 
 
 def connection_words(target: str) -> dict[str, str]:
-    """The keywords of a connection string or URI with their values; UsageError: it is neither."""
+    """The keywords of a connection string or URI with their values. UsageError: it is neither, or a
+    URI in which a password may end elsewhere; the password is not in the message."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
+    _require_clear(target)
     try:
         return {word: str(value) for word, value in conninfo_to_dict(target).items()}
     except psycopg.Error as error:
-        raise UsageError(
-            f'invalid connection string: "{target}"', detail=str(error).strip()
-        ) from error
+        shown = without_secrets(target)
+        why = str(error).strip() if shown == target else _NOT_QUOTED
+        raise UsageError(f'invalid connection string: "{shown}"', detail=why) from None
 
 
 def without_password(target: str) -> str:
@@ -64,6 +67,30 @@ def without_password(target: str) -> str:
 
     words = connection_words(target)
     return make_conninfo("", **{word: said for word, said in words.items() if word != "password"})
+
+
+def without_secrets(target: str) -> str:
+    """As messages show a string that libpq does not understand: where a password with spaces ends
+    cannot be seen, so all that follows is left out."""
+    return _SECRET.sub(r"\1…", hidden(target))
+
+
+_SECRET = re.compile(r"(password\s*=).*", re.DOTALL)
+_NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."
+_OTHERS = re.compile(r"(?!postgres(?:ql)?://)\s*[A-Za-z][\w+.-]*://")
+_UNCLEAR = re.compile(r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@)")
+"""libpq would take a part of the password for a host, a port or a database."""
+
+
+def _require_clear(target: str) -> None:
+    """UsageError: the URI of another kind of server, or not clear."""
+    for wrong, hint in (
+        (_OTHERS, "A URI of PostgreSQL begins with postgresql://."),
+        (_UNCLEAR, ENCODED),
+    ):
+        if wrong.match(target):
+            shown = without_secrets(target)
+            raise UsageError(f'invalid connection string: "{shown}"', hint=hint)
 
 
 _PLAIN = re.compile(r"(?:\s*(?:host|port|user|dbname|password)=[^\s'\\,]+)*\s*")
@@ -105,6 +132,7 @@ def read_target(
     hosts are tried as libpq tries them, and the one that takes the connection is driven;
     DriverError: none does.
     """
+    _require_clear(conninfo)
     words = {"host": host, "port": port, "user": user}
     if conninfo.strip() and "=" not in conninfo and not _URI.match(conninfo):
         words["dbname"], conninfo = conninfo, ""
@@ -138,14 +166,9 @@ def _joined(given: Mapping[str, str], conninfo: str) -> str:
     """One string, in which `conninfo` has precedence."""
     if not given:
         return conninfo
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    from psycopg.conninfo import make_conninfo
 
-    try:
-        said = conninfo_to_dict(conninfo)
-    except ProgrammingError as error:
-        raise UsageError(f"invalid connection string: {error}".strip()) from error
-    return make_conninfo("", **{**given, **said})
+    return make_conninfo("", **{**given, **connection_words(conninfo)})
 
 
 def _by_libpq(conninfo: str) -> Endpoint:
@@ -156,6 +179,7 @@ def _by_libpq(conninfo: str) -> Endpoint:
     try:
         failed = started.status == pq.ConnStatus.BAD
         if failed and not _said(started).startswith(_NOT_THERE):
+            connection_words(conninfo)  # what cannot be split is not quoted
             raise UsageError(f"invalid connection string: {_said(started)}")
         words = _words(started)
         if "," not in (words.get("hostaddr") or words.get("host") or ""):
