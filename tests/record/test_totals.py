@@ -9,6 +9,7 @@ import pytest
 from steelyard.record.epoch import EpochLine
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import arm_totals, epochs_of
+from steelyard.record.turns.turn import TurnLine
 
 Facts = dict[str, Any]
 
@@ -25,6 +26,15 @@ def line(**changes: Any) -> SliceLine:
 def epoch_line(epoch: int = 0, **changes: Any) -> EpochLine:
     facts: Facts = {"type": "epoch", "epoch": epoch, "attempt": 1, "slots": {"on": 0, "off": 1}}
     return EpochLine.model_validate({**facts, "start_order": ["off", "on"], **changes})
+
+
+def turn_line(**changes: Any) -> TurnLine:
+    read = {"driver_cpu_ns": 1, "transactions": 100, "all_transactions": 100}
+    facts: Facts = {
+        "epoch": 0, "arm": "on", "slot": 0, "position": 0, "end": "cycles", "level": True,
+        "quiet": True, "waiting_bytes": 0, "phases_ns": {}, "read": read,
+    }  # fmt: skip
+    return TurnLine.model_validate({**facts, **changes})
 
 
 def test_throughput_is_clients_times_work_over_busy_time() -> None:
@@ -96,3 +106,15 @@ def test_slices_of_a_torn_epoch_are_left_unseen() -> None:
     assert first.arms["on"].transactions == 100
     assert second.arms["on"].transactions == 7
     assert len(epochs_of(slices, [epoch_line(0)])) == 1
+
+
+def test_a_turn_of_a_torn_attempt_counts_only_where_the_epoch_kept_it() -> None:
+    slices = [line(transactions=7), line(attempt=2, transactions=9)]
+    kept = epoch_line(attempt=2, violations={"on": (), "off": ()})
+    lost = epoch_line(attempt=2, violations={"off": ()}, outcome="crashed: on")
+    [epoch] = epochs_of(slices[:1], [kept], [turn_line()])
+    assert (set(epoch.turns), epoch.arms["on"].transactions) == ({"on"}, 7)
+    [epoch] = epochs_of(slices, [lost], [turn_line()])
+    assert (set(epoch.turns), epoch.arms["on"].transactions) == (set(), 9)
+    [epoch] = epochs_of(slices, [kept], [turn_line(), turn_line(attempt=2)])
+    assert (set(epoch.turns), epoch.arms["on"].transactions) == ({"on"}, 9)

@@ -3,7 +3,7 @@ of each arm may take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,13 @@ import pytest
 from steelyard.engines.engine import Cycle, Pulse, Scaled
 from steelyard.engines.noop import NoopInstance
 from steelyard.model.errors import StudyError
+from steelyard.model.turn import Checkpoint
+from steelyard.record.plan import Plan
 from steelyard.record.record import Record
+from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
-from story.asked import lines, study_of
-from story.scripted import ScriptedWorld
+from story.asked import Watcher, lines, study_of
+from story.scripted import ScriptedEngines, ScriptedWorkload, ScriptedWorld
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -82,6 +85,72 @@ def test_turns_of_a_log_that_bursts_after_each_checkpoint_are_long_enough_and_ta
     assert {one["end"] for one in turns} == {"cycles"}
     took_ns = sum(sum(one["phases_ns"].values()) for one in turns)
     assert took_ns <= 1.05 * len(turns) * planned["turn_ns"]
+
+
+def test_what_was_told_holds_what_an_epoch_takes_beside_its_load(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Planned(Watcher):
+        began_ns = 0
+
+        def plan(self, plan: Plan) -> None:
+            self.began_ns = writing.clock.now
+
+    def slow(owner: type, name: str, seconds: int) -> None:
+        step = getattr(owner, name)
+
+        def slowly(*arguments: Any) -> Any:
+            writing.clock.now += seconds * S
+            return step(*arguments)
+
+        monkeypatch.setattr(owner, name, slowly)
+
+    def waiting() -> int:
+        until = rested.setdefault(len(writing.evicted), writing.clock.now + 9 * S)
+        return (64 << 20) if writing.clock.now < until else 0
+
+    slow(NoopInstance, "restore", 15)
+    slow(ScriptedEngines, "evict", 11)
+    slow(ScriptedWorkload, "violations", 12)
+    planned, rested, writing.waiting = Planned(), dict[int, int](), waiting
+    writing.cycle_ns, writing.checkpoint_lasts_ns = 40 * S, 39 * S  # as long as is planned for
+    weigh_in(writing, writing_study(budget={"turns": "3h", "epochs": 8}), progress=planned)
+    assert Record(tmp_path / "record").read("plan.json")["upkeep"] == "restore"
+    took_ns = writing.clock.now - planned.began_ns
+    assert took_ns == pytest.approx(8 * 2 * plan_of_turns(tmp_path)["turn_ns"], rel=0.02)
+
+
+def test_a_turn_that_begins_within_a_cycle_has_no_whole_cycles_and_is_cut_off(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    answers, planned = writing.noop.journal.answers, list[Plan]()
+    every = answers.checkpoints
+
+    class Planned(Watcher):
+        def plan(self, plan: Plan) -> None:
+            planned.append(plan)
+
+    def late(one: NoopInstance, began_ns: int, now_ns: int) -> Sequence[Checkpoint]:
+        if not planned or "late" not in one.settings():
+            return every(one, began_ns, now_ns)
+        ends = (began_ns + s * S for s in (79, 100))  # once it was no longer waited for
+        return [Checkpoint(end - 9 * S, end, "time") for end in ends if end <= now_ns]
+
+    answers.checkpoints = late
+    off = {"name": "off", "checksums": False, "settings": {"late": "1"}}
+    verdict = weigh_in(writing, writing_study(arms=[off]), progress=Planned())
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        on, off_turn = (epoch.totals.turns[arm] for arm in ("on", "off"))
+        assert (on.end, on.at_checkpoint, on.cycles, on.whole_cycles) == ("cycles", True, 2, 2)
+        assert (off_turn.end, off_turn.at_checkpoint) == ("longest", False)
+        assert (off_turn.cycles, off_turn.whole_cycles) == (2, 1)
+        lasted_ns = off_turn.seconds[-1].end_ns - off_turn.seconds[0].start_ns
+        assert lasted_ns == pytest.approx(45 * S, abs=S)
+    [told] = [
+        x for x in verdict["contrasts"][0]["threats"] if x["name"] == "no checkpoint in a turn"
+    ]
+    assert told["invalidates"]
+    assert "8 of them did not begin at the end of one" in told["seen"]
 
 
 def never(settings: Mapping[str, str]) -> bool:

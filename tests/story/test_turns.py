@@ -74,7 +74,7 @@ def test_each_arm_stands_alone_in_its_turn_with_every_arms_files_evicted(
             up.discard(call.directory)
     assert most == 1
     turns = turns_of(tmp_path)
-    assert len(writing.evicted) == len(turns)
+    assert len(writing.evicted) == len(turns) + 2, "before every turn, and in the pilot"
     assert all(len(set(directories)) == 2 for directories in writing.evicted)
     assert all(len(plan.arms) == 1 for plan in writing.plans_driven)
 
@@ -312,4 +312,4 @@ def test_a_device_that_does_not_rest_is_waited_for_ten_seconds_and_said(
     weigh_in(writing, writing_study())
     turns = turns_of(tmp_path)
     assert not any(one["quiet"] for one in turns)
-    assert writing.paused_ns == pytest.approx(len(turns) * 10e9, rel=0.02)
+    assert writing.paused_ns == pytest.approx((len(turns) + 2) * 10e9, rel=0.02), "in the pilot too"

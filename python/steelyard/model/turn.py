@@ -62,6 +62,7 @@ class Turn:
     checkpoints: tuple[Checkpoint, ...]  # of the server's whole life in this turn, in order
     at_start: Debt  # of the measured part
     at_end: Debt
+    at_checkpoint: bool = True  # whether it was measured from the end of a checkpoint on
 
     @property
     def cycles(self) -> int:
@@ -71,3 +72,8 @@ class Turn:
         first, last = self.seconds[0].start_ns, self.seconds[-1].end_ns
         ends = [one.ended_ns for one in self.checkpoints if one.ended_ns is not None]
         return sum(first < end <= last for end in ends)
+
+    @property
+    def whole_cycles(self) -> int:
+        """Checkpoint cycles that were measured from their begin to their end."""
+        return self.cycles if self.at_checkpoint else max(0, self.cycles - 1)

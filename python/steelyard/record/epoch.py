@@ -108,7 +108,7 @@ class EpochLine(Frozen):
     loads: Mapping[str, int] = {}
     """Arm → which of the loads of its data it stood on."""
     violations: Mapping[str, tuple[str, ...]] = {}
-    """Arm → what the workload's checks found wrong."""
+    """Arm → what the workload's checks found wrong; in turns, of the arms that had theirs."""
     evicted: EvictedLine | None = None
     """In slices, where memory is capped; a turn has its own."""
     machine: tuple[ReadingLine, ...] = ()

@@ -93,8 +93,8 @@ def epochs_of(
     finished = {line.epoch: line for line in epochs}
     by_epoch: dict[int, list[SliceLine]] = {epoch: [] for epoch in finished}
     own: dict[int, dict[str, TurnLine]] = {epoch: {} for epoch in finished}
-    for turn in turns:
-        own.setdefault(turn.epoch, {})[turn.arm] = turn
+    for (epoch, arm), turn in _turns_of(epochs, turns).items():
+        own[epoch][arm] = turn
     for line in measured_slices(slices, epochs, turns):
         by_epoch[line.epoch].append(line)
     return [
@@ -104,17 +104,27 @@ def epochs_of(
 
 
 def measured_slices(
-    slices: Iterable[SliceLine], epochs: Iterable[EpochLine], turns: Iterable[TurnLine] = ()
+    slices: Iterable[SliceLine], epochs: Sequence[EpochLine], turns: Iterable[TurnLine] = ()
 ) -> Iterator[SliceLine]:
     """The measured slices of finished epochs, by the attempt that finished them: that of the turn
-    where the arm has one, since a turn of a torn epoch is kept."""
+    where the arm has one, since a turn of a torn epoch may be kept."""
     attempts = {epoch.epoch: epoch.attempt for epoch in epochs}
-    of_turns = {(turn.epoch, turn.arm): turn.attempt for turn in turns}
+    of_turns = {key: turn.attempt for key, turn in _turns_of(epochs, turns).items()}
     for line in slices:
         finished = attempts.get(line.epoch)
         counts = of_turns.get((line.epoch, line.arm), finished)
         if line.kind == "measured" and finished is not None and line.attempt == counts:
             yield line
+
+
+def _turns_of(
+    epochs: Iterable[EpochLine], turns: Iterable[TurnLine]
+) -> dict[tuple[int, str], TurnLine]:
+    """(epoch, arm) → the turn that a finished epoch counts: the last of each arm whose checks its
+    line holds. An arm that was lost has none, though a torn attempt may have left one."""
+    counted = {(epoch.epoch, arm) for epoch in epochs for arm in epoch.violations}
+    every = {(turn.epoch, turn.arm): turn for turn in turns}
+    return {key: turn for key, turn in every.items() if key in counted}
 
 
 def _driver_queue_share(lines: Sequence[SliceLine]) -> float | None:

@@ -123,7 +123,8 @@ class Budget(StudyModel):
 
     measuring: Annotated[Nanoseconds, at_least("20s")] = 120_000_000_000
     turns: Annotated[Nanoseconds, at_least("20s")] = 2_700_000_000_000
-    """In place of `measuring` with layout "turns": all turns, with their starts and warm-ups."""
+    """In place of `measuring` with layout "turns": all turns, with starts, warm-ups, checks, and
+    files put back."""
     epochs: Annotated[int, Field(ge=2, le=1000)] | None = None
     """None: chosen from the budget, even, at least 10."""
     slice: Annotated[Nanoseconds, at_least("50ms")] | None = None

@@ -178,7 +178,9 @@ def test_what_is_chosen_fits_the_budget_and_a_shortage_really_is_one(
     largest = min(arm.largest_scale for arm in arms)
     if isinstance(found, Shortage):
         assert found.needed_s > budget_s
-        assert choose_lengths(arms, Wish(found.needed_s * 1.001, cycles), idle_s=5.0, warm_s=25.0)
+        wish = Wish(found.needed_s * 1.001, cycles)
+        again = choose_lengths(arms, wish, idle_s=5.0, warm_s=25.0)
+        assert isinstance(again, TurnLengths)
         return
     assert 8 <= found.epochs <= 40
     assert found.epochs % 2 == 0

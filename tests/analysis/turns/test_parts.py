@@ -31,6 +31,11 @@ def test_what_follows_the_last_whole_cycle_is_left_out() -> None:
     assert parts[-1][-1] == 59
 
 
+def test_the_part_of_a_cycle_in_which_a_turn_began_is_left_out() -> None:
+    turn = make_turn(seconds=75, cycle_s=30.0, writes_s=27.0, lead_s=12.0, at_checkpoint=False)
+    assert seconds_of(turn) == [[*range(low, low + 15)] for low in (15, 30, 45, 60)]
+
+
 @pytest.mark.parametrize("ended", [0, 1])
 def test_with_fewer_than_two_cycles_the_time_is_cut_in_four(ended: int) -> None:
     turn = make_turn()

@@ -191,12 +191,20 @@ def test_a_pool_that_fills_in_the_turns_of_one_arm_is_seen_second_by_second() ->
     assert threat.name == "pool not warm"
     assert "blocks read per transaction of off fell from" in threat.seen
     assert not threat.invalidates, "images come and go with checkpoints"
+    assert (
+        "of off fell from 0.91 to 0.59 from the first half of a turn to the second" in threat.seen
+    )
+    assert "towards" not in threat.seen
     [threat] = in_turns(lambda second: 0.4 + 0.8 * math.exp(-second / 30), writes=False)
     assert threat.invalidates
 
 
 def test_reads_that_come_and_go_with_checkpoints_are_no_pool_that_fills() -> None:
     assert in_turns(lambda second: 1.0 - (second % 30) / 60) == []
+
+
+def test_a_fall_of_next_to_nothing_from_cycle_to_cycle_is_not_that_within_a_cycle() -> None:
+    assert in_turns(lambda second: 1.0 - (second % 30) / 60 - 0.002 * (second >= 30)) == []
 
 
 def test_turns_whose_reads_are_not_known_say_nothing() -> None:

@@ -159,6 +159,15 @@ def test_the_longest_turn_with_its_checkpoints_complete_is_not_cut_off() -> None
     assert not threat.invalidates
 
 
+def test_a_turn_that_began_within_a_cycle_is_cut_off_with_fewer_whole_cycles_than_asked() -> None:
+    within = {"end": "longest", "at_checkpoint": False}
+    threat = only(epochs_of(off=lambda n: within if n < 7 else {}), turns=PLANNED)
+    assert threat.invalidates
+    assert "with 2 checkpoints completed; 7 of them did not begin at the end of one" in threat.seen
+    asked = {**PLANNED, "cycles": 1}
+    assert not only(epochs_of(off=lambda n: within), turns=asked).invalidates
+
+
 def without_pause(cycle_s: float, pause_s: float) -> Change:
     turn = make_turn(cycle_s=cycle_s, writes_s=cycle_s - pause_s)
     return lambda n: {"checkpoints": turn.checkpoints, "end": "stated"}

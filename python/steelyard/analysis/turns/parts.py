@@ -20,9 +20,11 @@ def four_parts(turn: Turn) -> list[list[Second]]:
     start, end = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
     ends = [one.ended_ns for one in turn.checkpoints if one.ended_ns is not None]
     inside = sorted(one for one in ends if start < one <= end)
-    borders = [start, *inside] if len(inside) > 1 else [start, (start + end) // 2, end]
+    borders = [start, *inside] if turn.at_checkpoint else inside
+    if len(borders) < 3:
+        borders = [start, (start + end) // 2, end]
     half = (len(borders) - 1) // 2
-    halves = (start, borders[half]), (borders[-1 - half], borders[-1])
+    halves = (borders[0], borders[half]), (borders[-1 - half], borders[-1])
     return [part for low, high in halves for part in _in_two(turn.seconds, low, high)]
 
 

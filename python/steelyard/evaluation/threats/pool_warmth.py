@@ -3,13 +3,13 @@
 Every restart empties a pool. Where it is larger than an epoch can fill, transactions read blocks
 that they will not read later, and throughput shows how cold the pool is, not how large. Reads of
 the server's process tree are taken at the borders of four equal parts of an epoch's measured
-slices; in turns at every second, and the parts are halves of as many whole checkpoint cycles.
+slices; in turns at every second, and two halves of as many whole checkpoint cycles are compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,11 +37,15 @@ class PartReads:
     epochs: tuple[int, ...]
     reads: Floats  # blocks a transaction
     times: Floats  # ns of clients' time a transaction
+    in_turns: bool = False
+    """Then only halves are alike in what checkpoints do: whole cycles, where a part is none."""
 
     def of(self, epochs: Sequence[int]) -> PartReads:
         """Those of some epochs."""
         places = [self.epochs.index(epoch) for epoch in epochs]
-        return PartReads(tuple(epochs), self.reads[places], self.times[places])
+        return replace(
+            self, epochs=tuple(epochs), reads=self.reads[places], times=self.times[places]
+        )
 
     @cached_property
     def falls(self) -> bool:
@@ -50,8 +54,16 @@ class PartReads:
         if len(self.reads) < FEWEST_EPOCHS:
             return False
         falls = self.reads[:, :2].mean(axis=1) - self.reads[:, 2:].mean(axis=1)
+        first, last = self.ends
+        return t_interval(falls).low > 0 and first - last >= FEW_BLOCKS
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Mean reads of the first and of the last part; in turns, of the two halves."""
         mean = self.reads.mean(axis=0)
-        return t_interval(falls).low > 0 and float(mean[0] - mean[-1]) >= FEW_BLOCKS
+        if self.in_turns:
+            return float(mean[:2].mean()), float(mean[2:].mean())
+        return float(mean[0]), float(mean[-1])
 
     @property
     def level(self) -> float:
@@ -86,12 +98,7 @@ def threat_of(
 ) -> Iterator[Threat]:
     """Of what two arms, by their names, read."""
     words = [
-        f"blocks read per transaction of {name} fell from "
-        f"{_from_to(one.reads[:, 0].mean(), one.reads[:, -1].mean())} "
-        f"within the measured part of an epoch, "
-        f"towards {one.level:.2g}"
-        for name, one in zip(names, (control, arm), strict=True)
-        if one.falls
+        _words(name, one) for name, one in zip(names, (control, arm), strict=True) if one.falls
     ]
     if not words:
         return
@@ -108,6 +115,13 @@ def threat_of(
     certain = 0.0 not in t_interval(moved)
     fatal = certain and percent > 100 * margin
     yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal)
+
+
+def _words(name: str, one: PartReads) -> str:
+    fell = f"blocks read per transaction of {name} fell from {_from_to(*one.ends)}"
+    if one.in_turns:
+        return f"{fell} from the first half of a turn to the second"
+    return f"{fell} within the measured part of an epoch, towards {one.level:.2g}"
 
 
 def _from_to(first: float, last: float) -> str:
@@ -161,7 +175,8 @@ def part_reads(epochs: Sequence[EpochTotals], arm: str) -> PartReads | None:
     if len(known) < FEWEST_EPOCHS:
         return None
     reads, times = (np.array([one[place] for one in known.values()]) for place in (0, 1))
-    return PartReads(tuple(known), reads, times)
+    in_turns = any(arm in epoch.turns for epoch in epochs)
+    return PartReads(tuple(known), reads, times, in_turns)
 
 
 @once_each

@@ -171,6 +171,9 @@ def _unfinished(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
             f"{len(longest)} of {len(turns)} turns of {turns[0].arm} were measured for the longest "
             f"turn{after}, with {_range(counts[0], counts[-1])} completed"
         )
+        within = sum(not turn.at_checkpoint and turn.cycles > 0 for turn in longest)
+        if within:
+            seen += f"; {within} of them did not begin at the end of one"
         if fatal:
             seen += "; that differs between the arms beyond chance, and both were to have theirs"
         yield raise_threat(ThreatKind.NO_CHECKPOINT, seen, invalidates=fatal)
@@ -187,7 +190,9 @@ def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
     if plan.turns is None or not all(one.arm in plan.turns.cycle_seconds for one in pairs[0]):
         return False
     asked = plan.turns.cycles
-    lost = [[turn.end == "longest" and turn.cycles < asked for turn in pair] for pair in pairs]
+    lost = [
+        [turn.end == "longest" and turn.whole_cycles < asked for turn in pair] for pair in pairs
+    ]
     control, arm = lost.count([True, False]), lost.count([False, True])
     return balance_p_value(control, arm, len(pairs), len(pairs)) < CUT_OFF_ALPHA
 

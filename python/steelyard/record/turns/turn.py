@@ -54,6 +54,9 @@ class TurnLine(Frozen):
     end: TurnEnd
     level: bool
     """Whether throughput and reads were level when measuring began."""
+    at_checkpoint: bool = True
+    """Whether measuring began at the end of a checkpoint; False: none ended while it was waited
+    for. An older record does not say: True."""
     evicted_bytes: int = 0
     """Size of the files of all arms."""
     resident_bytes: int | None = None
@@ -109,6 +112,7 @@ def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
         ),
         at_start=_debt(line.at_start),
         at_end=_debt(line.at_end),
+        at_checkpoint=line.at_checkpoint,
     )
 
 

@@ -38,7 +38,8 @@ class Kept:
     attempts: dict[int, int] = field(default_factory=dict)
     """Epoch → how often it was begun; a torn one is begun again and its slices left unseen."""
     turns: dict[tuple[int, str], TurnDone] = field(default_factory=dict)
-    """(epoch, arm) → a finished turn of a torn epoch: it is not measured again."""
+    """(epoch, arm) → a finished turn of a torn epoch: it is not measured again. None where files
+    are not put back before each epoch."""
 
     @property
     def resumed(self) -> bool:
@@ -67,7 +68,8 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
     for line in read_slices(record):
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
     resumed = replace(question, seed=plan.seed)
-    torn = turns_of_torn_epochs(record, telemetry)
+    # Elsewhere a kept turn has aged files, and the turns that are missing have fresh copies.
+    torn = turns_of_torn_epochs(record, telemetry) if plan.upkeep == "restore" else {}
     spent = SpentTime(record, stopwatch, telemetry.spent)
     return Kept(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from steelyard.engines.engine import Instance, PoolFill
-from steelyard.model.errors import StudyError
+from steelyard.model.errors import EngineError, StudyError
 from steelyard.record.plan import Choices, CountedChoice, LeftOutScript, MemoryPlan, Upkeep, Warm
 from steelyard.record.record import Record
 from steelyard.record.recorded import as_weighed
@@ -135,13 +135,17 @@ class Setup:
     @contextmanager
     def laid_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[Slots]:
         """The slots of an epoch with the arms' files in them, none started; whatever was started
-        meanwhile is stopped at the end, as `upkeep` allows."""
+        meanwhile is stopped at the end, as `upkeep` allows. An error inside, or Ctrl-C, is not
+        replaced by that of a server that would not stop."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             self.own_slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
             yield self.own_slots
-        finally:
-            self.slots.end_arms(upkeep)
+        except BaseException:
+            with suppress(EngineError):
+                self.slots.end_arms(upkeep)
+            raise
+        self.slots.end_arms(upkeep)
 
     @contextmanager
     def started_arms(

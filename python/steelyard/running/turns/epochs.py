@@ -1,16 +1,18 @@
 """Runs the epochs of a weighing in turns: files laid in the slots, then one arm after the other.
 
 A turn is written down as it ends, so that a weighing that is killed loses the turn under way and
-no other: the epoch goes on with the arms that are missing. An arm that could not start or survive
+no other: the epoch goes on with the arms that are missing (where files are put back before each
+epoch; else it begins anew). An arm that could not start or survive
 its turn is an outcome of the epoch; the other arms have theirs all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from steelyard.model.errors import DriverError, EngineError
+from steelyard.model.errors import DriverError, EngineError, ServerError
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import Epoch, EpochLine, ReadingLine
@@ -87,31 +89,42 @@ class TurnsRunner:
         return Epoch(line, epoch_totals(line, lines, turns))
 
     def _turns(self, order: tuple[str, ...], where: _Where, lines: list[SliceLine]) -> Ending:
-        """Every turn that is missing; the first failure is the epoch's."""
-        setup, epoch = self._setup, where.place.epoch
-        ending = Ending()
-        with setup.laid_arms(epoch, self._choices.upkeep) as slots:
-            for position, arm in enumerate(order):
-                if arm in where.done:
-                    continue
-                own: list[SliceLine] = []
-                later = [one for one in order[position + 1 :] if one not in where.done]
-                began_ns = setup.laboratory.clock.now_ns()
-                try:
+        """Every turn that is missing, and how the epoch went."""
+        setup, upkeep = self._setup, self._choices.upkeep
+        failures: list[EngineError | DriverError] = []
+        try:
+            with setup.laid_arms(where.place.epoch, upkeep) as slots:
+                for position, arm in enumerate(order):
+                    if arm in where.done:
+                        continue
                     turn = TurnPlace(arm, position, where.place, where.seed)
-                    line = self._turn.run(turn, own, self._report(epoch, arm, later))
-                    took_ns = setup.laboratory.clock.now_ns() - began_ns
-                    self._took_ns.setdefault(arm, []).append(took_ns)
-                    setup.record.append(TELEMETRY, line.to_json())
-                    setup.spent.keep(epoch)
-                    where.done[arm] = TurnDone(line, tuple(own))
-                except (EngineError, DriverError) as failure:
-                    if ending.outcome == COMPLETE:
-                        ending = Ending.of(_outcome(failure), failure)
-                    slots.end_arms(self._choices.upkeep)
-                finally:
-                    lines += own
-        return ending
+                    later = [one for one in order[position + 1 :] if one not in where.done]
+                    try:
+                        self._one(turn, where, later, lines)
+                    except (EngineError, DriverError) as failure:
+                        failures.append(failure)
+                        with suppress(ServerError):  # it would not stop either
+                            slots.end_arms(upkeep)
+        except ServerError as failure:  # files could not be laid, or a server would not stop
+            failures.append(failure)
+        return _ending(failures)
+
+    def _one(
+        self, turn: TurnPlace, where: _Where, later: Sequence[str], lines: list[SliceLine]
+    ) -> None:
+        """Run a turn and write its line; the slices that it came to are among `lines`."""
+        setup, epoch, arm = self._setup, turn.place.epoch, turn.arm
+        own: list[SliceLine] = []
+        began_ns = setup.laboratory.clock.now_ns()
+        try:
+            line = self._turn.run(turn, own, self._report(epoch, arm, later))
+            took_ns = setup.laboratory.clock.now_ns() - began_ns
+            self._took_ns.setdefault(arm, []).append(took_ns)
+            setup.record.append(TELEMETRY, line.to_json())
+            setup.spent.keep(epoch)
+            where.done[arm] = TurnDone(line, tuple(own))
+        finally:
+            lines.extend(own)
 
     def _report(self, epoch: int, arm: str, later: Sequence[str]) -> ReportsPhase:
         """Reports a phase with the time that is left; `later`: whose turns of this epoch come after
@@ -142,5 +155,13 @@ def _joined_machine(turns: Sequence[TurnLine]) -> tuple[ReadingLine, ...]:
     return reading_lines(joined(parts))
 
 
-def _outcome(failure: EngineError | DriverError) -> str:
-    return failure.outcome if isinstance(failure, ArmLostError) else f"failed: {failure.primary}"
+def _ending(failures: Sequence[EngineError | DriverError]) -> Ending:
+    """The first failure is the epoch's; where it lost an arm, every arm that was lost is named."""
+    if not failures:
+        return Ending()
+    first, lost = failures[0], [one for one in failures if isinstance(one, ArmLostError)]
+    if not isinstance(first, ArmLostError):
+        return Ending.of(f"failed: {first.primary}", first)
+    how = first.how if len({one.how for one in lost}) == 1 else "crashed"
+    arms = ", ".join(sorted(one.arm for one in lost))
+    return Ending(f"{how}: {arms}", tuple(line for one in lost for line in one.lines()))

@@ -23,7 +23,7 @@ from steelyard.running.measuring.first_errors import require_work
 from steelyard.running.measuring.load import Load, Place, Visit
 from steelyard.running.measuring.observation import WaitSampling, settings_of
 from steelyard.running.preparing.setup import Setup
-from steelyard.running.turns.turn import watch_checkpoints
+from steelyard.running.turns.turn import await_quiet, watch_checkpoints
 
 PILOT = -2
 SECOND_NS = NS_PER_S
@@ -39,7 +39,7 @@ class Looked:
     cycle: Cycle
     settings: Settings  # as the server reports them
     wal_flush_share: float
-    idle_ns: int  # of the look, without load
+    idle_ns: int  # without load, from the eviction to the stop
     driver_io: str
 
 
@@ -55,10 +55,15 @@ def cycle_engine(setup: Setup, arm: str) -> CycleSettings:
 
 
 def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
-    """An arm alone under load until a whole cycle was seen, for `most_s` at most."""
+    """An arm alone under load until a whole cycle was seen, for `most_s` at most; before and after
+    it what a turn has there, so that `idle_ns` is that of a turn."""
     clock, slots, design = setup.laboratory.clock, setup.own_slots, setup.design
     engine = cycle_engine(setup, arm)
     began_ns = clock.now_ns()
+    with setup.phase("put back"):
+        setup.laboratory.engines.evict(slots.directories)
+    with setup.phase("quiet"):
+        await_quiet(setup.laboratory)
     instance = slots.start_arm(arm, slots.slot(design.slots_of(0)[arm]), engine.tell_checkpoints)
     with setup.phase("start"):
         setup.data.before_clients(instance)
@@ -74,6 +79,8 @@ def look(setup: Setup, arm: str, placement: str, most_s: float) -> Looked:
         finally:
             share = waits.stop()
         took_ns, driver_io, seen = clock.now_ns() - loaded_ns, load.io, tuple(watch.seen)
+    with setup.phase("read"):
+        setup.data.violations(instance)  # for its time: the epochs report what is wrong
     slots.stop_arms()
     return Looked(
         lines=lines,

@@ -61,8 +61,10 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
             looked[arm] = look(setup, arm, first, most_s)
     share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
     placement, why = choose_placement(share) if asked == "auto" else (asked, "the study says so")
-    lengths = _lengths(setup, looked)
+    lengths = _lengths(setup, looked, lay_ns=0)
     upkeep, upkeep_why = _upkeep(setup, lay_ns, lengths.turn_s)
+    if upkeep == "restore":
+        lengths = _lengths(setup, looked, lay_ns=lay_ns)
     control = looked[design.arms[0]]
     control_ns = _per_transaction_ns(control)
     every = [line for one in looked.values() for line in one.lines]
@@ -116,11 +118,12 @@ def require_time_scale(setup: Setup, settings: Mapping[str, Settings]) -> None:
         )
 
 
-def _lengths(setup: Setup, looked: Mapping[str, Looked]) -> TurnLengths:
+def _lengths(setup: Setup, looked: Mapping[str, Looked], *, lay_ns: int) -> TurnLengths:
+    """What the budget holds; `lay_ns`: putting the files of all arms back, in each epoch."""
     study = setup.study
     arms = list(_cycles(setup, looked).values())
-    idle_s = max(one.idle_ns for one in looked.values()) / NS_PER_S
-    found = choose_lengths(arms, _wish(study), idle_s=idle_s, warm_s=WARM_UP_S)
+    idle_ns = max(one.idle_ns for one in looked.values()) + lay_ns / len(looked)
+    found = choose_lengths(arms, _wish(study), idle_s=idle_ns / NS_PER_S, warm_s=WARM_UP_S)
     if isinstance(found, Shortage):
         raise too_short(study, found.needed_s)
     return found

@@ -27,6 +27,7 @@ from steelyard.record.plan import Choices, TurnChoices
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import Phase
 from steelyard.record.turns.turn import CheckpointLine, DebtLine, TurnLine
+from steelyard.running.laboratory import Laboratory
 from steelyard.running.measuring.arm_readings import ArmReadings, ArmsRead, Beside, reading_lines
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
@@ -73,6 +74,7 @@ class _Seen:
 
     end: TurnEnd
     level: bool
+    at_checkpoint: bool
     checkpoints: tuple[Checkpoint, ...]
     at_start: DebtLine
     at_end: DebtLine
@@ -99,7 +101,7 @@ class TurnRunner:
         with phases("evict"):
             evicted = setup.laboratory.engines.evict(slots.directories)
         with phases("quiet"):
-            quiet = self._quiet()
+            quiet = await_quiet(setup.laboratory)
         with phases("start"):
             slot = replace(setup.own_slots.slot(where.slot), start_order=where.position)
             instance = slots.start_arm(arm, slot, self._turns.settings.get(arm))
@@ -123,6 +125,7 @@ class TurnRunner:
             position=where.position,
             end=seen.end,
             level=seen.level,
+            at_checkpoint=seen.at_checkpoint,
             evicted_bytes=evicted.file_bytes,
             resident_bytes=evicted.resident_bytes,
             quiet=quiet.reached,
@@ -157,11 +160,11 @@ class TurnRunner:
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
             with phases("wait for a checkpoint"):
-                level = self._wait(arm, seconds, warm, watch, level)
+                level, at_checkpoint = self._wait(arm, seconds, warm, watch, level)
             at_start = seconds.debt()
             readings.border()
             with phases("measure"):
-                end = self._cycles(arm, seconds, measured, watch)
+                end = self._cycles(arm, seconds, measured, watch, at_checkpoint)
             machine = {arm: load.machine_readings(arm)}
             at_end, checkpoints = seconds.debt(), tuple(watch.seen)
             readings.border()
@@ -169,16 +172,7 @@ class TurnRunner:
             read = readings.close(
                 [*warm.lines, *measured.lines], (), Beside(waits.lines(), machine)
             )
-        return _Seen(end, level, checkpoints, at_start, at_end, measured, read)
-
-    def _quiet(self) -> Quiet:
-        """Wait until nothing waits for the device, at most 10 s."""
-        host, limit_ns = self._setup.laboratory.host, self._clock.now_ns() + QUIET_LIMIT_NS
-        while (waiting := host.waiting_bytes()) >= QUIET_BYTES:
-            if self._clock.now_ns() >= limit_ns:
-                return Quiet(False, waiting)
-            self._clock.pause(_LOOK_NS)
-        return Quiet(True, waiting)
+        return _Seen(end, level, at_checkpoint, checkpoints, at_start, at_end, measured, read)
 
     def _warm_up(self, seconds: SecondBySecond, series: Series) -> bool:
         limit_ns = self._clock.now_ns() + self._turns.warmup_cap_ns
@@ -195,19 +189,28 @@ class TurnRunner:
         series: Series,
         watch: CheckpointWatch,
         level: bool,
-    ) -> bool:
+    ) -> tuple[bool, bool]:
         """Go on until a checkpoint has ended, or none came in time; whether the load was level by
-        then, where it was not before."""
+        then, where it was not before, and whether one has ended."""
         since_ns = self._clock.now_ns()
         limit_ns = since_ns + self._turns.limits_of(arm).wait_ns
-        while not completed(watch.seen, since_ns) and self._clock.now_ns() < limit_ns:
+        while not (ended := bool(completed(watch.seen, since_ns))):
+            if self._clock.now_ns() >= limit_ns:
+                break
             seconds.run(series, "warmup", self._choices.slice_ns)
             level = level or series.level
-        return level
+        return level, ended
 
     def _cycles(
-        self, arm: str, seconds: SecondBySecond, series: Series, watch: CheckpointWatch
+        self,
+        arm: str,
+        seconds: SecondBySecond,
+        series: Series,
+        watch: CheckpointWatch,
+        at_checkpoint: bool,
     ) -> TurnEnd:
+        """Measure whole cycles, or for as long as it is stated; what does not begin at the end of a
+        checkpoint has none, and goes on for the longest turn."""
         turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
         while True:
             seconds.run(series, "measured", self._choices.slice_ns)
@@ -217,9 +220,8 @@ class TurnRunner:
                     return "stated"
                 continue
             before, ended = ended, len(completed(watch.seen, since_ns))
-            whole = (
-                ended > before
-            )  # elsewhere in a cycle it would be a part of one, alike each time
+            # Elsewhere in a cycle it would be a part of one, alike each time.
+            whole = at_checkpoint and ended > before
             if whole and ended >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
                 return "cycles"
             if took_ns >= turns.limits_of(arm).longest_ns:
@@ -258,6 +260,17 @@ class Phases:
                 yield
         finally:
             self.taken_ns[name] = self._now_ns() - began_ns
+
+
+def await_quiet(laboratory: Laboratory) -> Quiet:
+    """Wait until nothing waits for the device, at most 10 s."""
+    host, clock = laboratory.host, laboratory.clock
+    limit_ns = clock.now_ns() + QUIET_LIMIT_NS
+    while (waiting := host.waiting_bytes()) >= QUIET_BYTES:
+        if clock.now_ns() >= limit_ns:
+            return Quiet(False, waiting)
+        clock.pause(_LOOK_NS)
+    return Quiet(True, waiting)
 
 
 def completed(checkpoints: Sequence[Checkpoint], since_ns: int) -> list[Checkpoint]:

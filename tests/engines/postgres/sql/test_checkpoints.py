@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,17 @@ def test_settings_that_hide_checkpoints_are_refused(name: str) -> None:
         require_seen({name: "csvlog" if name == "log_destination" else "nonsense"})
 
 
-def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("level", "hides"), [("log", False), ("fatal", True), ("panic", True)])
+def test_a_level_above_that_of_checkpoints_is_refused(level: str, hides: bool) -> None:
+    refused = pytest.raises(EngineError, match='setting "log_min_messages"')
+    with refused if hides else nullcontext():
+        require_seen({"log_min_messages": level})
+
+
+@pytest.mark.parametrize("code", [b"", b"00000: "])
+def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(
+    tmp_path: Path, code: bytes
+) -> None:
     log, now = tmp_path / "server.log", [1_000]
     log.write_bytes(b"")
     watch = LogWatch.__new__(LogWatch)  # without a server, a connection and a thread
@@ -113,7 +124,7 @@ def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(tmp_path: Path
             (b"2026-11-24 01:59:58 UTC [7] ", b"LOG:  checkpoint complete: wrote 9 buffers\n"),
         ):
             with log.open("ab") as server:
-                server.write(stamp + words)
+                server.write(stamp + words.replace(b"LOG:  ", b"LOG:  " + code))
             now[0] += 500
             watch._read()
     assert watch.seen == (Checkpoint(1_500, 2_000, "time"),)
@@ -135,11 +146,13 @@ def test_an_engine_reads_the_settings_its_own_server_reports(
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("verbosity", ["default", "verbose"])
 def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
-    cluster: Cluster, slot_of: Slots, engine: Postgres
+    cluster: Cluster, slot_of: Slots, engine: Postgres, verbosity: str
 ) -> None:
     assert isinstance(cluster, CheckpointsSeen)
-    cluster.start(slot_of(0), engine.tell_checkpoints)
+    worded = {"log_error_verbosity": verbosity, "log_min_messages": "log"}
+    cluster.start(slot_of(0), {**engine.tell_checkpoints, **worded})
     watch = cluster.watch_checkpoints("postgres", time.monotonic_ns)
     with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as session:
         session.execute("CREATE TABLE t AS SELECT generate_series(1, 100000) AS n")
@@ -203,7 +216,12 @@ def test_a_server_that_died_has_no_pulse(
 
 
 @pytest.mark.postgres
-def test_an_arm_whose_log_is_silent_is_refused(cluster: Cluster, slot_of: Slots) -> None:
-    cluster.start(slot_of(0), {"log_checkpoints": "off"})
+@pytest.mark.parametrize(
+    "silent", [{"log_checkpoints": "off"}, {"log_checkpoints": "on", "log_min_messages": "fatal"}]
+)
+def test_an_arm_whose_log_is_silent_is_refused(
+    cluster: Cluster, slot_of: Slots, silent: dict[str, str]
+) -> None:
+    cluster.start(slot_of(0), silent)
     with pytest.raises(EngineError, match="cannot see checkpoints"):
         cluster.watch_checkpoints("postgres", time.monotonic_ns)

@@ -21,8 +21,9 @@ from steelyard.model.turn import Checkpoint
 from steelyard.model.units import NS_PER_S
 
 POLL_SECONDS = 0.02
-_BEGAN = re.compile(rb"LOG:  checkpoint starting: ?(.*)")
-_ENDED = b"LOG:  checkpoint complete"
+_CODE = rb"(?:[0-9A-Z]{5}: )?"  # SQLSTATE, with log_error_verbosity = verbose
+_BEGAN = re.compile(rb"LOG:  " + _CODE + rb"checkpoint starting: ?(.*)")
+_ENDED = re.compile(rb"LOG:  " + _CODE + rb"checkpoint complete")
 LEAST_TIMEOUT_S = 30
 """checkpoint_timeout of guc_tables.c."""
 LEAST_SEGMENTS = 2
@@ -33,6 +34,10 @@ TOLD_BY = {
     "logging_collector": ("off",),
     "log_destination": ("stderr",),
     "lc_messages": ("C", "en_US.UTF-8", "POSIX"),
+    "log_min_messages": (
+        *("warning", "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice"),
+        *("error", "log"),  # in the log, LOG ranks between ERROR and FATAL
+    ),
 }
 """Setting → values with which checkpoints are seen in the log."""
 
@@ -168,6 +173,6 @@ class LogWatch:
             if began:
                 cause = began.group(1).decode(errors="replace").strip()
                 self._seen.append(Checkpoint(now_ns, None, cause))
-            elif _ENDED in line and self._seen:
+            elif _ENDED.search(line) and self._seen:
                 last = self._seen[-1]
                 self._seen[-1] = Checkpoint(last.began_ns, now_ns, last.cause)
