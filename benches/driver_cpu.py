@@ -131,17 +131,20 @@ def bare(
 ) -> Round:
     """The bare loop's measure of "select", "pipeline" or "tpcb-like"."""
     path = f"{address.host}/.s.PGSQL.{address.port}"
-    output, cpu_s, kernel_s = spend(
-        [program, path, str(clients), str(seconds), str(100_000 * scale), work]
-    )
+    return run_bare([program, path, str(clients), str(seconds), str(100_000 * scale), work])
+
+
+def run_bare(command: list[str | Path]) -> Round:
+    """The measure of a bare loop, by what it prints."""
+    output, cpu_s, kernel_s = spend(command)
     throughput, cpu_us = output.split()
     return Round(float(throughput), float(cpu_us), float(cpu_us) * kernel_s / cpu_s)
 
 
-def build_bare(home: Path) -> Path:
+def build_bare(home: Path, name: str = "bare_epoll") -> Path:
     """The bare loop, compiled."""
-    program = home / "bare_epoll"
-    source = Path(__file__).with_name("bare_epoll.c")
+    program = home / name
+    source = Path(__file__).with_name(f"{name}.c")
     subprocess.run(["cc", "-O2", "-o", program, source, "-lpthread"], check=True)
     return program
 

@@ -4,8 +4,10 @@ Side by side on one MySQL 5.7 (npm's), in alternating rounds: one row by its key
 socket, 2 threads or one a client as sysbench has them, 8 and 64 clients. Client CPU is user and
 system time of the whole command with its children, start-up included. Required: CPU at most 0.6×,
 throughput at least 1.0×. The threads of the server stand beside the driver's, as they do in a
-weighing. Exit status 1 when missed. sysbench is Debian's, unpacked and never installed; without
-`apt-get` and `npm` there is nothing to measure against.
+weighing. The least that a client can do (bare_mysql.c) runs beside them: what it costs against
+sysbench is what no driver can save that sends and receives as often. Exit status 1 when missed.
+sysbench is Debian's, unpacked and never installed; without `apt-get` and `npm` there is nothing to
+measure against.
 
     python benches/mysql_cpu.py [--rounds 3] [--seconds 10] [--rows 100000]
 """
@@ -23,7 +25,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 import pytest
-from driver_cpu import CLIENTS, Round, Runner, compare, drive, spend
+from driver_cpu import BARE, CLIENTS, Round, Runner, build_bare, compare, drive, run_bare, spend
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from driver.mysqld import Mysqld, running
@@ -88,6 +90,7 @@ def main() -> int:
 def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Namespace) -> int:
     script = place / "point_select.sql"
     program = Path(sys.executable).parent / "steelyard"
+    bare = build_bare(place, "bare_mysql")
     script.write_text("CREATE DATABASE d;\n")
     subprocess.run([program, "drive", server.uri(), "-f", script, "-t", "1"], check=True,
                    capture_output=True)  # fmt: skip
@@ -102,6 +105,9 @@ def _compare(sysbench: Sysbench, server: Mysqld, place: Path, asked: argparse.Na
             clients,
             seconds,
             ("-f", str(script), "--placement", "symmetric"),
+        ),
+        BARE: lambda clients, seconds: run_bare(
+            [bare, server.socket, str(clients), str(seconds), str(asked.rows)]
         ),
     }
     met = [
