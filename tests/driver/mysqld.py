@@ -59,7 +59,12 @@ def running(home: Path, *options: str) -> Iterator[Mysqld]:
         with log.open("ab") as output:
             words = [*command, *more]
             return launch(
-                account, words, directory=work, output=output, environment=build.environment
+                account,
+                words,
+                directory=work,
+                output=output,
+                environment=build.environment,
+                own_session=False,  # as in a weighing
             )
 
     assert start("--initialize-insecure").wait(READY_S) == 0, log.read_text()

@@ -234,6 +234,12 @@ def test_a_driver_that_is_killed_is_reported_with_its_signal(server: Server) -> 
             list(driver.run([SliceRequest(arm=0, length_ns=60_000 * MS)]))
 
 
+def test_a_driver_is_in_our_session_and_no_ctrl_c_reaches_it(server: Server) -> None:
+    with Driver.start(_plan(server.arm(), scripts=(SELECT_ONE,))) as driver:
+        assert os.getsid(driver.pid) == os.getsid(0), "else its servers are another autogroup"
+        assert os.getpgid(driver.pid) == driver.pid
+
+
 def test_a_driver_left_in_the_middle_of_slices_leaves_nothing_running(server: Server) -> None:
     plan = _plan(server.arm(), scripts=(SELECT_ONE,))
     with Driver.start(plan) as driver:

@@ -49,7 +49,7 @@ class Driver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            start_new_session=True,
+            process_group=0,  # a Ctrl-C is ours; the session is shared with servers of threads
         )
         driver = cls(process, stderr)
         try:

@@ -32,10 +32,13 @@ def launch(
     environment: Mapping[str, str] | None = None,
     group: MemoryGroup | None = None,
     words: int = subprocess.DEVNULL,
+    own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Start a program as the account, in its own session, with `directory` as working directory.
+    """Start a program as the account, in a process group of its own, with `directory` as working
+    directory.
 
-    `words`: what its standard input is. Standard output and error both go to `output`. The working
+    `own_session`: in a session of its own too; without it the scheduler puts the program into one
+    autogroup with us and with our driver. `words`: what its standard input is. Standard output and error both go to `output`. The working
     directory matters: what a killed owner leaves behind is found by it (registry.py). With a memory
     group it is in that before its first page; EngineError: it could not enter.
     """
@@ -60,7 +63,8 @@ def launch(
                 stdin=words,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                start_new_session=own_session,
+                process_group=None if own_session else 0,
                 umask=0o077,
                 user=account.uid if switch else None,
                 group=account.gid if switch else None,

@@ -30,6 +30,7 @@ def begin(
     log: Path,
     environment: Mapping[str, str],
     group: MemoryGroup | None,
+    own_session: bool = True,
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start a server's program in its data directory, its output appended to a log; where in the
     log this life begins, in bytes."""
@@ -42,6 +43,7 @@ def begin(
             output=output,
             environment=environment,
             group=group,
+            own_session=own_session,
         )
     return process, offset
 

@@ -87,6 +87,13 @@ def test_a_server_reports_what_it_was_started_with(server: MysqlInstance) -> Non
     assert told["innodb_buffer_pool_load_at_startup"] == "OFF"
 
 
+def test_a_server_of_threads_shares_our_session_and_no_signal_of_the_terminal(
+    server: MysqlInstance,
+) -> None:
+    assert os.getsid(server.pid) == os.getsid(0), "else the scheduler sees two autogroups"
+    assert os.getpgid(server.pid) == server.pid
+
+
 def test_two_servers_differ_in_what_was_set_and_what_follows_alone(made: Made) -> None:
     one, two = made.clone(0), made.clone(1)
     one.start(made.slot(0), {})

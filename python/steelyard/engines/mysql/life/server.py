@@ -46,6 +46,8 @@ class Server(ServerProcess):
             log=log,
             environment=build.environment,
             group=group,
+            # In a session of its own it is one autogroup, which a driver preempts at every answer.
+            own_session=False,
         )
         return cls(name, process, directory, log, offset, account, socket_path)
 
