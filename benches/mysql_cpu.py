@@ -9,7 +9,7 @@ sysbench is what no driver can save that sends and receives as often. Exit statu
 sysbench is Debian's, unpacked and never installed; without `apt-get` and `npm` there is nothing to
 measure against.
 
-    python benches/mysql_cpu.py [--rounds 3] [--seconds 10] [--rows 100000]
+    python benches/mysql_cpu.py [--rounds 3] [--seconds 20] [--rows 100000]
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main() -> int:
     """Compare at each number of clients; 1 when a requirement is missed."""
     parser = argparse.ArgumentParser(description="driver CPU and throughput against sysbench")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rows", type=int, default=100_000)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sybench", dir="/tmp") as home:

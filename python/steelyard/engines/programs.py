@@ -38,9 +38,10 @@ def launch(
     directory.
 
     `own_session`: in a session of its own too; without it the scheduler puts the program into one
-    autogroup with us and with our driver. `words`: what its standard input is. Standard output and error both go to `output`. The working
-    directory matters: what a killed owner leaves behind is found by it (registry.py). With a memory
-    group it is in that before its first page; EngineError: it could not enter.
+    autogroup with us and with our driver. `words`: what its standard input is. Standard output and
+    error both go to `output`. The working directory matters: what a killed owner leaves behind is
+    found by it (registry.py). With a memory group it is in that before its first page; EngineError:
+    it could not enter.
     """
     if group is not None:
         command = group.command(account, command)
