@@ -39,7 +39,7 @@ RESULTS = Results(FOLDER / "kills.jsonl")
 WHAT = ("driver", "actor", "node", "coordinator")
 MOMENTS = 10
 """Of each."""
-BUDGET = "12s"
+BUDGET = "20s"
 CLIENTS = 6
 LATEST_S = 10.0
 """After the first measured slice: within the load of all of them."""

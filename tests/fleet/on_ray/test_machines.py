@@ -128,6 +128,44 @@ def test_a_killed_process_is_an_epoch_lost_by_name_and_the_next_has_all_machines
     assert answer.transactions == 12
 
 
+def _lose_a_node(made: RayMachines, drivers: CrowdDrivers, cluster: Any, server: Server) -> None:
+    """Kill a node under load; nothing that ran on it is left."""
+    crowd = drivers.start(_plan(server, SLOW, drain_cap_ns=200 * MS))
+    pids = _pids(made)
+    node = ray.get(
+        made.members()[2].actor.__ray_call__.remote(
+            lambda _: ray.get_runtime_context().get_node_id()
+        )
+    )
+    [dying] = [one for one in cluster.worker_nodes if one.node_id == node]
+    killer = threading.Timer(0.3, cluster.remove_node, [dying], {"allow_graceful": False})
+    killer.start()
+    with pytest.raises(DriverError, match="load machine"):
+        list(crowd.run([SliceRequest(arm=0, length_ns=800 * MS)]))
+    crowd.close()
+    killer.join()
+    assert all(_gone(pid) for pid in pids)
+    assert _sessions(server) == 0
+
+
+def test_a_node_that_dies_costs_no_more_than_its_epoch_where_another_is_free(
+    cluster: Any, server: Server
+) -> None:
+    spare = add_host(cluster)
+    made = RayMachines(3, cluster.address)
+    drivers = CrowdDrivers(made)
+    try:
+        _lose_a_node(made, drivers, cluster, server)
+        # Before the cluster has noticed: it gives the place to the dead node once more.
+        after = drivers.start(_plan(server, SELECT_ONE))
+        (answer,) = after.run([SliceRequest(arm=0, each=2)])
+        after.close()
+        assert answer.transactions == 12
+    finally:
+        drivers.close()
+    assert spare in cluster.worker_nodes
+
+
 def test_a_node_that_dies_is_replaced_by_another_or_the_weighing_ends_with_everything_kept(
     cluster: Any, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,22 +173,7 @@ def test_a_node_that_dies_is_replaced_by_another_or_the_weighing_ends_with_every
     made = RayMachines(3, cluster.address)
     drivers = CrowdDrivers(made)
     try:
-        crowd = drivers.start(_plan(server, SLOW, drain_cap_ns=200 * MS))
-        pids = _pids(made)
-        node = ray.get(
-            made.members()[2].actor.__ray_call__.remote(
-                lambda _: ray.get_runtime_context().get_node_id()
-            )
-        )
-        [dying] = [one for one in cluster.worker_nodes if one.node_id == node]
-        killer = threading.Timer(0.3, cluster.remove_node, [dying], {"allow_graceful": False})
-        killer.start()
-        with pytest.raises(DriverError, match="load machine"):
-            list(crowd.run([SliceRequest(arm=0, length_ns=800 * MS)]))
-        crowd.close()
-        killer.join()
-        assert all(_gone(pid) for pid in pids)
-        assert _sessions(server) == 0
+        _lose_a_node(made, drivers, cluster, server)
         with pytest.raises(DriverError, match="no machine in the place of 1 of 3"):
             made.members()
         add_host(cluster)

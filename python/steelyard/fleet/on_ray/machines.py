@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ from steelyard.model.errors import DriverError
 
 RESERVE_S = 60.0
 """Longest wait for the machines, and for one in the place of a lost one."""
+_AGAIN_S = 0.2
 ON_THE_WAY_S = 2.0
 """Added to the limit for which a machine waits for its driver."""
 
@@ -206,18 +208,36 @@ class RayMachines:
         """An actor for each place of the group. DriverError: one does not come up."""
         import ray
 
-        actors = {place: _actor(self._group, place) for place in places}
-        asked = [actor.facts.remote() for actor in actors.values()]
+        limit = time.monotonic() + RESERVE_S
         try:
-            found = ray.get(asked, timeout=RESERVE_S)
+            while True:
+                try:
+                    return self._join_once(places, limit)
+                except ray.exceptions.RayActorError as error:
+                    # A cluster learns seconds late of a node's death, and gave it the actor.
+                    if error.actor_init_failed or time.monotonic() + _AGAIN_S > limit:
+                        raise
+                    time.sleep(_AGAIN_S)
         except ray.exceptions.RayError as error:
-            for actor in actors.values():
-                ray.kill(actor, no_restart=True)
             raise DriverError(
                 f"the Ray cluster has no machine in the place of {len(places)} of {self.count}",
                 detail=str(error).strip() or f"None joined within {RESERVE_S:.0f} s.",
                 hint="Nothing is weighed with fewer: go on with --resume when there are enough.",
             ) from error
+
+    def _join_once(
+        self, places: Sequence[int], limit: float
+    ) -> dict[int, tuple[Any, MachineFacts]]:
+        import ray
+
+        actors = {place: _actor(self._group, place) for place in places}
+        try:
+            asked = [actor.facts.remote() for actor in actors.values()]
+            found = ray.get(asked, timeout=max(0.0, limit - time.monotonic()))
+        except ray.exceptions.RayError:
+            for actor in actors.values():
+                ray.kill(actor, no_restart=True)
+            raise
         return dict(zip(actors, zip(actors.values(), found, strict=True), strict=True))
 
 
