@@ -31,6 +31,20 @@ def test_a_folder_is_a_workload(folder: Path) -> None:
     assert workload.statements("keys.sql", 7) == []
 
 
+def test_scripts_that_need_no_table_need_no_schema(folder: Path) -> None:
+    description = folder / "workload.toml"
+    text = description.read_text().replace('[[tables]]\nname = "things"\n', "")
+    description.write_text(text)
+    with pytest.raises(UsageError, match='key "tables" is missing') as refused:
+        find_workload(str(folder))
+    assert "tables = []" in str(refused.value)
+    description.write_text("tables = []\n" + text)
+    (folder / "schema.sql").unlink()
+    workload = find_workload(str(folder))
+    assert workload.tables == ()
+    assert workload.statements("schema.sql", 1) == []
+
+
 def test_every_built_in_workload_can_be_read() -> None:
     assert "pgbench" in known_workloads()
     for name in known_workloads():

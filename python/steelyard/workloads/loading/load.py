@@ -101,7 +101,8 @@ def _fill_tables(
 ) -> dict[str, FilledTable]:
     names = [table.name for table in workload.tables]
     before, groups = by_creation(workload.statements("schema.sql", scale), names)
-    loader.execute(before, workload.part("schema.sql"))
+    if before:
+        loader.execute(before, workload.part("schema.sql"))
     if copiers is not None:
         report("load")
         return fill_together(loader, database, workload, scale, groups, copiers, report)

@@ -70,8 +70,8 @@ def fill_together(
 
     ServerError: a table does not hold what was to be sent. Errors of the copiers go on.
     """
-    source = workload.part("schema.sql")
     for table in workload.tables:
+        source = workload.part("schema.sql")
         loader.execute(groups.get(table.name, ()), source)
         if not loader.has_table(table.name):
             raise UsageError(f'{source}: it makes no table "{table.name}"')

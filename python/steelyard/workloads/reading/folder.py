@@ -135,10 +135,14 @@ def _require_dialect(workload: Workload) -> None:
 
 def _require_scripts(workload: Workload, path: Path) -> None:
     """UsageError unless there is a schema, and every script that the description names."""
-    if workload.loaded and "schema.sql" not in workload.files:
+    of_no_tables = "tables" in workload.model_fields_set and not workload.tables
+    if workload.loaded and not of_no_tables and "schema.sql" not in workload.files:
         raise UsageError(f'workload "{path.parent}" has no schema.sql')
-    if workload.loaded and not workload.tables:
-        raise UsageError(f'{path}: key "tables": a workload that loads its data has one at least')
+    if workload.loaded and not of_no_tables and not workload.tables:
+        raise UsageError(
+            f'{path}: key "tables" is missing: a workload that loads its data has some',
+            hint="tables = [] says that its scripts need none.",
+        )
     for name in workload.scripts:
         if f"scripts/{name}.sql" not in workload.files:
             raise UsageError(f'{path}: key "scripts.{name}": there is no scripts/{name}.sql')
