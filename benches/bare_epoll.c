@@ -10,19 +10,11 @@
  * ten of them in one request, or the seven statements of TPC-B-like, each a request of its own.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
+#include "bare.h"
 
-#define THREADS 2
+#include <arpa/inet.h>
+#include <sys/epoll.h>
+
 #define READY(reply, got) ((got) >= 6 && (reply)[(got) - 6] == 'Z')
 #define MOST_STEPS 7
 #define PIPELINED 10
@@ -56,17 +48,7 @@ static const struct statement *script = look_up;
 static int steps = 1;    /* requests of a transaction */
 static int repeated = 1; /* how often a request holds its statement */
 
-static const char *path;
-static int clients, accounts;
-static double seconds;
-static long done[THREADS];
-
-static double now(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double) at.tv_sec + 1e-9 * (double) at.tv_nsec;
-}
+static int accounts;
 
 static char *put(char *to, const void *bytes, size_t size)
 {
@@ -110,11 +92,7 @@ static int connect_and_prepare(void)
 {
     static const char who[] = "user\0postgres\0database\0postgres\0";
     char request[256], *end = request;
-    struct sockaddr_un at = { .sun_family = AF_UNIX };
-    int server = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-    if (connect(server, (struct sockaddr *) &at, sizeof at) != 0)
-        exit(1);
+    int server = connect_to_server();
     end = put32(end, 8 + (int) sizeof who);
     end = put32(end, 196608);
     end = put(end, who, sizeof who);
@@ -207,14 +185,9 @@ static void *work(void *argument)
 
 int main(int count, char **argument)
 {
-    pthread_t threads[THREADS];
-    struct rusage used;
-    long all = 0;
     if (count != 5 && count != 6)
         return 2;
-    path = argument[1];
-    clients = atoi(argument[2]);
-    seconds = atof(argument[3]);
+    read_arguments(argument);
     accounts = atoi(argument[4]);
     if (count == 6 && strcmp(argument[5], "pipeline") == 0)
         repeated = PIPELINED;
@@ -222,15 +195,6 @@ int main(int count, char **argument)
         script = tpcb_like;
         steps = MOST_STEPS;
     }
-    for (long i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, work, (void *) i);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        all += done[i];
-    }
-    getrusage(RUSAGE_SELF, &used);
-    printf("%f %f\n", (double) all / seconds,
-           ((double) (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6
-            + (double) (used.ru_utime.tv_usec + used.ru_stime.tv_usec)) / (double) all);
+    run(work);
     return 0;
 }

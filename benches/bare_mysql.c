@@ -9,18 +9,10 @@
  * prints transactions per second, and CPU in µs each.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
+#include "bare.h"
 
-#define THREADS 2
+#include <sys/epoll.h>
+
 #define HEADER 4
 #define END_OF_ROWS 0xfe
 #define PREPARE 0x16
@@ -30,17 +22,7 @@
 #define UTF8MB4 45
 
 static const char sql[] = "SELECT c FROM sbtest1 WHERE id = ?";
-static const char *path;
-static int clients, rows;
-static double seconds;
-static long done[THREADS];
-
-static double now(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double) at.tv_sec + 1e-9 * (double) at.tv_nsec;
-}
+static int rows;
 
 /* Every machine that this runs on stores the lowest byte first, as the protocol does. */
 static unsigned char *put(unsigned char *to, const void *bytes, size_t size)
@@ -90,11 +72,7 @@ static int connect_and_prepare(unsigned *statement)
     static const char who[] = "root\0\0d\0mysql_native_password";
     static const unsigned char reserved[23] = { 0 };
     unsigned char request[256] = { 0 }, *end = request + HEADER;
-    struct sockaddr_un at = { .sun_family = AF_UNIX };
-    int server = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-    if (connect(server, (struct sockaddr *) &at, sizeof at) != 0)
-        exit(1);
+    int server = connect_to_server();
     receive(server, 1);
     end = put32(end, CAPABILITIES);
     end = put32(end, 1u << 24);
@@ -160,24 +138,10 @@ static void *work(void *argument)
 
 int main(int count, char **argument)
 {
-    pthread_t threads[THREADS];
-    struct rusage used;
-    long all = 0;
     if (count != 5)
         return 2;
-    path = argument[1];
-    clients = atoi(argument[2]);
-    seconds = atof(argument[3]);
+    read_arguments(argument);
     rows = atoi(argument[4]);
-    for (long i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, work, (void *) i);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        all += done[i];
-    }
-    getrusage(RUSAGE_SELF, &used);
-    printf("%f %f\n", (double) all / seconds,
-           ((double) (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6
-            + (double) (used.ru_utime.tv_usec + used.ru_stime.tv_usec)) / (double) all);
+    run(work);
     return 0;
 }

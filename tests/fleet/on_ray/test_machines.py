@@ -122,9 +122,14 @@ def test_a_killed_process_is_an_epoch_lost_by_name_and_the_next_has_all_machines
     crowd.close()
     assert all(_gone(pid) for pid in pids)
     assert _sessions(server) == 0
-    after = drivers.start(_plan(server, SELECT_ONE))
-    (answer,) = after.run([SliceRequest(arm=0, each=2)])
-    after.close()
+    _all_answer(drivers, server)
+
+
+def _all_answer(drivers: CrowdDrivers, server: Server) -> None:
+    """Every client, of all machines, does its work."""
+    crowd = drivers.start(_plan(server, SELECT_ONE))
+    (answer,) = crowd.run([SliceRequest(arm=0, each=2)])
+    crowd.close()
     assert answer.transactions == 12
 
 
@@ -157,10 +162,7 @@ def test_a_node_that_dies_costs_no_more_than_its_epoch_where_another_is_free(
     try:
         _lose_a_node(made, drivers, cluster, server)
         # Before the cluster has noticed: it gives the place to the dead node once more.
-        after = drivers.start(_plan(server, SELECT_ONE))
-        (answer,) = after.run([SliceRequest(arm=0, each=2)])
-        after.close()
-        assert answer.transactions == 12
+        _all_answer(drivers, server)
     finally:
         drivers.close()
     assert spare in cluster.worker_nodes
@@ -177,10 +179,7 @@ def test_a_node_that_dies_is_replaced_by_another_or_the_weighing_ends_with_every
         with pytest.raises(DriverError, match="no machine in the place of 1 of 3"):
             made.members()
         add_host(cluster)
-        after = drivers.start(_plan(server, SELECT_ONE))
-        (answer,) = after.run([SliceRequest(arm=0, each=2)])
-        after.close()
-        assert answer.transactions == 12
+        _all_answer(drivers, server)
     finally:
         drivers.close()
 

@@ -136,9 +136,10 @@ def _require_dialect(workload: Workload) -> None:
 def _require_scripts(workload: Workload, path: Path) -> None:
     """UsageError unless there is a schema, and every script that the description names."""
     of_no_tables = "tables" in workload.model_fields_set and not workload.tables
-    if workload.loaded and not of_no_tables and "schema.sql" not in workload.files:
+    loads = workload.loaded and not of_no_tables
+    if loads and "schema.sql" not in workload.files:
         raise UsageError(f'workload "{path.parent}" has no schema.sql')
-    if workload.loaded and not of_no_tables and not workload.tables:
+    if loads and not workload.tables:
         raise UsageError(
             f'{path}: key "tables" is missing: a workload that loads its data has some',
             hint="tables = [] says that its scripts need none.",
