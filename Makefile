@@ -28,7 +28,7 @@ test-long: build ## what does not fit into 15 minutes as well
 check: build ## format, lint, types, unit and tidy tests: under a minute
 	@bash .ci/check
 
-bench: build ## speeds, as ratios measured side by side; needs an otherwise idle machine
+bench: build ## speeds as ratios; wants an idle machine (BEFORE=..., a built checkout to compare)
 	@status=0; for bench in benches/*.py; do echo "== $$bench"; \
 	  $(BIN)/python $$bench || status=1; done; exit $$status
 

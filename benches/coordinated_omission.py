@@ -96,7 +96,7 @@ def main() -> int:
     asked = parser.parse_args()
     with driver_cpu.server(1) as (address, _), Driver.start(plan_of(address)) as driver:
         closed = measure(driver, asked.seconds, None)
-        opened = measure(driver, asked.seconds, closed["throughput"] * SHARE)
+        opened = measure(driver, asked.seconds, closed.throughput * SHARE)
     stalls = f"{STALL_S * 1000:.0f} ms in every {PERIOD_S:g} s"
     print(f"a server that stalls for {stalls}; the true p99 is {TRUE_P99_MS:.0f} ms")
     closed_p99_ms = show("closed loop", closed)

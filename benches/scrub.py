@@ -2,10 +2,10 @@
 
 Both are timed as whole processes, their start included, over files in the page cache; rounds
 alternate the order, a ratio is the median of those of the rounds, with the least and the greatest.
-Beside them stand the scrub as a call, without the start of an interpreter, and two floors: two
-threads that only read the same files, as a scrub must, and two that copy memory to memory. Cold,
-the files are dropped from the page cache before each reading; where fio is missing, a plain
-sequential read stands in.
+Beside them stand the scrub as a call, without the start of an interpreter, and three floors: two
+threads that only read the same files, as a scrub must, two that copy memory to memory, and an
+interpreter that imports what reads a command line, and ends. Cold, the files are dropped from the
+page cache before each reading; where fio is missing, a plain sequential read stands in.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def main() -> int:
         "as a call": lambda: scrubbed(directory, THREADS),
         "floor: reading": lambda: read_by_threads(files),
         "floor: memory": lambda: copied() * size / COPIED_BYTES,
+        "floor: start": started,
     }
     seconds = alternated(ways, chosen.rounds, lambda: read_all(files))
     pairs = {name: ("pg_checksums", name) for name in ways if name != "pg_checksums"}
@@ -139,6 +140,13 @@ def process_scrubbed(directory: Path, threads: int) -> float:
     if done.returncode != 0:
         raise SystemExit(done.stdout.decode() + done.stderr.decode())
     return taken
+
+
+def started() -> float:
+    """Seconds of an interpreter with the libraries that every command of ours starts with."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import typer, pydantic"], check=True)
+    return time.monotonic() - began
 
 
 def read_by_threads(files: list[Path]) -> float:

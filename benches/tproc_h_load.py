@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
-    """A file of rows for each table."""
+    """A file of rows for each table, as PostgreSQL is sent them."""
     from steelyard.workloads.loading.tables import rows_of
     from steelyard.workloads.reading.folder import find_workload
 
@@ -96,7 +96,7 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     own = loading.rows_of
     try:
         if ready is not None:
-            loading.rows_of = lambda workload, table, scale: ready[table.name]  # type: ignore
+            loading.rows_of = lambda workload, table, scale, encoding: ready[table.name]  # type: ignore
         made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
         described = description(made)
         assert described is not None

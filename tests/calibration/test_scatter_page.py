@@ -6,10 +6,21 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from steelyard.study.read import read_study
-from validation.pages.scatter import page, resampled, restart, seen, share_by, slices, whole, within
+from validation.pages.scatter import (
+    against,
+    page,
+    resampled,
+    restart,
+    seen,
+    share_by,
+    slices,
+    whole,
+    within,
+)
 from validation.scatter import CONDITIONS, EPOCHS, PAGE, RESULTS, WORDS, nested
 
 MACHINE = {
@@ -38,9 +49,9 @@ def drawn(restart_sd: float, wander_sd: float, slice_sd: float, number: int = 40
     return made
 
 
-def line(epochs: list[Any]) -> dict[str, Any]:
+def line(epochs: list[Any], key: str = "as it is") -> dict[str, Any]:
     return {
-        "key": "as it is", "words": ["aa"], "before": ["setarch", "-R"], "epochs": epochs,
+        "key": key, "words": ["aa"], "before": ["setarch", "-R"], "epochs": epochs,
         "epoch_ns": 7_500_000_000, "estimate_percent": 0.1, "low_percent": -0.2,
         "high_percent": 0.4, "threats": [], "machine": MACHINE,
     }  # fmt: skip
@@ -68,6 +79,22 @@ def test_a_better_slot_is_seen_in_the_share_that_goes_with_it() -> None:
     epochs = [{**one, "whole": one["whole"] + 0.01 * one["slot"]} for one in drawn(0.003, 0, 0)]
     assert share_by(epochs, "slot") == pytest.approx(25 / (25 + 9), rel=0.1)
     assert share_by(epochs, "started_first") < 0.01
+
+
+def test_a_condition_is_read_against_the_plain_ones_together() -> None:
+    plain = [drawn(0.004, 0, 0, number=40), drawn(0.004, 0, 0, number=40)]
+    found = against(drawn(0.002, 0, 0), plain)
+    assert found.value == pytest.approx(0.5, rel=0.15)
+    assert found.low < 0.5 < found.high < 1.0
+
+
+def test_as_little_scatter_as_the_plain_ones_have_is_within_the_interval_19_times_in_20() -> None:
+    rng, within_it = np.random.default_rng(9), 0
+    for _ in range(400):
+        few, one, other = ([{"whole": d} for d in rng.normal(0, 0.01, 40)] for _ in range(3))
+        found = against(few, [one, other])
+        within_it += found.low <= 1.0 <= found.high
+    assert 0.91 < within_it / 400 < 0.98
 
 
 def test_an_effect_is_seen_the_more_often_the_smaller_the_scatter() -> None:
@@ -98,6 +125,17 @@ def test_a_page_shows_every_level_with_its_interval_and_the_command() -> None:
     assert "| as it is | 40 | 7.5 s | 0." in text
     assert "`setarch -R steelyard weigh aa`" in text
     assert "| as it is | 5.0 min | +0.10 [-0.20, +0.40] % |" in text
+
+
+def test_a_page_says_what_reduces_the_scatter_once_a_plain_weighing_is_there() -> None:
+    plain = line(drawn(0.004, 0.003, 0.002, number=40))
+    calmer = line(drawn(0.001, 0.001, 0.001, number=40), "huge pages")
+    both = page([plain, calmer], list(CONDITIONS))
+    section = both.split("## What reduces it")[1].split("##")[0]
+    [row] = [own for own in section.splitlines() if own.startswith("| huge pages | 0.")]
+    assert "as it is |" not in section.replace("÷ as it is |", "")
+    assert row.count("|") == 3
+    assert "## What reduces it" not in page([calmer], list(CONDITIONS))
 
 
 def test_the_page_is_what_the_results_say() -> None:

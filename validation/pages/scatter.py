@@ -20,6 +20,8 @@ Json = Mapping[str, Any]
 Epochs = Sequence[Mapping[str, float]]
 DRAWS = 2000
 SEED = 40
+PLAIN = ("as it is", "the same again")
+"""The conditions that the others are read against."""
 SOUGHT = 0.005
 """The effect that five minutes should see four times in five."""
 
@@ -50,6 +52,18 @@ _POWER = f"""
     again 1,000 times, an effect of {SOUGHT:.1%} was put on them, and they were judged by the
     product's own looks and sets. *Seen*: the share that said "slower". *Visible*: the effect that a
     weighing of so many epochs sees with 80 %, for Gaussian readings of that scatter.
+"""
+_REDUCES = """
+    The scatter of each condition as a share of that of "as it is" and "the same again" together
+    (which weighed alike), with the 95 % interval of a ratio of variances: below 1, it scatters
+    less.
+"""
+_TAKEN = """
+    *Placement* matters most, and every weighing places its arms symmetrically where it can.
+    *Addresses* are drawn at each start and stay so, though that costs scatter: a layout of memory
+    that is kept through a weighing may favor one arm at each of its starts, which no number of
+    epochs averages away. *Huge pages* have to be set aside on the host. *A client a processor* is
+    another question, asked by `--set workload.clients=`: nobody waits for a processor there.
 """
 
 
@@ -117,6 +131,17 @@ def whole_spread(epochs: Epochs) -> Spread:
     return Spread(sd, float(low), float(high))
 
 
+def against(epochs: Epochs, plain: Sequence[Epochs]) -> Spread:
+    """The scatter of d as a share of that of plain weighings together; a ratio, not percent."""
+    from scipy.stats import f
+
+    own, free = len(epochs) - 1, [len(one) - 1 for one in plain]
+    squares = sum(n * whole(one) ** 2 for n, one in zip(free, plain, strict=True))
+    ratio = whole(epochs) ** 2 / (squares / sum(free))
+    low, high = (ratio / f.ppf(q, own, sum(free)) for q in (0.975, 0.025))
+    return Spread(math.sqrt(ratio), math.sqrt(low), math.sqrt(high))
+
+
 def share_by(epochs: Epochs, name: str) -> float:
     """Share of the variance of d that goes with a place: the squared correlation."""
     place = column(epochs, name)
@@ -156,6 +181,10 @@ def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
     if not found:
         return "\n\n".join(parts) + "\n"
     parts += ["## The parts", paragraph(_PARTS).strip(), _nested(found)]
+    plain = [one["epochs"] for one in found if one["key"] in PLAIN]
+    if plain:
+        parts += ["## What reduces it", paragraph(_REDUCES).strip(), _reduced(found, plain)]
+        parts += [paragraph(_TAKEN).strip()]
     parts += ["## Slot, order, machine", paragraph(_PLACES).strip(), _places(found)]
     parts += ["## What five minutes see", paragraph(_POWER).strip(), _power(found)]
     parts += ["## How to repeat this", *map(_command, found)]
@@ -175,6 +204,13 @@ def _nested(found: Sequence[Json]) -> str:
         for one in found
     ]
     return table(["condition", "epochs", "of", "whole", "slices", "within", "restart"], rows)
+
+
+def _reduced(found: Sequence[Json], plain: Sequence[Epochs]) -> str:
+    rows = [
+        [one["key"], str(against(one["epochs"], plain))] for one in found if one["key"] not in PLAIN
+    ]
+    return table(["condition", "scatter ÷ as it is"], rows)
 
 
 def _places(found: Sequence[Json]) -> str:

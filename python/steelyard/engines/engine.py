@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from steelyard.engines.account import Account
-from steelyard.engines.differences import SettingRules
-from steelyard.engines.memory.cap import MemoryCap
-from steelyard.model.allowed import Allowed
-from steelyard.model.endpoint import Endpoint
-from steelyard.model.identity import BuildDefaults, Identity
-from steelyard.model.process import TreeUse
-from steelyard.model.readings import Kind, Sample
-from steelyard.model.turn import Checkpoint
-from steelyard.model.waits import WaitPart
+if TYPE_CHECKING:  # scrub needs a word of this file, and starts quickly
+    from steelyard.engines.account import Account
+    from steelyard.engines.differences import SettingRules
+    from steelyard.engines.memory.cap import MemoryCap
+    from steelyard.model.allowed import Allowed
+    from steelyard.model.endpoint import Endpoint
+    from steelyard.model.identity import BuildDefaults, Identity
+    from steelyard.model.process import TreeUse
+    from steelyard.model.readings import Kind, Sample
+    from steelyard.model.turn import Checkpoint
+    from steelyard.model.waits import WaitPart
 
 Settings = Mapping[str, str]
 """Server settings by name, values as the server's configuration file has them, without quotes."""
