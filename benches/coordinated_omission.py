@@ -73,7 +73,7 @@ def measure(driver: Driver, seconds: float, rate: float | None) -> Summary:
 
 def show(name: str, summary: Summary) -> float:
     """Prints a line; the 99th percentile in milliseconds."""
-    latency = {key: value / 1000 for key, value in asdict(summary.latency_us).items()}
+    latency = {key: float(value) / 1000 for key, value in asdict(summary.latency_us).items()}
     shown = "  ".join(f"{key} {value:8.2f}" for key, value in latency.items())
     print(f"{name:<12} {summary.throughput:8.0f}/s  latency (ms)  {shown}", flush=True)
     return latency["p99"]

@@ -89,7 +89,7 @@ def pgbench(
 ) -> Round:
     """pgbench's measure of a script, which is named by its options."""
     load = ["-n", "-M", "prepared", "-c", str(clients), "-j", str(THREADS), *script]
-    command = [
+    command: list[str | Path] = [
         bindir / "pgbench",
         *load,
         "-T",

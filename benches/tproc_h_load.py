@@ -13,9 +13,11 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 BOUND = 1.2
 
@@ -83,6 +85,11 @@ def make_files(directory: Path, scale: int) -> dict[str, ReadyRows]:
     return ready
 
 
+def ready_ones(ready: dict[str, ReadyRows]) -> Callable[..., ReadyRows]:
+    """What stands in for the maker of rows."""
+    return lambda workload, table, scale, encoding: ready[table.name]
+
+
 def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     """Seconds of one load, keys and checks included, in a cache of its own."""
     import steelyard.workloads.loading.load as loading
@@ -93,16 +100,15 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)
     os.environ["STEELYARD_CACHE"] = str(root)
-    own = loading.rows_of
     try:
-        if ready is not None:
-            loading.rows_of = lambda workload, table, scale, encoding: ready[table.name]  # type: ignore
-        made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
+        with (
+            nullcontext() if ready is None else patch.object(loading, "rows_of", ready_ones(ready))
+        ):
+            made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
         described = description(made)
         assert described is not None
         return described.load_seconds
     finally:
-        loading.rows_of = own
         shutil.rmtree(root)
         os.sync()
 

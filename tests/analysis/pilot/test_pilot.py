@@ -16,7 +16,13 @@ from steelyard.analysis.pilot.batch_means import (
     shortest_slice_ns,
     standard_error,
 )
-from steelyard.analysis.pilot.steady_state import drift_of, line_through, mser5
+from steelyard.analysis.pilot.steady_state import (
+    drift_of,
+    first_half_cut,
+    line_through,
+    mser5,
+    settled_after,
+)
 
 MS = 1_000_000
 
@@ -50,6 +56,50 @@ def test_a_load_that_settles_is_cut_after_it_settled_and_a_ramp_never_settles() 
     assert 20 <= cut <= 45  # never before the end, at times later by luck
     assert mser5([float(i) for i in range(100)]) is None
     assert mser5([1.0] * 19) is None
+
+
+def steady(rng: np.random.Generator, length: int = 37, noise: float = 0.03) -> list[float]:
+    """A load without warm-up, in as many blocks as a pilot watches."""
+    return list(1000 * np.exp(rng.normal(0, noise, length)))
+
+
+def test_a_steady_load_is_said_to_settle_in_98_pilots_of_100() -> None:
+    rng = np.random.default_rng(3)
+    pilots = [[settled_after(steady(rng)) for _ in range(2)] for _ in range(500)]
+    assert sum(None in both for both in pilots) <= 10
+    assert sum(None in [mser5(steady(rng)) for _ in range(2)] for _ in range(500)) > 100
+
+
+def test_a_steady_load_loses_a_quarter_of_what_was_watched_on_average() -> None:
+    rng = np.random.default_rng(4)
+    cuts = [settled_after(steady(rng)) or 0 for _ in range(500)]
+    assert sum(cuts) / len(cuts) < 37 / 4
+
+
+@pytest.mark.parametrize("blocks_long", [2, 5, 10, 15])
+def test_a_warm_up_that_ends_is_left_out_whole(blocks_long: int) -> None:
+    rng = np.random.default_rng(blocks_long)
+    for _ in range(50):
+        series = steady(rng, noise=0.01)
+        series[:blocks_long] = [0.6 * one for one in series[:blocks_long]]
+        cut = settled_after(series)
+        assert cut is not None
+        assert cut >= blocks_long
+
+
+def test_a_load_that_goes_on_drifting_has_not_settled() -> None:
+    rng = np.random.default_rng(5)
+    ramps = [np.array(steady(rng)) * np.exp(0.2 * np.arange(37) / 37) for _ in range(200)]
+    assert sum(settled_after(list(one)) is None for one in ramps) >= 180
+    assert settled_after([1.0] * 19) is None
+    assert settled_after([1.0, math.nan] * 20) is None
+
+
+def test_the_cut_of_the_first_half_is_never_beyond_it() -> None:
+    rng = np.random.default_rng(6)
+    assert first_half_cut([float(i) for i in range(100)]) == 50
+    cuts = [first_half_cut(steady(rng)) for _ in range(200)]
+    assert set(cuts) <= {0, 5, 10, 15}
 
 
 def test_a_drift_is_sized_and_noise_alone_seldom_is_one() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.pilot.steady_state import ALPHA, MSER_BATCH, line_through, mser5
+from steelyard.analysis.pilot.steady_state import ALPHA, MSER_BATCH, first_half_cut, line_through
 
 FEW_BLOCKS = 0.01
 """Blocks a transaction: a fall of less is no pool that fills."""
@@ -38,7 +38,7 @@ def level_after(series: Sequence[float], few: float = FEW_BLOCKS) -> int | None:
         return 0
     if _falls(values[len(values) // 2 :], few):
         return None
-    cut = mser5(values.tolist())
+    cut = first_half_cut(values.tolist())
     return len(values) // 2 if cut is None else cut
 
 

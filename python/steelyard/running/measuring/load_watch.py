@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.pilot.pool_level import few_faults, level_after
-from steelyard.analysis.pilot.steady_state import mser5
+from steelyard.analysis.pilot.steady_state import settled_after
 from steelyard.engines.engine import Instance
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.record.slice import SliceLine
@@ -104,7 +104,9 @@ class LoadWatch:
     def _seen(self, blocks: int, block_ns: int, wal_flush_share: float) -> Settled:
         lines = self._lines
         # A cut is counted in slices of an arm: one a block.
-        cuts = [mser5([_rate(line) for line in lines if line.arm == arm]) for arm in self._arms]
+        cuts = [
+            settled_after([_rate(line) for line in lines if line.arm == arm]) for arm in self._arms
+        ]
         levels = {arm: level_after(self._reads[arm]) for arm in self._arms}
         done = sum(line.transactions for line in lines)
         latency_ns = sum(line.latency_sum_ns for line in lines) / done
