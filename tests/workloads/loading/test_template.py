@@ -16,7 +16,6 @@ from folders import write_folder
 import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.cache import open_cache
-from steelyard.engines.engine import Identity
 from steelyard.engines.noop_journal import NOOP_IDENTITY
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
@@ -24,6 +23,7 @@ from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.engines.postgres.sql.loader import value
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.identity import Identity
 from steelyard.workloads.loading import disk_space
 from steelyard.workloads.loading.load import LoadReport
 from steelyard.workloads.loading.template import template, template_key, trusted
