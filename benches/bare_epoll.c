@@ -163,7 +163,8 @@ static void *work(void *argument)
         ask(server, 0, &seed);
     }
     for (;;) {
-        int count = epoll_wait(poll, events, 64, -1);
+        /* Not for ever: a client of the thread that has ended may hold the row that ours wait for. */
+        int count = epoll_wait(poll, events, 64, 100);
         if (now() > end)
             return NULL;
         for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-"""Loads TPROC-C beside go-tpc, into one server by turns: tables, rows, keys and checks of both.
+"""Loads TPROC-C beside go-tpc, into one server by turns: tables, rows and keys of both.
 
 Both load an empty database of the same running server, started as Steelyard starts one to be
 loaded; go-tpc over loopback, with as many threads as processors, and without its checks, of which
@@ -153,16 +153,8 @@ def by_go_tpc(
     after."""
     executed("CREATE DATABASE gotpc")
     command = [
-        *(
-            str(program),
-            "tpcc",
-            "prepare",
-            "--no-check",
-            "-d",
-            "postgres",
-            "--conn-params",
-            "sslmode=disable",
-        ),
+        *(str(program), "tpcc", "prepare", "--no-check"),
+        *("-d", "postgres", "--conn-params", "sslmode=disable"),
         *("-H", "127.0.0.1", "-P", "54329", "-U", "gotpc", "-p", password, "-D", "gotpc"),
         *("--warehouses", str(warehouses), "-T", str(len(os.sched_getaffinity(0)))),
     ]

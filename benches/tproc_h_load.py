@@ -100,10 +100,9 @@ def load(version: str, scale: int, ready: dict[str, ReadyRows] | None) -> float:
     root = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     root.chmod(0o711)
     os.environ["STEELYARD_CACHE"] = str(root)
+    rows = nullcontext() if ready is None else patch.object(loading, "rows_of", ready_ones(ready))
     try:
-        with (
-            nullcontext() if ready is None else patch.object(loading, "rows_of", ready_ones(ready))
-        ):
+        with rows:
             made = template(find_postgres(version), find_workload("tproc-h"), scale, copies=0)
         described = description(made)
         assert described is not None

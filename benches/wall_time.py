@@ -24,7 +24,7 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -182,13 +182,9 @@ def main() -> int:
     chosen = parser.parse_args()
     studies = chosen.study or list(STUDIES)
     asked_s = parse_duration(chosen.budget) / 1e9
-    if chosen.before is None:
-        pythons = {"here": Path(sys.executable)}
+    with interpreter_of(chosen.before) if chosen.before else nullcontext() as before:
+        pythons = {"here": Path(sys.executable), **({"before": before} if before else {})}
         done = list(rounds(pythons, studies, chosen.budget, chosen.rounds))
-    else:
-        with interpreter_of(chosen.before) as before:
-            pythons = {"here": Path(sys.executable), "before": before}
-            done = list(rounds(pythons, studies, chosen.budget, chosen.rounds))
     found = {study: summed_up(study, done, asked_s) for study in studies}
     wrong = [words for study in studies for words in missed(study, found[study])]
     if chosen.json:

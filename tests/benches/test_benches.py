@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.postgres, pytest.mark.long]
-
 BENCHES = Path(__file__).parents[2] / "benches"
 DRIVER = "--rounds 1 --seconds 1 --scale 1"
 SMALL = {
@@ -36,6 +34,8 @@ def test_every_bench_is_tried() -> None:
     assert {file.stem for file in BENCHES.glob("*.py")} == set(SMALL)
 
 
+@pytest.mark.postgres
+@pytest.mark.long
 @pytest.mark.parametrize("name", SMALL)
 def test_a_bench_measures_and_says_what_it_read(name: str) -> None:
     if name == "mysql_cpu" and shutil.which("apt-get") is None:

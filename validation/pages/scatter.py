@@ -69,7 +69,7 @@ _TAKEN = """
 
 @dataclass(frozen=True)
 class Spread:
-    """A standard deviation in percent with its interval."""
+    """A standard deviation in percent, or a ratio of two, with its interval."""
 
     value: float
     low: float

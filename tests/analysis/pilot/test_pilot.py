@@ -70,7 +70,7 @@ def test_a_steady_load_is_said_to_settle_in_98_pilots_of_100() -> None:
     assert sum(None in [mser5(steady(rng)) for _ in range(2)] for _ in range(500)) > 100
 
 
-def test_a_steady_load_loses_a_quarter_of_what_was_watched_on_average() -> None:
+def test_a_steady_load_loses_less_than_a_quarter_of_what_was_watched_on_average() -> None:
     rng = np.random.default_rng(4)
     cuts = [settled_after(steady(rng)) or 0 for _ in range(500)]
     assert sum(cuts) / len(cuts) < 37 / 4
