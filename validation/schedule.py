@@ -23,6 +23,9 @@ STALL_CLIENTS = 1
 BACKGROUND_PERCENT = 5
 BACKGROUND_SLICE_MS = 500
 """Long against the CHECKPOINT after it, which both arms pay alike and which scatters."""
+ALIKE_AT_LENGTH = 12
+LENGTH = "2m"
+"""The budget that `make weigh` has."""
 ALIKE_IN_TURNS = 12
 DOUBLE_WORK_IN_TURNS = 10
 ALIKE_ON_MYSQL = 20
@@ -125,12 +128,15 @@ KINDS: Mapping[str, int] = {
     "alike with writes": ALIKE_WITH_WRITES,
     "alike from three nodes": ALIKE_FROM_NODES,
     f"twice {SESSIONS_PERCENT} % from three nodes": DOUBLE_WORK_FROM_NODES,
+    "alike for two minutes": ALIKE_AT_LENGTH,
 }
 
 
 def _case(kind: str, number: int) -> Case:
     if kind == "alike":
         return Case(kind, number)
+    if kind == "alike for two minutes":
+        return Case(kind, number, budget=LENGTH)
     if kind == "stall":
         overrides = (
             f"arm.weight.stall={STALL_PROBABILITY}",
