@@ -18,6 +18,7 @@ from validation.pages import (
     paired,
     replayed,
     searched,
+    settled,
     shares,
     simulated,
     turned,
@@ -70,6 +71,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         _short(every, found),
         simulated.section(every),
         turned.section(found["turns"]),
+        settled.section(found["settling"]),
         replayed.control_section(found["controls"]),
         replayed.replay_section(found["replay"], traces(traced)),
         compared.section(found["comparison"]),
@@ -94,7 +96,7 @@ def methodology(folder: Path = FOLDER) -> str:
 
 
 _FILES = (
-    *("simulation", "alarms", "turns", "controls", "replay", "comparison", "judge"),
+    *("simulation", "alarms", "turns", "settling", "controls", "replay", "comparison", "judge"),
     *("live", "kills", "raylet", "searches", "paired_pgbench"),
 )
 

@@ -133,10 +133,8 @@ KINDS: Mapping[str, int] = {
 
 
 def _case(kind: str, number: int) -> Case:
-    if kind == "alike":
-        return Case(kind, number)
-    if kind == "alike for two minutes":
-        return Case(kind, number, budget=LENGTH)
+    if kind in ("alike", "alike for two minutes"):
+        return Case(kind, number, budget=BUDGET if kind == "alike" else LENGTH)
     if kind == "stall":
         overrides = (
             f"arm.weight.stall={STALL_PROBABILITY}",

@@ -19,12 +19,14 @@ from steelyard.analysis.decision import (
     student_t,
     t_interval,
 )
+from steelyard.analysis.pilot import steady_state
 from steelyard.analysis.turns import ageing, by_distance, debt, series
 from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired
 from steelyard.evaluation import rule
 from steelyard.evaluation.threats import turns as turn_threats
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
+from steelyard.running.measuring.load_watch import WARMUP_FLOOR_NS, WARMUP_MARGIN
 from steelyard.study.design import balanced_orders, first_look
 from validation import traces
 from validation.cases import (
@@ -34,6 +36,7 @@ from validation.cases import (
     controls,
     foreign_rates,
     replay,
+    settling,
     simulation,
     turned,
     virtual,
@@ -59,6 +62,7 @@ from validation.worlds import (
     bench,
     errors,
     lives,
+    loads,
     machine,
     restarts,
     slots,
@@ -106,6 +110,12 @@ TURNS: tuple[Any, ...] = (
 )
 """What draws turns, reads them by distance, and raises their threats."""
 
+PILOTS: tuple[Any, ...] = (
+    *(steady_state, student_t, WARMUP_FLOOR_NS, WARMUP_MARGIN),
+    *(loads, autoregression.stationary, case),
+)
+"""What draws loads as pilots watch them, and says when they have settled."""
+
 
 RULES: tuple[ModuleType, ...] = (
     *(criterion, mann_whitney, perfgate, pinpoint, steelyard, tango, rule_welch, other_rules),
@@ -140,6 +150,7 @@ SUITES = (
     Suite("simulation", simulation.cases, (*JUDGING, *WORLDS, simulation)),
     Suite("alarms", alarms.cases, (*JUDGING, *WORLDS, simulation, alarms)),
     Suite("turns", turned.cases, (*JUDGING, *TURNS, turned)),
+    Suite("settling", settling.cases, (*PILOTS, settling)),
     Suite("judge", foreign_rates.cases, (*ROWS, foreign_rates)),
     Suite("controls", controls.cases, (*JUDGING, *WORLDS, replay, controls), replays=True),
     Suite("replay", replay.cases, (*JUDGING, *TRACES, simulation, replay), replays=True),

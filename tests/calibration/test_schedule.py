@@ -29,7 +29,7 @@ def test_new_kinds_stand_at_the_end_so_that_seeds_stay_what_they_were() -> None:
     kinds += ["alike in turns", "twice 10 % in turns"]
     kinds += ["alike in sessions", "twice 5 % in sessions"]
     kinds += ["alike on MySQL", "twice 5 % on MySQL", "alike with writes"]
-    kinds += ["alike from three nodes", "twice 5 % from three nodes"]
+    kinds += ["alike from three nodes", "twice 5 % from three nodes", "alike for two minutes"]
     assert list(KINDS) == kinds
 
 

@@ -139,6 +139,15 @@ def test_live_weighings_are_counted_by_machine_with_their_bounds(tmp_path: Path)
     assert text.count("### On ") == 2
 
 
+def test_equal_arms_for_two_minutes_are_said_to_have_settled_or_not(tmp_path: Path) -> None:
+    alike = weighed("alike for two minutes", 0.1, 1.0, 0.0, "equivalent")
+    doubts = [{"name": "no steady state", "invalidates": False}]
+    lines = [{**alike, "threats": []}, {**alike, "threats": doubts}]
+    text = lived.section(results(tmp_path, "live", lines))
+    assert "For two minutes, equal arms told apart: **0 of 2**, not yet measured: 10 of 12" in text
+    assert "*No steady state* was said of 1." in text
+
+
 @pytest.mark.parametrize(
     ("scatter", "half"), [(0.05, 0.01), (0.02, 0.02), (0.01, 0.2), (0.1, 0.004)]
 )

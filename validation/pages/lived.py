@@ -10,12 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.model.threat import ThreatKind
 from steelyard.reproductions.machine import machine_words
 from validation.pages.table import paragraph, percent, table
 from validation.proportion import Proportion
 from validation.results import Results
 from validation.schedule import (
     ALIKE,
+    ALIKE_AT_LENGTH,
     ALIKE_WITH_WRITES,
     DOUBLE_WORK,
     DOUBLE_WORK_PERCENT,
@@ -33,6 +35,8 @@ MOST_NAMED = 6
 WITH_WRITES = "alike with writes"
 MOST_FALSE_WITH_WRITES = 2
 """Of those equal arms, weighings that may tell them apart, and that may name a cause."""
+AT_LENGTH = "alike for two minutes"
+MOST_FALSE_AT_LENGTH = 2
 WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
@@ -46,7 +50,8 @@ _WORDS = """
     10, checkpoints brought nearer, no commit waits, 8 epochs). *In sessions*: the arms are
     sessions of one server that runs all the while (`--address`), the treatment drawn onto
     connections that every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in
-    slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *From three
+    slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *For two
+    minutes*: the budget that `make weigh` has. *From three
     nodes*: sessions again, their clients dealt over three nodes of a Ray cluster on this machine
     (`--machines 3`), which share its processors and its clock. *Bias*: mean of estimate less truth,
     in points of percent, ± its standard error from the scatter of all their epochs. *Covered*: the
@@ -173,8 +178,21 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     ]
     for setting in SETTINGS:
         told += _of_setting(setting, weighings)
+    told.append((_at_length(weighings), {AT_LENGTH}))
     told.append((f"- Weighings called invalid by a threat: {invalid} of {len(weighings)}.", set()))
     return "\n".join(words for words, kinds in told if not kinds or kinds - set(elsewhere))
+
+
+def _at_length(weighings: Sequence[Json]) -> str:
+    """What is said of equal arms for two minutes: told apart, and said not to have settled."""
+    own = [one for one in weighings if one["kind"] == AT_LENGTH]
+    false = _false(own, [AT_LENGTH])
+    doubted = sum(_doubts(one, ThreatKind.NO_STEADY_STATE) for one in own)
+    return (
+        f"- For two minutes, equal arms told apart: **{false.count} of {false.trials}**, "
+        f"{_done(false, ALIKE_AT_LENGTH)}; at most {MOST_FALSE_AT_LENGTH} of {ALIKE_AT_LENGTH} may "
+        f"be. *No steady state* was said of {doubted}."
+    )
 
 
 def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, set[str]]]:
@@ -235,6 +253,10 @@ def _interval(found: Proportion) -> str:
     if not found.trials:
         return ""
     return f"{found} %; "
+
+
+def _doubts(one: Json, kind: ThreatKind) -> bool:
+    return kind.value in {threat["name"] for threat in one["threats"]}
 
 
 def _tells_apart(one: Json) -> bool:
