@@ -47,7 +47,7 @@ class Load:
 
     def draw(self, rng: np.random.Generator, pilots: int) -> Floats:
         """Throughput of every block, shape (pilots, arms, blocks); 1 is the settled one."""
-        middle_s: Floats = BLOCK_S * (np.arange(BLOCKS) + 0.5)
+        middle_s = np.linspace(BLOCK_S / 2, BLOCK_S * (BLOCKS - 0.5), BLOCKS)
         shape = (pilots, ARMS, BLOCKS)
         logs: Floats = BLOCK_SD * stationary(rng, BLOCK_RHO, shape)
         if self.machine:
