@@ -114,6 +114,8 @@ def test_checks_pass_after_honest_work_and_find_what_was_not_done(
         with connected(replace(address, database=DATABASE)) as connection:
             connection.execute("UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = 7")
             connection.execute("DELETE FROM pgbench_tellers WHERE tid = 3")
+            connection.execute("DELETE FROM pgbench_accounts WHERE aid = 8")
         violations = check(pgbench, PostgresDatabase(address), 1, scripts)
         assert any(text.startswith("sum(abalance) is ") for text in violations)
         assert "pgbench_tellers has 9 rows, not 10" in violations
+        assert "pgbench_accounts has 99999 rows, not 100000" in violations

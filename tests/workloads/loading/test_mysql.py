@@ -129,7 +129,21 @@ def drive(server: Mysqld, choice: WorkloadChoice, each: int) -> tuple[Workload, 
 @pytest.mark.parametrize("script", ["tpcb-like", "simple-update", "select-only"])
 def test_pgbench_holds_after_each_script(server: Mysqld, script: str, mode: Any) -> None:
     choice = WorkloadChoice(name="pgbench", scale=1, scripts={script: 1}, clients=4, mode=mode)
-    assert drive(server, choice, 100)[1] == []
+    workload, wrong = drive(server, choice, 100)
+    assert wrong == []
+    with database_at(server).checker() as checker:
+        checker.execute(
+            [
+                "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = 7",
+                "DELETE FROM pgbench_accounts WHERE aid = 8",
+                "DELETE FROM pgbench_tellers WHERE tid = 3",
+            ],
+            "here",
+        )
+    found = check(workload, database_at(server), 1)
+    assert any(text.startswith("sum(abalance) is ") for text in found)
+    assert "pgbench_accounts has 99999 rows, not 100000" in found
+    assert "pgbench_tellers has 9 rows, not 10" in found
 
 
 @pytest.mark.parametrize("side", ["client", "server"])
