@@ -248,6 +248,17 @@ def test_a_budget_that_the_arms_checkpoints_exceed_is_refused_after_the_pilot(
     assert "--budget 32m" in (refused.value.hint or "")
 
 
+def test_turns_that_hold_few_transactions_of_a_client_are_refused_after_the_pilot(
+    writing: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    budget = {"turns": "3h", "epochs": 8}
+    writing.speed = lambda arm, life: 4.0 if arm == "on" else 2.0  # 4 clients: 2 s of off
+    with pytest.raises(StudyError, match="a transaction takes about 2 s") as refused:
+        weigh_in(writing, writing_study(budget=budget, turns={"time_scale": 1, "measured": "30s"}))
+    assert "at least 20 transactions of each" in (refused.value.detail or "")
+    assert "budget.counted={each = 1, blocks = 2, warmup = 0}" in (refused.value.hint or "")
+
+
 def test_a_budget_that_holds_the_arms_own_distance_leaves_it(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -34,6 +34,8 @@ from steelyard.running.turns.look import SECOND_NS, Looked, cycle_engine, look
 from steelyard.study.study import Study
 
 LATENCIES_A_SLICE = 20
+FEWEST_IN_A_TURN = 20
+"""Transactions of each client: of fewer, the one that is cut off at the end is no small part."""
 WARM_UP_S = 25.0
 """What a warm-up is expected to take: MSER-5 needs 20 seconds."""
 WARM_UP_CAP_S = 60.0
@@ -73,6 +75,7 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     slice_ns = max(SECOND_NS, round(LATENCIES_A_SLICE * latency_ns))
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _turn_choices(setup, looked, lengths)
+    _require_many(study, turns, max(_per_transaction_ns(one) for one in looked.values()))
     _tell(setup, turns, lengths, progress)
     return Choices(
         cost=setup.cost,
@@ -211,6 +214,24 @@ def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengt
             if math.isfinite(seconds)
         },
         nearer=_really_nearer(setup, looked, scale),
+    )
+
+
+def _require_many(study: Study, turns: TurnChoices, slowest_ns: float) -> None:
+    """StudyError where a turn holds few transactions of a client; `slowest_ns`: what one takes."""
+    needed_ns, measured_ns = FEWEST_IN_A_TURN * slowest_ns, turns.stated_ns or turns.longest_ns
+    if needed_ns <= measured_ns:
+        return
+    work = study.workload
+    queries = [one for stream in work.streams[:1] for one in stream if one not in work.excluded]
+    alone = " --set workload.clients=1" if queries and work.clients != 1 else ""
+    raise StudyError(
+        f"cannot weigh in turns: a transaction takes about {format_duration(slowest_ns)}, and a "
+        f"turn is measured for {format_duration(measured_ns)}",
+        detail="What every client has begun is cut off at its end: it needs at least "
+        f"{FEWEST_IN_A_TURN} transactions of each, {format_duration(needed_ns)}.",
+        hint="Cut slices by executions, which are never cut off: --set layout=slices --set "
+        f'"budget.counted={{each = 1, blocks = {len(queries) or 2}, warmup = 0}}"{alone}',
     )
 
 
