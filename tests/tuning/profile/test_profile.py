@@ -13,6 +13,7 @@ from steelyard.model.profiles import WorkKind
 from steelyard.tuning.profile.advice import GROUPS
 from steelyard.tuning.profile.profile import make_profile
 from steelyard.tuning.profile.published import MEMORY_BYTES, PROCESSORS, as_printed, scaled
+from steelyard.tuning.profile.rules import work_processes
 from tuning.profile.accepting import ALLOWED, GB, PROBED, basis
 
 KINDS: tuple[WorkKind, ...] = ("oltp", "olap", "mixed")
@@ -46,9 +47,22 @@ def test_memory_is_shared_out_by_its_amount_and_the_kind_of_work() -> None:
     assert oltp["shared_buffers"] == olap["shared_buffers"] == "4GB"
     assert oltp["effective_cache_size"] == "12GB"
     assert oltp["work_mem"] == "64MB"  # (0.20 × 16384 − 16 × 10) ÷ (16 × 3)
-    assert olap["work_mem"] == "133MB"  # (0.40 × 16384 − 16 × 10) ÷ (16 × 3)
+    # 16 clients and 16 parallel workers: (0.40 × 16384 − 16 × 10) ÷ (32 × 3)
+    assert olap["work_mem"] == "66MB"
     assert oltp["jit"] == "off"
     assert "jit" not in olap
+
+
+def test_parallel_workers_of_long_queries_take_work_mem_too() -> None:
+    small = make_profile("ours", basis(640 << 20, 1, "olap", 2), ALLOWED)
+    assert small.settings["work_mem"] == "27MB"  # (0.40 × 640 − 10) ÷ ((1 + 2) × 3)
+    assert small.need.sessions_bytes <= 0.4 * (640 << 20)
+    [work] = [one for one in small.advice if one.name == "work_mem"]
+    assert "as have 2 parallel workers" in work.reason
+    streams = basis(640 << 20, 8, "olap", 2)
+    assert work_processes(streams, {}) == 16  # max_parallel_workers are shared
+    assert work_processes(streams, {"max_parallel_workers_per_gather": "0"}) == 8
+    assert work_processes(basis(640 << 20, 8), {}) == 8
 
 
 def test_what_storage_decides_is_measured_or_left_alone() -> None:

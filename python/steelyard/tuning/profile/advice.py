@@ -43,7 +43,8 @@ class MemoryNeed:
     """What a server may take at most with a profile, by the documentation's own formulas."""
 
     shared_bytes: int
-    sessions_bytes: int  # clients × (work_mem × hash_mem_multiplier × 1.5 + 10 MB)
+    sessions_bytes: int
+    """clients × 10 MB + processes × work_mem × hash_mem_multiplier × 1.5."""
     upkeep_bytes: int  # autovacuum's workers, and one CREATE INDEX or VACUUM
 
     @property

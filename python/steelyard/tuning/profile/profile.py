@@ -12,7 +12,13 @@ from steelyard.model.units import format_bytes
 from steelyard.tuning.profile import published
 from steelyard.tuning.profile.advice import Advice, LeftAlone, MemoryNeed, Profile
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.profile.rules import HASH_TIMES, SESSION_BYTES, advised, left_alone
+from steelyard.tuning.profile.rules import (
+    HASH_TIMES,
+    SESSION_BYTES,
+    advised,
+    left_alone,
+    work_processes,
+)
 from steelyard.tuning.profile.value import counted, size_bytes, written
 
 LEAST_MEMORY = 256 << 20
@@ -55,7 +61,8 @@ def memory_need(
 ) -> MemoryNeed:
     """What a server may take at most with some settings, the others at the build's defaults.
 
-    Sessions: each its own 10 MB, and work_mem for one operation and a half that hashes.
+    Sessions: each its own 10 MB, and work_mem for one operation and a half that hashes, of long
+    queries in each parallel worker too.
     """
 
     def size(name: str) -> float:
@@ -72,7 +79,8 @@ def memory_need(
     return MemoryNeed(
         shared_bytes=round(size("shared_buffers") + max(0.0, size("wal_buffers"))),
         sessions_bytes=round(
-            basis.clients * (size("work_mem") * work_times(settings) + SESSION_BYTES)
+            work_processes(basis, settings) * size("work_mem") * work_times(settings)
+            + basis.clients * SESSION_BYTES
         ),
         upkeep_bytes=round(maintenance + each * (counted(workers, "") or 0)),
     )

@@ -9,7 +9,7 @@ from steelyard.model.allowed import Allowed
 from steelyard.model.profiles import WorkKind
 from steelyard.tuning.profile.advice import Advice, LeftAlone
 from steelyard.tuning.profile.basis import Basis
-from steelyard.tuning.profile.value import GB, MB, size_text
+from steelyard.tuning.profile.value import GB, MB, counted, size_text
 
 DOCS = "PostgreSQL documentation"
 PGTUNE, TIMESCALE = "pgtune 7caef27", "timescaledb-tune c7a642b"
@@ -17,6 +17,10 @@ SESSION_BYTES = 10 * MB
 """Of a session beside its work_mem: caches of its catalogue, its stack, its page tables."""
 HASH_TIMES = 2.0 * 1.5
 """hash_mem_multiplier's default, and half an operation more than one."""
+_WORKERS = {"max_parallel_workers_per_gather": "2", "max_parallel_workers": "8"}
+"""Their defaults."""
+_LEAST_WORK = 64 << 10
+"""The smallest work_mem there is."""
 _SESSIONS_SHARE: Mapping[WorkKind, float] = {"oltp": 0.20, "mixed": 0.25, "olap": 0.40}
 _LOG_BYTES: Mapping[WorkKind, int] = {"oltp": 8 * GB, "mixed": 8 * GB, "olap": 16 * GB}
 _LEAST_LOG = 1 * GB
@@ -38,13 +42,32 @@ class Shares:
         memory = basis.memory_bytes
         upkeep = min(2 * GB - MB, memory // 16)
         sessions = _SESSIONS_SHARE[basis.kind] * memory - basis.clients * SESSION_BYTES
-        work = sessions / (basis.clients * HASH_TIMES)
+        work = sessions / (_work_processes(basis) * HASH_TIMES)
         return Shares(
             shared=memory // 4,
-            work=int(min(2 * GB - MB, max(MB, work))),
+            work=int(min(2 * GB - MB, max(_LEAST_WORK, work))),
             maintenance=max(16 * MB, upkeep),
             autovacuum=max(16 * MB, min(GB, upkeep // 3)),
         )
+
+
+def work_processes(basis: Basis, settings: Mapping[str, str]) -> int:
+    """That may take work_mem for an operation at once: of long queries parallel workers too."""
+    if basis.kind != "olap":
+        return basis.clients
+    known = (counted(settings.get(name, usual), "") for name, usual in _WORKERS.items())
+    a_query, in_all = (int(one or 0) for one in known)
+    return basis.clients + min(basis.clients * a_query, in_all)
+
+
+def _work_processes(basis: Basis) -> int:
+    """The same under this profile."""
+    return work_processes(basis, {one.name: one.value for one in _workers(basis)})
+
+
+def _with_workers(basis: Basis) -> str:
+    more = _work_processes(basis) - basis.clients
+    return f", as have {more} parallel workers" if more else ""
 
 
 def advised(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
@@ -74,7 +97,8 @@ def _memory(basis: Basis, shares: Shares) -> Iterator[Advice]:
         "work_mem",
         size_text(shares.work),
         f"{_SESSIONS_SHARE[basis.kind] * 100:.0f} % of memory for {basis.clients} clients, each "
-        "with 10 MB of its own and one operation and a half of work_mem × hash_mem_multiplier",
+        "with 10 MB of its own and one operation and a half of work_mem × hash_mem_multiplier"
+        f"{_with_workers(basis)}",
         f"{DOCS}, 19.4.1; formula ours",
         (
             f"{PGTUNE}: what shared_buffers leave ÷ (3 × connections)",

@@ -12,6 +12,7 @@ from steelyard.model.units import format_bytes
 from steelyard.tuning.profile.advice import MemoryNeed
 from steelyard.tuning.profile.basis import Basis
 from steelyard.tuning.profile.profile import memory_need, work_times
+from steelyard.tuning.profile.rules import work_processes
 from steelyard.tuning.profile.value import GB, MB, size_bytes, size_text
 
 Point = Mapping[str, float | str]
@@ -77,7 +78,8 @@ class Room:
         UsageError: not even the least of them fit.
         """
         fitting, memory = dict(settings), self.basis.memory_bytes
-        sessions = self.basis.clients * work_times({**self.control, **settings})
+        together = {**self.control, **settings}
+        sessions = work_processes(self.basis, together) * work_times(together)
         for name, least, times in (
             ("work_mem", MB, sessions),
             ("shared_buffers", memory * LEAST_BUFFERS, 1),
