@@ -52,6 +52,17 @@ def test_a_record_judged_again_says_what_differs(app: typer.Typer, tmp_path: Pat
     assert found["rejudged"] == verdict["sentence"]
 
 
+def test_a_record_whose_values_cannot_be_is_refused_with_words(
+    app: typer.Typer, tmp_path: Path
+) -> None:
+    directory = unpack("aa", tmp_path)
+    telemetry = directory / "telemetry.jsonl"
+    telemetry.write_text(telemetry.read_text().replace('"cpu_ns":', '"cpu_ns":-', 1))
+    result = CliRunner().invoke(app, [str(directory), "--rejudge"])
+    assert isinstance(result.exception, RecordError)
+    assert result.exception.primary.endswith("does not hold together")
+
+
 def test_json_without_judging_again_is_refused(app: typer.Typer, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [str(tmp_path), "--json"])
     assert isinstance(result.exception, UsageError)

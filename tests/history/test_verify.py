@@ -50,3 +50,32 @@ def test_damaged_measurements_are_named(two: Path) -> None:
 def test_a_weighing_without_a_verdict_is_left_as_it_is(two: Path) -> None:
     (two / "aa" / "verdict.json").unlink()
     assert len(verified(read_history(two)).entries) == 2
+
+
+ODD = (
+    ("telemetry.jsonl", "epoch", ("arms", "a"), 0),
+    ("telemetry.jsonl", "epoch", ("arms", "a", "counters"), True),
+    ("telemetry.jsonl", "epoch", ("arms", "a", "cpu_ns"), -0.5),
+    ("telemetry.jsonl", "epoch", ("slots",), {}),
+    ("telemetry.jsonl", "epoch", ("type",), {}),
+    ("slices.jsonl", "measured", ("arm",), "nobody"),
+    ("slices.jsonl", "measured", ("busy_ns",), -1),
+)
+
+
+@pytest.mark.parametrize(("file", "kind", "keys", "odd"), ODD, ids=[str(one[2]) for one in ODD])
+def test_a_record_that_does_not_hold_together_hides_no_other(
+    two: Path, file: str, kind: str, keys: tuple[str, ...], odd: object
+) -> None:
+    place = two / "aa" / file
+    lines = [json.loads(line) for line in place.read_text().splitlines()]
+    part = next(one for one in lines if kind in (one.get("type"), one.get("kind")))
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = odd
+    place.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = verified(read_history(two))
+    assert [one.path for one in found.entries] == ["checksums"]
+    [refused] = found.unread
+    assert refused.path == "aa"
+    assert "aa" in refused.reason or "verdict.json" in refused.reason

@@ -11,7 +11,7 @@ from steelyard.evaluation.sweep import swept
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.model.errors import RecordError, SteelyardError
-from steelyard.record.record import Record
+from steelyard.record.record import Record, damage_named
 from steelyard.record.recorded import read_recorded, read_verdict
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
 from steelyard.record.verdict import Verdict, VerdictDifference, differences
@@ -39,7 +39,8 @@ def _doubt(history: History, entry: Entry) -> str:
     record = Record.open(history.directory(entry))
     try:
         kept, recorded = read_verdict(record), read_recorded(record)
-        differ = differences(kept, rejudge(recorded)) if kept is not None else []
+        with damage_named(record.directory):
+            differ = differences(kept, rejudge(recorded)) if kept is not None else []
     except SteelyardError as reason:
         return reason.primary.splitlines()[0]
     if not differ:

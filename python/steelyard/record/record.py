@@ -28,6 +28,23 @@ is read through upgrade.py."""
 STUDY_FILE = "study.toml"
 LONGEST_LOOK_BACK = 1 << 16
 """Bytes that are read at a time in the search for the end of the last whole line."""
+_ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What values of the wrong kind or sign, or parts that do not fit together, end in."""
+
+
+@contextlib.contextmanager
+def damage_named(directory: Path) -> Iterator[None]:
+    """RecordError in place of what a record that was changed or torn makes of reading or judging
+    it, where no check of ours foresaw it."""
+    try:
+        yield
+    except _ODD as odd:
+        raise RecordError(
+            f'the record in "{directory}" does not hold together',
+            detail=f"{type(odd).__name__}: {odd}",
+            hint="It was changed or damaged after it was written; a sound one is a defect of "
+            "Steelyard's.",
+        ) from odd
 
 
 class Record:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
 from steelyard.record.plan import CountedChoice, Plan
-from steelyard.record.record import PLAN, STUDY_FILE, Record
+from steelyard.record.record import PLAN, STUDY_FILE, Record, damage_named
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
 from steelyard.record.totals import epochs_of
@@ -79,6 +79,11 @@ class Telemetry:
 
 def read_recorded(record: Record) -> Recorded:
     """The whole record, every file read once; RecordError where a part is missing or damaged."""
+    with damage_named(record.directory):
+        return _whole(record)
+
+
+def _whole(record: Record) -> Recorded:
     raw, environment = _raw_plan(record), _raw_environment(record) or {}
     plan, verdict = Plan.of_json(raw, _place(record, PLAN)), _raw_verdict(record)
     telemetry = _telemetry(record, verdict)
@@ -214,7 +219,8 @@ def _raw_environment(record: Record) -> RawLine | None:
 
 def _raw_verdict(record: Record) -> RawLine | None:
     there = (record.directory / VERDICT).exists()
-    return upgrade_verdict(record.read(VERDICT)) if there else None
+    with damage_named(record.directory):
+        return upgrade_verdict(record.read(VERDICT)) if there else None
 
 
 def _inspection(

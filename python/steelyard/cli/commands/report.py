@@ -47,7 +47,7 @@ def _rejudge(directory: Path, as_json: bool) -> None:
     """Nothing is written: the record keeps the verdict that was given."""
     from steelyard.evaluation.rejudge import rejudge
     from steelyard.model.errors import RecordError
-    from steelyard.record.record import Record
+    from steelyard.record.record import Record, damage_named
     from steelyard.record.recorded import read_recorded, read_verdict
     from steelyard.record.verdict import differences
 
@@ -58,7 +58,9 @@ def _rejudge(directory: Path, as_json: bool) -> None:
             f'weighing has no verdict yet: "{directory}"',
             hint="steelyard weigh --resume goes on with it.",
         )
-    judged = rejudge(read_recorded(record))
+    whole = read_recorded(record)
+    with damage_named(directory):
+        judged = rejudge(whole)
     found = differences(recorded, judged)
     if as_json:
         facts = {"same": not found, "differences": [asdict(one) for one in found]}
