@@ -60,7 +60,7 @@ def test_a_record_whose_values_cannot_be_is_refused_with_words(
     telemetry.write_text(telemetry.read_text().replace('"cpu_ns":', '"cpu_ns":-', 1))
     result = CliRunner().invoke(app, [str(directory), "--rejudge"])
     assert isinstance(result.exception, RecordError)
-    assert result.exception.primary.endswith("does not hold together")
+    assert result.exception.primary.startswith("record does not hold together: ")
 
 
 def test_json_without_judging_again_is_refused(app: typer.Typer, tmp_path: Path) -> None:

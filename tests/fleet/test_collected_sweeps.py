@@ -125,6 +125,30 @@ def test_a_point_that_is_kept_back_is_refused(sweep: Path, tmp_path: Path) -> No
     assert refusal(sweep, tmp_path) == 'swept.json does not have the record in "points/32"'
 
 
+def test_what_a_value_that_failed_has_left_is_taken_with_its_sweep(
+    sweep: Path, tmp_path: Path
+) -> None:
+    begun = sweep / "points" / "3000"
+    shutil.copytree(sweep / "points" / "8", begun)
+    (begun / "verdict.json").unlink()
+    change(begun / "plan.json", lambda told: {**told, "seed": told["seed"] + 2})
+    ours = tmp_path / "records"
+    found = collect([tmp_path / "theirs"], ours)
+    assert (found.refused, found.skipped) == ((), ())
+    assert sorted(one.state for one in read_history(ours).entries).count("no verdict") == 1
+    assert "could not be weighed at 3000" in (Path(found.taken[0][1]) / "report.html").read_text()
+
+
+def test_a_weighing_without_a_verdict_that_no_value_of_the_sweep_has_left_is_refused(
+    sweep: Path, tmp_path: Path
+) -> None:
+    begun = sweep / "points" / "64"
+    shutil.copytree(sweep / "points" / "8", begun)
+    (begun / "verdict.json").unlink()
+    change(begun / "plan.json", lambda told: {**told, "seed": told["seed"] + 5})
+    assert refusal(sweep, tmp_path) == 'swept.json does not have the record in "points/64"'
+
+
 @pytest.mark.parametrize("record", ["../../../aside", "points/../points/8", "{aside}", "points/32"])
 def test_a_point_that_is_none_of_this_sweep_is_refused(
     sweep: Path, tmp_path: Path, record: str

@@ -272,7 +272,7 @@ def test_a_record_of_another_shape_is_refused_and_the_others_are_taken(
     found = collect([theirs], tmp_path / "records")
     [(where, why)] = found.refused
     assert where == str(bad)
-    assert why.startswith(f"could not read it: {said}: ")
+    assert why.startswith(f"record does not hold together: {said}: ")
     assert len(found.taken) == 1
 
 

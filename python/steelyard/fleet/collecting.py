@@ -182,8 +182,10 @@ def _units(sources: Sequence[Path]) -> Sequence[tuple[Path, Path]]:
 
 def _unfinished(unit: Path) -> str:
     """Why a record or sweep is not taken yet: it would be another one when it is finished."""
-    if (unit / SWEEP_FILE).is_file() and not (unit / SWEPT_FILE).is_file():
-        return "the sweep has points that are not weighed yet"
+    if (unit / SWEEP_FILE).is_file():
+        # With swept.json there, what has no verdict is what a value that failed has left.
+        done = (unit / SWEPT_FILE).is_file()
+        return "" if done else "the sweep has points that are not weighed yet"
     if any(not plan.with_name(VERDICT).is_file() for plan in unit.rglob(PLAN)):
         return "it has no verdict: it is being weighed, or was stopped"
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.evaluation.rejudge import rejudge
@@ -39,7 +39,7 @@ def _doubt(history: History, entry: Entry) -> str:
     record = Record.open(history.directory(entry))
     try:
         kept, recorded = read_verdict(record), read_recorded(record)
-        with damage_named(record.directory):
+        with damage_named():
             differ = differences(kept, rejudge(recorded)) if kept is not None else []
     except SteelyardError as reason:
         return reason.primary.splitlines()[0]
@@ -66,7 +66,9 @@ def swept_again(folder: Path, entries: Mapping[str, Entry]) -> Swept:
             folder, point, entries.get(point.record), plan.seed + number
         )
     records = {one.value: one.record for one in told.points}
-    left = entries.keys() - {*records.values()}
+    failed = {plan.seed + number for number in numbers if told.points[number].failed}
+    begun = {where for where, one in entries.items() if _was_begun(one, failed)}
+    left = entries.keys() - {*records.values()} - begun
     if left:
         raise RecordError(f'swept.json does not have the record in "{min(left)}"')
     question = next((one.question for one in entries.values()), "")
@@ -75,6 +77,12 @@ def swept_again(folder: Path, entries: Mapping[str, Entry]) -> Swept:
     if differ:
         raise RecordError(_does_not_follow("swept.json", "from its points", "made", differ))
     return made
+
+
+def _was_begun(entry: Entry, failed: Collection[int]) -> bool:
+    """Whether it is what a value that failed has left: a plan of this sweep without a verdict.
+    `failed`: the seeds of such values."""
+    return entry.state == "no verdict" and bool(entry.sweep) and entry.seed in failed
 
 
 def _verdict_at(folder: Path, point: SweptPoint, entry: Entry | None, seed: int) -> Verdict:

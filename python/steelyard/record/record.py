@@ -33,15 +33,14 @@ _ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @contextlib.contextmanager
-def damage_named(directory: Path) -> Iterator[None]:
+def damage_named() -> Iterator[None]:
     """RecordError in place of what a record that was changed or torn makes of reading or judging
     it, where no check of ours foresaw it."""
     try:
         yield
     except _ODD as odd:
         raise RecordError(
-            f'the record in "{directory}" does not hold together',
-            detail=f"{type(odd).__name__}: {odd}",
+            f"record does not hold together: {type(odd).__name__}: {odd}",
             hint="It was changed or damaged after it was written; a sound one is a defect of "
             "Steelyard's.",
         ) from odd

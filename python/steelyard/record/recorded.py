@@ -79,7 +79,7 @@ class Telemetry:
 
 def read_recorded(record: Record) -> Recorded:
     """The whole record, every file read once; RecordError where a part is missing or damaged."""
-    with damage_named(record.directory):
+    with damage_named():
         return _whole(record)
 
 
@@ -219,7 +219,7 @@ def _raw_environment(record: Record) -> RawLine | None:
 
 def _raw_verdict(record: Record) -> RawLine | None:
     there = (record.directory / VERDICT).exists()
-    with damage_named(record.directory):
+    with damage_named():
         return upgrade_verdict(record.read(VERDICT)) if there else None
 
 

@@ -59,7 +59,7 @@ def _rejudge(directory: Path, as_json: bool) -> None:
             hint="steelyard weigh --resume goes on with it.",
         )
     whole = read_recorded(record)
-    with damage_named(directory):
+    with damage_named():
         judged = rejudge(whole)
     found = differences(recorded, judged)
     if as_json:
