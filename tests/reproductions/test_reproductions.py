@@ -135,6 +135,24 @@ def test_what_was_counted_stands_in_the_page(tmp_path: Path) -> None:
     assert alike in page(study, {"on-18": silent}, "")
 
 
+def test_each_query_has_a_row_and_each_arm_a_column(tmp_path: Path) -> None:
+    verdict = verdict_in(tmp_path / "record").to_json()
+    timed = {
+        "control": "default", "low_percent": -7.0, "high_percent": 5.0, "confidence": 0.95,
+        "excluded": False, "arm_ms": 99.0, "control_unfinished": 0, "arm_unfinished": 0,
+    }  # fmt: skip
+    queries = [
+        {**timed, "arm": arm, "query": query, "control_ms": ms, "estimate_percent": percent}
+        for arm, percent in (("ours", -1.0), ("theirs", 2.0))
+        for query, ms in (("q01", 100.0), ("q02", 250.0))
+    ]
+    told = Verdict.of_json({**verdict, "queries": queries}, "here")
+    text = page(read_reproduction("tuning"), {"queries": told}, "")
+    assert "| query | default | ours against default | theirs against default |" in text
+    assert "| q02 | 250 ms | −1.0 % \\[−7.0, +5.0\\] | +2.0 % \\[−7.0, +5.0\\] |" in text
+    assert text.count("| q0") == 2
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

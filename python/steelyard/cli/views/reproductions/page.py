@@ -11,6 +11,7 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
+from steelyard.report.tables import amount
 from steelyard.reproductions.reproduction import Reproduction, Step
 
 Found = Mapping[str, "Verdict | Swept"]
@@ -87,6 +88,8 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
         yield markdown(found).strip()
         if found.probes:
             yield _probes(found)
+        if found.queries:
+            yield _queries(found)
     else:
         yield _swept(found)
     if found is not None:
@@ -118,6 +121,21 @@ def _probes(found: Verdict) -> str:
     ]
     told = "What was counted after every epoch, where the arms differ: the median, and its range."
     return "\n".join([told, "", *head, *rows])
+
+
+def _queries(found: Verdict) -> str:
+    """A row a query, an arm a column."""
+    [control] = {one.control for one in found.queries}
+    arms = list(dict.fromkeys(one.arm for one in found.queries))
+    rows: dict[str, list[str]] = {}
+    for one in found.queries:
+        of_all = rows.setdefault(one.query, [amount(one.control_ms, "ms")])
+        of_all.append(escaped(reading_text(one)))
+    head = ["query", control, *(f"{arm} against {control}" for arm in arms)]
+    lines = [head, ["---", "---:", *("---:" for _ in arms)]]
+    lines += [[query, *of_all] for query, of_all in rows.items()]
+    told = "Time of each query, in the mean of its epochs, with an interval of its own."
+    return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
 def _swept(found: Swept) -> str:
