@@ -26,7 +26,7 @@ from steelyard.evaluation import rule
 from steelyard.evaluation.threats import turns as turn_threats
 from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
 from steelyard.model import estimate
-from steelyard.running.measuring.load_watch import WARMUP_FLOOR_NS, WARMUP_MARGIN
+from steelyard.running.measuring import load_watch
 from steelyard.study.design import balanced_orders, first_look
 from validation import traces
 from validation.cases import (
@@ -111,7 +111,8 @@ TURNS: tuple[Any, ...] = (
 """What draws turns, reads them by distance, and raises their threats."""
 
 PILOTS: tuple[Any, ...] = (
-    *(steady_state, student_t, WARMUP_FLOOR_NS, WARMUP_MARGIN),
+    *(steady_state, student_t, load_watch.longest_cut, load_watch.warmup_of),
+    *(load_watch.WARMUP_FLOOR_NS, load_watch.WARMUP_MARGIN),
     *(loads, autoregression.stationary, case),
 )
 """What draws loads as pilots watch them, and says when they have settled."""

@@ -14,7 +14,7 @@ from validation.cases.settling import (
     SettlingCase,
     SettlingTally,
     cases,
-    warmup_of,
+    warmup_after,
 )
 from validation.pages import settled
 from validation.results import Results
@@ -41,10 +41,10 @@ def test_only_a_wandering_machine_moves_both_arms_together() -> None:
 
 
 def test_a_warm_up_is_that_of_the_slower_arm_with_a_margin_within_what_was_watched() -> None:
-    assert warmup_of([0, 0]) == 0.5
-    assert warmup_of([5, 10]) == pytest.approx(1.25)
-    assert warmup_of([35, 0]) == WATCHED_S
-    assert warmup_of([5, None]) == WATCHED_S
+    assert warmup_after([0, 0]) == 0.5
+    assert warmup_after([5, 10]) == pytest.approx(1.25)
+    assert warmup_after([35, 0]) == WATCHED_S
+    assert warmup_after([5, None]) == WATCHED_S
 
 
 def test_a_part_counts_its_pilots_and_is_the_same_each_time() -> None:

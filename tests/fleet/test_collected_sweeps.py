@@ -125,13 +125,18 @@ def test_a_point_that_is_kept_back_is_refused(sweep: Path, tmp_path: Path) -> No
     assert refusal(sweep, tmp_path) == 'swept.json does not have the record in "points/32"'
 
 
+def begin(sweep: Path, value: str, *, later: int) -> None:
+    """A weighing in the sweep's folder that has no verdict; its seed is so much after the first."""
+    begun = sweep / "points" / value
+    shutil.copytree(sweep / "points" / "8", begun)
+    (begun / "verdict.json").unlink()
+    change(begun / "plan.json", lambda told: {**told, "seed": told["seed"] + later})
+
+
 def test_what_a_value_that_failed_has_left_is_taken_with_its_sweep(
     sweep: Path, tmp_path: Path
 ) -> None:
-    begun = sweep / "points" / "3000"
-    shutil.copytree(sweep / "points" / "8", begun)
-    (begun / "verdict.json").unlink()
-    change(begun / "plan.json", lambda told: {**told, "seed": told["seed"] + 2})
+    begin(sweep, "3000", later=2)
     ours = tmp_path / "records"
     found = collect([tmp_path / "theirs"], ours)
     assert (found.refused, found.skipped) == ((), ())
@@ -142,10 +147,7 @@ def test_what_a_value_that_failed_has_left_is_taken_with_its_sweep(
 def test_a_weighing_without_a_verdict_that_no_value_of_the_sweep_has_left_is_refused(
     sweep: Path, tmp_path: Path
 ) -> None:
-    begun = sweep / "points" / "64"
-    shutil.copytree(sweep / "points" / "8", begun)
-    (begun / "verdict.json").unlink()
-    change(begun / "plan.json", lambda told: {**told, "seed": told["seed"] + 5})
+    begin(sweep, "64", later=5)
     assert refusal(sweep, tmp_path) == 'swept.json does not have the record in "points/64"'
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.pilot.steady_state import mser5, settled_after
-from steelyard.running.measuring.load_watch import WARMUP_FLOOR_NS, WARMUP_MARGIN
+from steelyard.model.units import NS_PER_S
+from steelyard.running.measuring.load_watch import longest_cut, warmup_of
 from validation.cases.case import generator
 from validation.worlds.loads import BLOCK_S, BLOCKS, LOADS, load
 from validation.worlds.world import Floats
@@ -66,7 +67,7 @@ class SettlingCase:
         for pilot in own.draw(generator(self.key), self.pilots):
             for name, tally in tallies.items():
                 cuts = [RULES[name](series.tolist()) for series in pilot]
-                warmup_s = warmup_of(cuts)
+                warmup_s = warmup_after(cuts)
                 tally.pilots += 1
                 tally.unsettled += None in cuts
                 tally.warmup_s += warmup_s
@@ -75,10 +76,10 @@ class SettlingCase:
         return {"load": self.load, "rules": {name: asdict(one) for name, one in tallies.items()}}
 
 
-def warmup_of(cuts: Sequence[int | None]) -> float:
-    """Seconds that are left out where arms are cut after so many blocks: as the pilot has it."""
-    blocks = max(BLOCKS if cut is None else cut for cut in cuts)
-    return min(max(WARMUP_FLOOR_NS / 1e9, blocks * BLOCK_S * WARMUP_MARGIN), WATCHED_S)
+def warmup_after(cuts: Sequence[int | None]) -> float:
+    """Seconds that are left out where arms are cut after so many blocks, as the pilot has it."""
+    warmup_ns = warmup_of(longest_cut(cuts, BLOCKS), round(BLOCK_S * NS_PER_S))
+    return min(warmup_ns / NS_PER_S, WATCHED_S)
 
 
 def cases() -> Iterator[SettlingCase]:

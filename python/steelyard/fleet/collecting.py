@@ -24,7 +24,7 @@ from steelyard.history.index import INDEX, read_history
 from steelyard.history.reading import COLLECTED, HASHED, kind_of
 from steelyard.history.verify import swept_again, verified
 from steelyard.model.errors import RecordError, SteelyardError
-from steelyard.record.record import PLAN, stamp
+from steelyard.record.record import ODD, PLAN, stamp
 from steelyard.record.recorded import VERDICT
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE
 from steelyard.report.page import write_report
@@ -36,10 +36,7 @@ _INCOMING = ".incoming-"
 _NOT_COPIED = (COLLECTED, "report.html")
 _CHUNK = 1 << 20
 _DIGITS = 8
-_ODD = (
-    *(SteelyardError, OSError, ArithmeticError, AttributeError, LookupError, RecursionError),
-    *(TypeError, ValueError),
-)
+_ODD = (SteelyardError, OSError, RecursionError, *ODD)
 """Raised by a record that changes or vanishes while it is read, or holds what none should."""
 Outcome = Literal["taken", "known", "refused", "skipped"]
 _Told = tuple[Outcome, str]

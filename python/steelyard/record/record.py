@@ -28,7 +28,7 @@ is read through upgrade.py."""
 STUDY_FILE = "study.toml"
 LONGEST_LOOK_BACK = 1 << 16
 """Bytes that are read at a time in the search for the end of the last whole line."""
-_ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What values of the wrong kind or sign, or parts that do not fit together, end in."""
 
 
@@ -38,7 +38,7 @@ def damage_named() -> Iterator[None]:
     it, where no check of ours foresaw it."""
     try:
         yield
-    except _ODD as odd:
+    except ODD as odd:
         raise RecordError(
             f"record does not hold together: {type(odd).__name__}: {odd}",
             hint="It was changed or damaged after it was written; a sound one is a defect of "

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.pilot.pool_level import few_faults, level_after
@@ -113,11 +113,10 @@ class LoadWatch:
         few = few_faults(latency_ns)
         maps = {arm: level_after(self._faults[arm], few) for arm in self._arms if self._mapped}
         every = [*cuts, *levels.values(), *maps.values()]
-        warm_blocks = max(blocks if cut is None else cut for cut in every)
+        warm_blocks = longest_cut(every, blocks)
         busy_s = sum(line.busy_with_debt_ns / line.clients for line in lines) / 1e9
-        warmup_ns = max(WARMUP_FLOOR_NS, round(warm_blocks * block_ns * WARMUP_MARGIN))
         return Settled(
-            warmup_ns=warmup_ns,
+            warmup_ns=warmup_of(warm_blocks, block_ns),
             settled=None not in cuts,
             falling=tuple(arm for arm, level in levels.items() if level is None),
             mapping=tuple(arm for arm, level in maps.items() if level is None),
@@ -128,6 +127,16 @@ class LoadWatch:
             control_ns=typical_ns(lines[warm_blocks * len(self._arms) :] or lines, self._arms[0]),
             transactions_per_second=done / busy_s if busy_s else 0.0,
         )
+
+
+def longest_cut(cuts: Iterable[int | None], blocks: int) -> int:
+    """Blocks that are warm-up for all; what had not settled takes all that were watched."""
+    return max(blocks if cut is None else cut for cut in cuts)
+
+
+def warmup_of(blocks: int, block_ns: int) -> int:
+    """The warm-up, in ns, of epochs whose pilot had so many blocks of it; not capped."""
+    return max(WARMUP_FLOOR_NS, round(blocks * block_ns * WARMUP_MARGIN))
 
 
 def typical_ns(lines: Sequence[SliceLine], arm: str) -> float:
