@@ -66,14 +66,12 @@ def section(results: Results) -> str:
 
 
 def _row(load: Load, tallies: list[SettlingTally]) -> list[str]:
-    bound = MOST_UNSETTLED if load.steady and not load.machine else 1.0
-    bounds = [bound, *[1.0] * (len(tallies) - 1)]  # of the rule of slices alone
+    line, *others = [Proportion(one.unsettled, one.pilots) for one in tallies]
+    bounded = load.steady and not load.machine
     return [
         load.name,
-        *(
-            at_most(Proportion(one.unsettled, one.pilots), most)
-            for one, most in zip(tallies, bounds, strict=True)
-        ),
+        at_most(line, MOST_UNSETTLED if bounded else 1.0),
+        *(at_most(other, 1.0) for other in others),
         *(f"{one.warmup_s / one.pilots:.1f}" if one.pilots else "–" for one in tallies),
         *(_left(load, one) for one in tallies),
     ]
