@@ -90,6 +90,14 @@ def test_work_is_counted_over_the_time_that_was_measured_and_charged() -> None:
     assert work_per_minute({}, {"orders": 1.0}, []) == {}
 
 
+def test_what_warms_up_is_not_counted() -> None:
+    lines = [
+        measured(kind="warmup", start_ns=0, end_ns=60_000_000_000),
+        measured(start_ns=60_000_000_000, end_ns=90_000_000_000),
+    ]
+    assert work_per_minute({"orders": 100.0}, {"orders": 400.0}, lines) == {"orders": 600.0}
+
+
 def test_transactions_of_several_kinds_are_counted_beside_what_the_workload_counts() -> None:
     kinds = [{"name": "new-order"}, {"name": "payment"}]
     lines = [measured(start_ns=0, end_ns=30_000_000_000, transactions=650, scripts=kinds)]

@@ -51,3 +51,23 @@ def test_what_is_kept_is_what_the_record_says(
     expected = verdict.model_copy(update={"record": "beyond-memory"})  # not where it stood
     assert reproductions.told_of(next(iter(kept))) == expected
     assert "beyond-memory: off " in reproductions.table(kept)
+
+
+def test_a_page_of_turns_tells_what_each_arm_read_wrote_and_left() -> None:
+    [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/ablation"]
+    verdict = line["verdict"]
+    text = reproductions.text_of(read_reproduction("tuning"), reproductions.RESULTS)
+    told = text.partition("| beside it | profile |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = {
+        name: rest for _, name, *rest in ([cell.strip() for cell in row.split("|")] for row in told)
+    }
+    arms = [one["arm"] for one in verdict["turns"]["sums"]]
+    stalls = verdict["turns"]["stalls"]
+    assert rows["stalls, and storms among them"][:-1] == [
+        f"{len(own)}, {sum(one['storm'] for one in own)}"
+        for own in ([one for one in stalls if one["arm"] == arm] for arm in arms)
+    ]
+    log = [one for one in verdict["causes"] if one["metric"] == "wal_bytes_per_transaction"]
+    read = [float(cell.split()[0].replace("−", "-")) for cell in rows["WAL a transaction"][1:-1]]
+    assert read == pytest.approx([row["estimate_percent"] for row in log], abs=0.06)
+    assert all(len(cells) == len(arms) + 1 for cells in rows.values())

@@ -74,7 +74,7 @@ def test_a_page_sets_both_side_by_side_and_says_what_is_missing(tmp_path: Path) 
     assert "### ▲ checksums: faster" in text
     assert "Published: +3.5 % for off. That lies **outside** of our interval" in text
     assert text.count("Not yet weighed.") == 3
-    assert "Not yet weighed. It takes 40 minutes, so `--longer` has to ask." in text
+    assert "Not yet weighed. It takes 60 minutes, so `--longer` has to ask." in text
     assert "--set workload.scale=1500" in text
 
 

@@ -335,6 +335,11 @@ def test_slices_of_so_many_executions_are_laid_out_as_the_study_says(
     assert all(100 <= line["transactions"] <= 300 for line in epochs), "50 of each of 4 clients"
     assert verdict["contrasts"][0]["epochs"] == 10
     assert verdict["work"][0]["metric"] == "orders_per_minute"
+    [on] = [row for row in lines(tmp_path, "telemetry.jsonl") if row.get("epoch") == 0][:1]
+    own = [line for line in epochs if line["kind"] == "measured" and line["arm"] == "on"]
+    minutes = sum(line["end_ns"] - line["start_ns"] + line.get("debt_ns", 0) for line in own) / 60e9
+    # Six orders a slice of either arm, as the world counts them: 6 slices, and not the 4 that warm.
+    assert on["arms"]["on"]["work_per_minute"]["orders"] == pytest.approx(6 * 6 / minutes)
     assert verdict["probes"][0]["median"] == 80_000
 
 

@@ -29,13 +29,13 @@ SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 def work_per_minute(
     before: Mapping[str, float], after: Mapping[str, float], lines: Iterable[SliceLine]
 ) -> dict[str, float]:
-    """What was counted in the slices of one arm, warm-up included, over their measured time.
+    """What was counted in the measured slices of one arm, over the time that they took.
 
     Where it counts something and transactions are of several kinds, all of these are counted too.
     The time is the slices' own, from their start until the last client was back, and what the arm
     then paid for what it had left behind: not a nominal length.
     """
-    own = list(lines)
+    own = [line for line in lines if line.kind == "measured"]
     under_load_ns = sum(line.end_ns - line.start_ns + line.debt_ns for line in own)
     if under_load_ns <= 0 or not after:
         return {}

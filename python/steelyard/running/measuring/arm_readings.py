@@ -48,7 +48,7 @@ class ArmReadings:
         with setup.phase("read"):
             self._statements = StatementReadings(counted)
             self._telemetry = EpochTelemetry(setup.laboratory.sources, standing)
-            self._done = {arm: self._data.work_counts(one) for arm, one in standing.items()}
+            self._done: Mapping[str, Mapping[str, float]] = {}
             several = setup.laboratory.drivers.machines > 1
             self._ended = EndedTransactions(standing) if several else None
 
@@ -57,6 +57,7 @@ class ArmReadings:
         with self._setup.phase("read"):
             self._telemetry.border()
             self._statements.border()
+            self._done = self._done or self._counts()
 
     def close(
         self,
@@ -74,16 +75,15 @@ class ArmReadings:
     ) -> ArmsRead:
         ended = () if self._ended is None else reading_lines([self._ended.reading()])
         self._telemetry.close()
-        counted = self._statements.lines()
+        counted, done = self._statements.lines(), self._counts()
         every = list(lines)
         arms = {}
         for arm, instance in self._standing.items():
             own = [line for line in every if line.arm == arm]
             line = self._line(arm, own, borders)
-            done = self._data.work_counts(instance)
             arms[arm] = line.model_copy(
                 update={
-                    "work_per_minute": work_per_minute(self._done[arm], done, own),
+                    "work_per_minute": work_per_minute(self._done[arm], done[arm], own),
                     "probes": self._data.probes(instance),
                     "readings": (*line.readings, *reading_lines(beside.machine.get(arm, ()))),
                     **({"waits": beside.waits[arm]} if arm in beside.waits else {}),
@@ -94,6 +94,9 @@ class ArmReadings:
             arm: tuple(self._data.violations(instance)) for arm, instance in self._standing.items()
         }
         return ArmsRead(arms, violations, ended)
+
+    def _counts(self) -> dict[str, Mapping[str, float]]:
+        return {arm: self._data.work_counts(one) for arm, one in self._standing.items()}
 
     def _line(self, arm: str, own: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
         measured = [line for line in own if line.kind == "measured"]

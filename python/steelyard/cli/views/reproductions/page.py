@@ -11,7 +11,8 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
-from steelyard.report.tables import amount
+from steelyard.report.tables import amount, cause_name, cause_rows
+from steelyard.report.turns import EVENNESS, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
 
 Found = Mapping[str, "Verdict | Swept"]
@@ -90,6 +91,8 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
             yield _probes(found)
         if found.queries:
             yield _queries(found)
+        if found.turns is not None:
+            yield _beside(found)
     else:
         yield _swept(found)
     if found is not None:
@@ -135,6 +138,35 @@ def _queries(found: Verdict) -> str:
     lines = [head, ["---", "---:", *("---:" for _ in arms)]]
     lines += [[query, *of_all] for query, of_all in rows.items()]
     told = "Time of each query, in the mean of its epochs, with an interval of its own."
+    return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _beside(found: Verdict) -> str:
+    """What the arms did in turns beside their throughput: a row a quantity, an arm a column."""
+    assert found.turns is not None  # callers check it
+    control = found.contrasts[0].control
+    arms = list(dict.fromkeys(one.arm for one in found.contrasts))
+    rows: dict[str, list[str]] = {}
+    for work in found.work:
+        name = f"{work.metric.removesuffix('_per_minute').replace('_', ' ')} a minute"
+        rows.setdefault(name, [amount(work.control_value)]).append(escaped(reading_text(work)))
+    for cause, shown in zip(found.causes, cause_rows(found.causes), strict=True):
+        of_all = rows.setdefault(f"{cause_name(cause.metric)} a transaction", [shown["control"]])
+        of_all.append(escaped(shown["reading"]))
+    for even in found.turns.evenness:
+        of_all = rows.setdefault(f"throughput by the second, {EVENNESS[even.metric]}", [])
+        of_all += [] if of_all else [amount(even.control_value)]
+        of_all.append(escaped(reading_text(even)))
+    columns = [control, *arms]
+    stalls = {row["arm"]: row for row in stall_sums(columns, found.turns)}
+    rows["stalls, and storms among them"] = [
+        f"{stalls[arm]['stalls']}, {stalls[arm]['storms']}" for arm in columns
+    ]
+    for row in sum_rows(columns, found.turns.sums):
+        rows[row["what"]] = [row[str(place)] for place in range(len(columns))]
+    lines = [["beside it", control, *arms], ["---", "---:", *("---:" for _ in arms)]]
+    lines += [[name, *of_all] for name, of_all in rows.items()]
+    told = "What the control did, and by how much the others differ from it; then each arm's own."
     return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
