@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,7 +74,7 @@ def _spread(
 ) -> int:
     """Hand out the cases one by one, as processors come free; how many had to wait."""
     queue, under_way = list(reversed(waiting)), dict[Future[Mapping[str, Any]], Case]()
-    with ProcessPoolExecutor(progress.processors, initializer=_leave_interrupts) as pool:
+    with _ends_at_ctrl_c(progress.processors) as pool:
         while queue or under_way:
             while queue and len(under_way) < progress.processors:
                 if _too_late(queue[-1], progress, most_seconds):
@@ -88,6 +89,22 @@ def _spread(
                 results.add(case.key, {"code": code, **future.result()})
                 progress.finished(case, len(queue) + len(under_way))
     return len(queue)
+
+
+@contextmanager
+def _ends_at_ctrl_c(processors: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of which what is under way ends, and nothing else is begun, when this process is
+    interrupted.
+
+    Ctrl-C inside of `submit` can leave a case with the pool that no worker is ever given, and a
+    pool waits for all of its cases, unless they are cancelled.
+    """
+    with ProcessPoolExecutor(processors, initializer=_leave_interrupts) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _leave_interrupts() -> None:

@@ -99,6 +99,46 @@ def test_ctrl_c_keeps_what_was_done_and_is_no_crash_of_the_workers(tmp_path: Pat
     assert 1 <= len(list(Results(tmp_path / "r.jsonl"))) < 100
 
 
+BETWEEN = """
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from calibration.test_work import Waiting
+from validation import work
+from validation.results import Results
+
+class Interrupted(ProcessPoolExecutor):
+    # Ctrl-C after the third case is the pool's, and before any worker can be given it.
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self._work_ids.put = self.put
+        self.cases = 0
+
+    def put(self, work_id):
+        self.cases += 1
+        if self.cases == 3:
+            raise KeyboardInterrupt
+        type(self._work_ids).put(self._work_ids, work_id)
+
+work.ProcessPoolExecutor = Interrupted
+cases = [Waiting(n) for n in range(20)]
+work.work_through(cases, Results(Path(sys.argv[1])), "code", lambda words: None)
+"""
+
+
+def test_ctrl_c_while_a_case_is_handed_out_ends_it(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, "-c", BETWEEN, str(tmp_path / "r.jsonl")],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{root / 'tests'}:{root}"},
+        timeout=60,
+    )
+    assert ended.stderr.count("KeyboardInterrupt") == 1, ended.stderr
+
+
 def test_the_seed_of_a_key_is_what_the_page_says_it_is() -> None:
     import hashlib
 
