@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.cli.views.ci.markdown import escaped, markdown
 from steelyard.evaluation.sweep import reading
@@ -11,8 +11,8 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
-from steelyard.report.tables import amount, cause_name, cause_rows
-from steelyard.report.turns import EVENNESS, stall_sums, sum_rows
+from steelyard.report.tables import amount, cause_rows, work_rows
+from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
 
 Found = Mapping[str, "Verdict | Swept"]
@@ -135,10 +135,8 @@ def _queries(found: Verdict) -> str:
         of_all = rows.setdefault(one.query, [amount(one.control_ms, "ms")])
         of_all.append(escaped(reading_text(one)))
     head = ["query", control, *(f"{arm} against {control}" for arm in arms)]
-    lines = [head, ["---", "---:", *("---:" for _ in arms)]]
-    lines += [[query, *of_all] for query, of_all in rows.items()]
     told = "Time of each query, in the mean of its epochs, with an interval of its own."
-    return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
+    return _table(told, head, rows)
 
 
 def _beside(found: Verdict) -> str:
@@ -146,17 +144,13 @@ def _beside(found: Verdict) -> str:
     assert found.turns is not None  # callers check it
     control = found.contrasts[0].control
     arms = list(dict.fromkeys(one.arm for one in found.contrasts))
+    told = [(f"{row['metric']} a minute", row) for row in work_rows(found.work)]
+    told += [(f"{row['metric']} a transaction", row) for row in cause_rows(found.causes)]
+    even = evenness_rows(found.turns.evenness)
+    told += [(f"throughput by the second, {row['metric']}", row) for row in even]
     rows: dict[str, list[str]] = {}
-    for work in found.work:
-        name = f"{work.metric.removesuffix('_per_minute').replace('_', ' ')} a minute"
-        rows.setdefault(name, [amount(work.control_value)]).append(escaped(reading_text(work)))
-    for cause, shown in zip(found.causes, cause_rows(found.causes), strict=True):
-        of_all = rows.setdefault(f"{cause_name(cause.metric)} a transaction", [shown["control"]])
-        of_all.append(escaped(shown["reading"]))
-    for even in found.turns.evenness:
-        of_all = rows.setdefault(f"throughput by the second, {EVENNESS[even.metric]}", [])
-        of_all += [] if of_all else [amount(even.control_value)]
-        of_all.append(escaped(reading_text(even)))
+    for name, row in told:
+        rows.setdefault(name, [row["control"]]).append(escaped(row["reading"]))
     columns = [control, *arms]
     stalls = {row["arm"]: row for row in stall_sums(columns, found.turns)}
     rows["stalls, and storms among them"] = [
@@ -164,9 +158,14 @@ def _beside(found: Verdict) -> str:
     ]
     for row in sum_rows(columns, found.turns.sums):
         rows[row["what"]] = [row[str(place)] for place in range(len(columns))]
-    lines = [["beside it", control, *arms], ["---", "---:", *("---:" for _ in arms)]]
-    lines += [[name, *of_all] for name, of_all in rows.items()]
-    told = "What the control did, and by how much the others differ from it; then each arm's own."
+    said = "What the control did, and by how much the others differ from it; then each arm's own."
+    return _table(said, ["beside it", *columns], rows)
+
+
+def _table(told: str, head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """A sentence, and a table under it: what each row is of → its numbers."""
+    lines = [head, ["---", *("---:" for _ in head[1:])]]
+    lines += [[name, *numbers] for name, numbers in rows.items()]
     return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
