@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from history.made import keep_record
+from steelyard.cli.views.reproductions.page import page
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_verdict
+from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import names, read_reproduction
 from validation import reproductions
 from validation.results import Results
@@ -57,10 +59,7 @@ def test_a_page_of_turns_tells_what_each_arm_read_wrote_and_left() -> None:
     [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/ablation"]
     verdict = line["verdict"]
     text = reproductions.text_of(read_reproduction("tuning"), reproductions.RESULTS)
-    told = text.partition("| beside it | profile |")[2].partition("\n\n")[0].splitlines()[2:]
-    rows = {
-        name: rest for _, name, *rest in ([cell.strip() for cell in row.split("|")] for row in told)
-    }
+    rows = _rows(text, "| beside it | profile |")
     arms = [one["arm"] for one in verdict["turns"]["sums"]]
     stalls = verdict["turns"]["stalls"]
     assert rows["stalls, and storms among them"][:-1] == [
@@ -71,3 +70,45 @@ def test_a_page_of_turns_tells_what_each_arm_read_wrote_and_left() -> None:
     read = [float(cell.split()[0].replace("−", "-")) for cell in rows["WAL a transaction"][1:-1]]
     assert read == pytest.approx([row["estimate_percent"] for row in log], abs=0.06)
     assert all(len(cells) == len(arms) + 1 for cells in rows.values())
+
+
+def test_a_page_of_turns_has_throughput_by_the_second_pair_by_pair() -> None:
+    [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/ablation"]
+    even = line["verdict"]["turns"]["evenness"]
+    text = reproductions.text_of(read_reproduction("tuning"), reproductions.RESULTS)
+    _, _, from_ablation = text.partition("### ? tuning-ablation")
+    rows = _rows(from_ablation, "| throughput by the second |")
+    assert len(rows) == len(even) == 9
+    means = {
+        one["arm"]: [one["control_value"], one["arm_value"]]
+        for one in even
+        if one["metric"] == "throughput_mean"
+    }
+    for arm, values in means.items():
+        cells = rows[f"{arm} against profile, mean"][:2]
+        read = [float("".join(filter(str.isdigit, cell))) for cell in cells]  # 2 404 tps
+        assert read == pytest.approx(values, abs=0.51)
+    assert means["no-log"][0] > 1.05 * means["no-memory"][0]  # short turns: another control
+
+
+def test_a_query_that_was_not_finished_is_told_as_that() -> None:
+    [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/queries"]
+    told = reproductions.told_of(line)
+    assert isinstance(told, Verdict)
+    lost, *others = told.queries
+    lost = lost.model_copy(update={"arm_unfinished": 2, "excluded": True})
+    changed = told.model_copy(update={"queries": (lost, *others)})
+    study = read_reproduction("tuning")
+    before = page(study, {"queries": told}, "")
+    row = _rows(page(study, {"queries": changed}, ""), "| query | default |")[lost.query]
+    assert f"not finished: 2 in {lost.arm}" in " ".join(row)
+    assert "not in the mean" in " ".join(row)
+    assert "not finished" not in before
+
+
+def _rows(text: str, head: str) -> dict[str, list[str]]:
+    """Name of a row → its cells, of the table that begins with `head`."""
+    assert head in text
+    told = text.partition(head)[2].partition("\n\n")[0].splitlines()[2:]
+    cells = ([cell.strip() for cell in row.split("|")] for row in told)
+    return {name: rest for _, name, *rest in cells}

@@ -9,9 +9,10 @@ from steelyard.cli.views.ci.markdown import escaped, markdown
 from steelyard.evaluation.sweep import reading
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
+from steelyard.record.turns.turns_told import EvennessLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.contrast_text import reading_text
-from steelyard.report.tables import amount, cause_rows, work_rows
+from steelyard.report.tables import cause_rows, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, Step
 
@@ -93,6 +94,8 @@ def _step(name: str, step: Step, found: Verdict | Swept | None) -> Iterator[str]
             yield _queries(found)
         if found.turns is not None:
             yield _beside(found)
+            if found.turns.evenness:
+                yield _by_the_second(found.contrasts[0].control, found.turns.evenness)
     else:
         yield _swept(found)
     if found is not None:
@@ -131,9 +134,9 @@ def _queries(found: Verdict) -> str:
     [control] = {one.control for one in found.queries}
     arms = list(dict.fromkeys(one.arm for one in found.queries))
     rows: dict[str, list[str]] = {}
-    for one in found.queries:
-        of_all = rows.setdefault(one.query, [amount(one.control_ms, "ms")])
-        of_all.append(escaped(reading_text(one)))
+    for one, row in zip(found.queries, query_rows(found.queries), strict=True):
+        note = f" ({row['note']})" if row["note"] else ""
+        rows.setdefault(one.query, [row["control"]]).append(escaped(row["reading"] + note))
     head = ["query", control, *(f"{arm} against {control}" for arm in arms)]
     told = "Time of each query, in the mean of its epochs, with an interval of its own."
     return _table(told, head, rows)
@@ -146,8 +149,6 @@ def _beside(found: Verdict) -> str:
     arms = list(dict.fromkeys(one.arm for one in found.contrasts))
     told = [(f"{row['metric']} a minute", row) for row in work_rows(found.work)]
     told += [(f"{row['metric']} a transaction", row) for row in cause_rows(found.causes)]
-    even = evenness_rows(found.turns.evenness)
-    told += [(f"throughput by the second, {row['metric']}", row) for row in even]
     rows: dict[str, list[str]] = {}
     for name, row in told:
         rows.setdefault(name, [row["control"]]).append(escaped(row["reading"]))
@@ -160,6 +161,20 @@ def _beside(found: Verdict) -> str:
         rows[row["what"]] = [row[str(place)] for place in range(len(columns))]
     said = "What the control did, and by how much the others differ from it; then each arm's own."
     return _table(said, ["beside it", *columns], rows)
+
+
+def _by_the_second(control: str, lines: Sequence[EvennessLine]) -> str:
+    """A row a pair and figure: the shorter turn limits both, so the control differs by pair."""
+    rows = {
+        f"{one.arm} against {control}, {row['metric']}": [
+            row["control"],
+            row["arm"],
+            escaped(row["reading"]),
+        ]
+        for one, row in zip(lines, evenness_rows(lines), strict=True)
+    }
+    told = "Throughput by the second: of both turns of a pair, as long as the shorter one took."
+    return _table(told, ["throughput by the second", "control", "arm", "change"], rows)
 
 
 def _table(told: str, head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
