@@ -3,8 +3,9 @@
     python -m validation.versions [--records DIR] [--only NAME]
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
-results/versions.jsonl, and what has its line is not weighed again. At the end
-docs/18-against-16.md is written of the lines. Wants an otherwise idle machine.
+results/versions.jsonl, and what has a line of this very command is not weighed again. What writes
+in many pages is weighed in turns, over whole checkpoint cycles. At the end docs/18-against-16.md is
+written of the lines. Wants an otherwise idle machine: half an hour for each that takes turns.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "18-against-16.md"
 SEED = 1
 _BY_TIME = ("--budget", "60s")
+_IN_TURNS = ("--budget", "30m")
 _BOTH = ("--set", "control.version=16", "--set", "arm.version=18")
 _TOUCHES = "budget.counted={each = 100, blocks = 12, warmup = 2}"
 WEIGHINGS: Mapping[str, Sequence[str]] = {
-    "tproc-c": ("versions", "--set", "workload=tproc-c", *_BY_TIME),
-    "tproc-c-client": ("versions", "--set", "workload=tproc-c-client", *_BY_TIME),
-    "reserva": ("versions", "--set", "workload=reserva", *_BY_TIME),
-    "select-insert": ("versions", "--set", "workload=select-insert", *_BY_TIME),
+    "tproc-c": ("versions", "--set", "workload=tproc-c", *_IN_TURNS),
+    "tproc-c-client": ("versions", "--set", "workload=tproc-c-client", *_IN_TURNS),
+    "reserva": ("versions", "--set", "workload=reserva", *_IN_TURNS),
+    "select-insert": ("versions", "--set", "workload=select-insert", *_IN_TURNS),
     "tproc-h": ("queries", *_BOTH, *_BY_TIME),
     "insert-read": (
         *("versions", "--set", "workload=insert-read", "--set", "workload.scale=1000"),
@@ -58,13 +60,19 @@ _OF_A_MEASURE = (
     "low_percent",
     "high_percent",
 )
+_OF_A_VERDICT = ("layout", "time_scale", "distance_seconds", "measured_seconds", "seconds")
 _OF_AN_ARM = ("version", "builder")
 _OF_THE_WORKLOAD = ("name", "scale", "options", "clients", "threads")
 
 
+def command(name: str) -> list[str]:
+    """What is said after `weigh`."""
+    return [*WEIGHINGS[name], "--seed", str(SEED)]
+
+
 def weigh(name: str, records: Path) -> dict[str, Any]:
     """Weigh one; what is kept of it."""
-    words = [*WEIGHINGS[name], "--seed", str(SEED)]
+    words = command(name)
     record = records / name / "record"  # alone: not an attempt at another
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -84,8 +92,7 @@ def weigh(name: str, records: Path) -> dict[str, Any]:
         "loads": verdict["loads"],
         "loads_of_epochs": loads_of_epochs(record),
         "sentence": verdict["sentence"],
-        "measured_seconds": verdict["measured_seconds"],
-        "seconds": verdict["seconds"],
+        **{one: verdict[one] for one in _OF_A_VERDICT},
         "arms": {
             arm: {one: found["build"][one] for one in _OF_AN_ARM}
             for arm, found in environment["arms"].items()
@@ -109,11 +116,11 @@ def main() -> int:
     parser.add_argument("--records", type=Path, default=Path("records/versions"))
     parser.add_argument("--only", choices=list(WEIGHINGS), default=None)
     asked = parser.parse_args()
-    done = RESULTS.done()
+    done = {one["key"]: one["words"] for one in RESULTS}
     for name in WEIGHINGS:
-        if name not in done and asked.only in (None, name):
+        if done.get(name) != command(name) and asked.only in (None, name):
             result = weigh(name, asked.records)
-            RESULTS.add(name, result)
+            RESULTS.replace(name, result)
             print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
     PAGE.write_text(page(list(RESULTS)))
     return 0

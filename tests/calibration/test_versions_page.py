@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steelyard.study.read import read_study
+from validation import versions
 from validation.pages.versions import page
+from validation.results import Results
 from validation.versions import PAGE, RESULTS, WEIGHINGS
 
 
@@ -49,7 +53,8 @@ def weighed(**changed: Any) -> dict[str, Any]:
 def test_a_weighing_has_its_verdict_interval_doubts_work_and_strongest_causes() -> None:
     text = page([weighed()])
     assert (
-        "| +5.0 % of throughput | -3.1 … +13.8 % | inconclusive | 12 | 9.0 % | drift | 5 |" in text
+        "| +5.0 % of throughput | -3.1 … +13.8 % | inconclusive | slices | 12 | 9.0 % | drift | 5 |"
+        in text
     )
     assert "| new orders per minute, 1/min | 9,553 | 10,035 | +5.0 % | -4.0 … +14.0 % |" in text
     assert "steelyard weigh versions --set 'a={b = 1}'" in text
@@ -57,6 +62,39 @@ def test_a_weighing_has_its_verdict_interval_doubts_work_and_strongest_causes() 
     assert text.count("weak") == 3, "the strongest four"
     assert "Scale 1, 8 clients (profile spec)" in text
     assert "By the load of 18, median of its epochs (how many): +10.5 % (2), -63.2 % (1)." in text
+
+
+def test_turns_are_told_with_their_distance_and_each_machine_once() -> None:
+    turned = weighed(layout="turns", time_scale=2.5, distance_seconds=31.2, threats=["a", "a"])
+    other = {**turned["machine"], "kernel": "Linux 7"}
+    none = weighed(layout="turns", time_scale=1.0, distance_seconds=None, machine=other)
+    text = page([weighed(), turned, none])
+    assert "| turns, a checkpoint every 31 s (F = 2.5) | 12 | 9.0 % | a |" in text
+    assert "| turns, no checkpoint |" in text
+    assert text.count("Linux 6") == text.count("Linux 7") == 1
+
+
+def test_what_was_weighed_by_another_command_is_weighed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Results(tmp_path / "kept.jsonl")
+    for name in WEIGHINGS:
+        words = ["versions", "--budget", "1s"] if name == "reserva" else versions.command(name)
+        kept.add(name, weighed(key=name, words=words))
+    asked: list[str] = []
+
+    def weigh(name: str, records: Path) -> dict[str, Any]:
+        asked.append(name)
+        return weighed(key=name, words=versions.command(name))
+
+    monkeypatch.setattr(versions, "RESULTS", kept)
+    monkeypatch.setattr(versions, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(versions, "weigh", weigh)
+    monkeypatch.setattr(sys, "argv", ["versions"])
+    for _ in range(2):
+        assert versions.main() == 0
+    assert asked == ["reserva"]
+    assert len(list(kept)) == len(WEIGHINGS)
 
 
 def test_a_load_that_all_epochs_share_is_not_told_apart() -> None:

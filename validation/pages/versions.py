@@ -18,6 +18,11 @@ _HEAD = """
     typed. It says what these weighings saw on one small machine, and not what an upgrade does on
     yours: `steelyard weigh versions --set workload=NAME` tells that.
 
+    Transactions that write are weighed in turns: each version alone over whole checkpoint cycles,
+    at the distance that stands beside it ([METHODOLOGY.md](../METHODOLOGY.md), 2a). `tproc-h` reads
+    alone and `insert-read` counts single statements: both are weighed in slices. A row of another
+    workload that says slices is of the seconds after a checkpoint.
+
     Major versions cannot share data: each has loads of its own, which the epochs take in turn, so
     that the luck of one load is not taken for the version's. With two or three loads of each it is
     still the least known part; the interval has it only as far as the loads differ.
@@ -35,10 +40,10 @@ def page(found: Sequence[Json]) -> str:
     parts = [
         "# PostgreSQL 18 against 16, workload by workload",
         paragraph(head).strip(),
-        f"Measured on {machine_words(found[0]['machine'])}.",
+        f"Measured on {'; '.join(dict.fromkeys(machine_words(one['machine']) for one in found))}.",
         table(
-            ["workload", "18 against 16", "interval, 95 %", "verdict", "epochs", "sd of an epoch",
-             "doubts", "minutes, all in all"],
+            ["workload", "18 against 16", "interval, 95 %", "verdict", "layout", "epochs",
+             "sd of an epoch", "doubts", "minutes, all in all"],
             [_row(one) for one in found],
         ),
     ]  # fmt: skip
@@ -53,11 +58,21 @@ def _row(one: Json) -> list[str]:
         f"{one['estimate_percent']:+.1f} % of {_metric(one)}",
         _interval(one),
         one["verdict"],
+        _layout(one),
         str(one["epochs"]),
         f"{one['epoch_sd_percent']:.1f} %",
-        ", ".join(one["threats"]) or "none",
+        ", ".join(dict.fromkeys(one["threats"])) or "none",
         f"{one['seconds'] / 60:.0f}",
     ]
+
+
+def _layout(one: Json) -> str:
+    if one.get("layout") != "turns":
+        return "slices"
+    distance = one["distance_seconds"]
+    if distance is None:
+        return "turns, no checkpoint"
+    return f"turns, a checkpoint every {distance:.0f} s (F = {one['time_scale']:g})"
 
 
 def _metric(one: Json) -> str:
