@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from validation import by_hand
 from validation.pages.distances import page
 from validation.results import FOLDER, Results
 from validation.weighed import Weighings, environment_of, machine_of
@@ -79,7 +80,7 @@ ASKED = Weighings(RESULTS, WORDS, kept)
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
     ASKED.run("curves by distance")
-    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS), CHECKED))
+    PAGE.write_text(page(list(RESULTS), list(WEIGHINGS), CHECKED, list(by_hand.RESULTS)))
     return 0
 
 

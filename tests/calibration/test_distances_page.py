@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.study.read import read_study
+from validation import by_hand
 from validation.distances import ASKED, CHECKED, PAGE, RESULTS, WEIGHINGS
 from validation.pages.distances import page
 
@@ -58,6 +59,29 @@ def test_what_was_computed_stands_beside_what_was_weighed_at_that_distance() -> 
     assert "| computed | 5 s | -12.9 % | -21.6 … -2.1 % |" in text
 
 
+def pair(off: float, pglz: float) -> dict[str, Any]:
+    costs = {"distance_s": 9.4, "checkpoints": 5, "wal_bytes": 12345.6, "images": 1.25}
+    return {
+        "key": "s/1", "off": {"tps": off, **costs}, "pglz": {"tps": pglz, **costs},
+        "machine": weighed()["machine"],
+    }  # fmt: skip
+
+
+def test_pairs_by_hand_stand_beside_the_weighing_at_that_distance() -> None:
+    nearer = weighed(key=CHECKED[0], distance_seconds=9.6, by_distance=[], curve=[])
+    pairs = [pair(1000.0, 880.0), pair(1000.0, 900.0), pair(1000.0, 920.0)]
+    text = page([weighed(), nearer], [], CHECKED, pairs)
+    assert "| in turns | 9.6 s | 12 epochs | -12.9 % | -21.6 … -2.1 % |" in text
+    # scipy.stats.ttest_1samp over log(0.88), log(0.9), log(0.92): -0.10553 ± 4.30265 · 0.01283
+    assert "| by hand | 9.4 s | 3 pairs | -10.0 % | -14.8 … -4.9 % |" in text
+    assert "| off | 1,000 tps | 9.4 s | 12,346 bytes | 1.25 |" in text
+    assert "The intervals overlap." in text
+    alike = [pair(1.0, 1.0), pair(1.0, 1.005), pair(1.0, 0.995)]
+    assert "do not overlap" in page([nearer], [], CHECKED, alike)
+    assert "## By hand" not in page([weighed()], [], CHECKED, pairs), "of another distance"
+    assert "## By hand" not in page([nearer], [], CHECKED, pairs[:1])
+
+
 def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(json.dumps({"command": "steelyard weigh aa --seed 7"}))
     with pytest.raises(ValueError, match="was made by: steelyard weigh aa"):
@@ -66,7 +90,7 @@ def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
 
 def test_the_page_is_what_the_results_say() -> None:
     written = PAGE.read_text(encoding="utf-8")
-    assert written == page(list(RESULTS), list(WEIGHINGS), CHECKED), (
+    assert written == page(list(RESULTS), list(WEIGHINGS), CHECKED, list(by_hand.RESULTS)), (
         "run python -m validation.distances"
     )
 

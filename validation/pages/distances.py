@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.analysis.decision.student_t import t_quantile
 from steelyard.reproductions.machine import machine_words
 from validation.pages.table import paragraph, table
 
@@ -26,17 +29,36 @@ _COMPUTED = """
     At a distance between checkpoints, computed from the curve: the work up to it against the time
     up to it. How writing is spread at another distance is not in it.
 """
-
-
+_VALUES = ("off", "pglz")
+_OF_A_VALUE = (
+    ("tps", ",.0f", " tps"),
+    ("distance_s", ".1f", " s"),
+    ("wal_bytes", ",.0f", " bytes"),
+    ("images", ".2f", ""),
+)
 _CHECKED = """
     What a curve gives for a distance is computed, so it was checked once: the same question was
     weighed in turns whose own limits bring checkpoints that near, with F = 1.
 """
 
 
-def page(found: Sequence[Json], wanted: Sequence[str], checked: tuple[str, str]) -> str:
+_BY_HAND = """
+    The same question by hand, at the same distance (`validation/by_hand.py`): one server at a time
+    on a fresh copy of the data, pairs in alternating order, transactions read from the server's own
+    statistics between the ends of its checkpoints, and a paired t over the log ratios. Nothing of
+    the layout, the reading or the decision of a weighing is in it.
+"""
+
+
+def page(
+    found: Sequence[Json],
+    wanted: Sequence[str],
+    checked: tuple[str, str],
+    by_hand: Sequence[Json] = (),
+) -> str:
     """The whole page; `found` as results/distances.jsonl has them, `wanted`: all there will be,
-    `checked`: one weighed at a distance, and the one from whose curve that is computed."""
+    `checked`: one weighed at a distance, and the one from whose curve that is computed; `by_hand`:
+    pairs as results/by_hand.jsonl has them, at that distance."""
     known = {one["key"]: one for one in found}
     parts = ["# By the distance from a checkpoint", paragraph(_HEAD).strip()]
     if found:
@@ -47,6 +69,8 @@ def page(found: Sequence[Json], wanted: Sequence[str], checked: tuple[str, str])
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
     if known.keys() >= set(checked):
         parts += _compared(known[checked[0]], known[checked[1]])
+    if checked[0] in known and len(by_hand) > 1:
+        parts += _beside_by_hand(known[checked[0]], by_hand)
     for one in found:
         parts += _details(one)
     return "\n\n".join(parts) + "\n"
@@ -63,6 +87,43 @@ def _compared(direct: Json, other: Json) -> list[str]:
     ]
     head = ["", "a checkpoint every", "effect", "interval, 95 %"]
     return ["## Computed and weighed", paragraph(_CHECKED).strip(), table(head, rows)]
+
+
+def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
+    """The effect as weighed beside that of pairs, the control first in each."""
+    control, arm = _VALUES
+    ratios = [math.log(one[arm]["tps"] / one[control]["tps"]) for one in pairs]
+    mean, error = statistics.fmean(ratios), statistics.stdev(ratios) / math.sqrt(len(ratios))
+    half = t_quantile(0.975, len(ratios) - 1) * error
+    low, high = (100 * math.expm1(end) for end in (mean - half, mean + half))
+    ends = [direct["low_percent"], direct["high_percent"]]
+    apart = None not in ends and (low > ends[1] or high < ends[0])
+    agree = "do not overlap" if apart else "overlap"
+    rows = [
+        ["in turns", _distance(direct), f"{direct['epochs']} epochs",
+         f"{direct['estimate_percent']:+.1f} %", _interval(direct)],
+        ["by hand", f"{statistics.fmean(one[control]['distance_s'] for one in pairs):.1f} s",
+         f"{len(pairs)} pairs", f"{100 * math.expm1(mean):+.1f} %", f"{low:+.1f} … {high:+.1f} %"],
+    ]  # fmt: skip
+    costs = [
+        [value, *(f"{statistics.fmean(one[value][what] for one in pairs):{form}}{unit}"
+                  for what, form, unit in _OF_A_VALUE)]
+        for value in _VALUES
+    ]  # fmt: skip
+    return [
+        "## By hand",
+        paragraph(_BY_HAND).strip(),
+        f"Measured on {'; '.join(dict.fromkeys(machine_words(one['machine']) for one in pairs))}.",
+        table(["", "a checkpoint every", "of", "effect", "interval, 95 %"], rows),
+        f"The intervals {agree}. By hand, in the mean of the pairs:",
+        table(["", "throughput", "a checkpoint every", "log a transaction",
+               "images a transaction"], costs),
+    ]  # fmt: skip
+
+
+def _distance(one: Json) -> str:
+    distance = one["distance_seconds"]
+    return "none made" if distance is None else f"{distance:.1f} s"
 
 
 def _row(one: Json) -> list[str]:
