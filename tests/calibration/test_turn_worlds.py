@@ -19,12 +19,15 @@ from validation.results import Results
 from validation.worlds.turns import (
     CYCLE_S,
     NS,
+    OFTEN_S,
     TURN_WORLDS,
     TurnWorld,
     Weighing,
     turn_world,
 )
 from validation.worlds.world import Floats
+
+UNLIKE = "unlike cycles"
 
 
 def drawn(name: str, weighings: int = 40, epochs: int = 10) -> list[Weighing]:
@@ -47,7 +50,7 @@ def test_every_world_has_the_truth_it_names_beside_what_is_tied(world: TurnWorld
     some = drawn(world.name, weighings=30)
     means = log_ratios(some).mean(axis=1)
     error = means.std(ddof=1) / math.sqrt(len(means))
-    assert abs(means.mean() - world.truth - world.tied) < 4 * error
+    assert abs(means.mean() - world.truth - world.gained) < 4 * error
     slots = np.array([weighing.first for weighing in some])
     assert (slots.sum(axis=1) == (10 if world.fixed else 5)).all()
     firsts = [[one.start_order[0] == "arm" for one in weighing.epochs] for weighing in some]
@@ -107,6 +110,17 @@ def test_bursts_fade_and_are_deeper_in_the_arm_with_their_images() -> None:
         assert fallen == pytest.approx(depth * left, abs=0.015)
     assert world.truth_between(0, 5) == pytest.approx(math.log(0.82), abs=0.005)
     assert world.truth == pytest.approx(math.log(0.959), abs=0.003)
+
+
+def test_arms_of_unlike_cycles_are_measured_as_the_plan_says_or_each_by_its_own() -> None:
+    for name, age_s, lasts_s in ((UNLIKE, 60, 60), (f"{UNLIKE}, each by its own", 30, 10)):
+        for turn in turns_of(drawn(name, 3), "arm"):
+            assert turn.age_ns == pytest.approx(age_s * NS, abs=0.5 * NS)
+            assert turn.measured_ns == lasts_s * NS
+            assert turn.cycles == lasts_s / OFTEN_S
+        for turn in turns_of(drawn(name, 3), "control"):
+            assert turn.age_ns == pytest.approx(60 * NS, abs=3 * NS)
+            assert turn.cycles == 2
 
 
 def test_ageing_moves_the_arm_over_the_epochs() -> None:

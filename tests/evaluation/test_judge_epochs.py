@@ -20,7 +20,8 @@ from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_as
 from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.model.threat import ThreatKind, raise_threat
+from steelyard.model.threat import raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import percent_of_log
 
 TERMS = Terms(12, 8, margin=0.01, epoch_seconds=8.0)

@@ -13,7 +13,8 @@ from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.evaluation.rule import FailCondition, Verdict, VerdictKind, decide
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import UNBOUNDED, Interval
-from steelyard.model.threat import ThreatKind, raise_threat
+from steelyard.model.threat import raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.contrast import ContrastLine
 
 THROUGHPUT = Terms(12, 8, margin=0.01)

@@ -10,7 +10,8 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import Verdict, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.model.threat import ThreatKind, raise_threat
+from steelyard.model.threat import raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import log_of_percent
 
 

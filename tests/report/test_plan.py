@@ -89,13 +89,24 @@ def test_a_factor_that_whole_segments_make_another_is_told_beside_the_time_scale
 
 def test_limits_of_a_turn_that_differ_are_told_for_each_arm() -> None:
     limits = {
-        "on": {"wait_ns": 0, "longest_ns": 30 * S},
-        "off": {"wait_ns": 9 * S, "longest_ns": 45 * S},
+        "on": {"begin_ns": 40 * S, "wait_ns": 0, "longest_ns": 30 * S},
+        "off": {"begin_ns": 25 * S, "wait_ns": 9 * S, "longest_ns": 45 * S},
     }
     rows = dict(plan_rows(in_turns(limits=limits)))
-    assert rows["measured in a turn"] == (
-        "2 checkpoint cycles, or 30 s in on and 45 s in off where they take longer"
+    assert rows["measured from"] == (
+        "the end of a checkpoint, or where none comes, after 40 s in on and 25 s in off under load"
     )
+    assert rows["measured in a turn"] == (
+        "2 checkpoint cycles of the arm with the longest, about as long in the others, "
+        "or 30 s in on and 45 s in off where they take longer"
+    )
+
+
+def test_limits_of_a_turn_that_are_alike_are_told_once() -> None:
+    one = {"begin_ns": 25 * S, "wait_ns": 9 * S, "longest_ns": 45 * S}
+    rows = dict(plan_rows(in_turns(limits={"on": one, "off": one})))
+    assert rows["measured from"].endswith("after 25 s under load")
+    assert rows["measured in a turn"] == "2 checkpoint cycles, or 45 s where they take longer"
 
 
 def test_a_stated_time_takes_the_place_of_cycles() -> None:

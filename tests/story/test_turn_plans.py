@@ -157,7 +157,7 @@ def never(settings: Mapping[str, str]) -> bool:
     return "never" in settings
 
 
-def test_an_arm_without_checkpoints_waits_for_none_and_is_measured_as_long_as_the_plan_says(
+def test_an_arm_without_checkpoints_begins_as_late_and_is_measured_as_long_as_the_others(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
     answers, far = writing.noop.journal.answers, 10**15
@@ -167,13 +167,48 @@ def test_an_arm_without_checkpoints_waits_for_none_and_is_measured_as_long_as_th
     off = {"name": "off", "checksums": False, "settings": {"never": "1"}}
     weigh_in(writing, writing_study(arms=[off]))
     limits = plan_of_turns(tmp_path)["limits"]
-    assert limits["off"] == {"wait_ns": 0, "longest_ns": 30 * S}
-    assert limits["on"] == {"wait_ns": 45 * S, "longest_ns": 45 * S}
+    assert limits["off"] == {
+        "begin_ns": 30 * S, "wait_ns": 0, "least_ns": 30 * S, "longest_ns": 30 * S
+    }  # fmt: skip
+    assert limits["on"] == {
+        "begin_ns": 15 * S, "wait_ns": 45 * S, "least_ns": 22.5 * S, "longest_ns": 45 * S
+    }  # fmt: skip
     for turn in turns_of(tmp_path):
         if turn["arm"] == "off":
-            assert turn["phases_ns"]["wait for a checkpoint"] == 0
+            assert age_ns(turn) == 30 * S
             assert turn["phases_ns"]["measure"] == 30 * S
             assert turn["end"] == "longest"
+
+
+def age_ns(turn: Facts) -> int:
+    """Load before a turn was measured."""
+    phases: dict[str, int] = turn["phases_ns"]
+    return phases["warm up"] + phases["wait for a checkpoint"]
+
+
+def test_arms_of_unlike_cycles_are_measured_at_the_same_age_and_for_the_same_time(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    """A server that loses a quarter after 80 s, whatever its settings: equal arms, then."""
+    started: dict[int, int] = {}
+
+    def speed(arm: str, life: int) -> float:
+        since_ns = writing.clock.now - started.setdefault(life, writing.clock.now)
+        return 4000.0 if since_ns < 80 * S else 3000.0
+
+    writing.cycle_ns, writing.checkpoint_lasts_ns, writing.speed = 30 * S, 29 * S, speed
+    writing.noop.journal.answers.cycle = lambda settings: Cycle(
+        round(30 * S / float(settings.get("nearer", "1"))), 1e15, 10.0
+    )
+    often = {"name": "off", "checksums": False, "settings": {"nearer": "6"}}
+    verdict = weigh_in(writing, writing_study(arms=[often], budget={"turns": "60m", "epochs": 8}))
+    for turn in turns_of(tmp_path):
+        assert turn["end"] == "cycles"
+        assert age_ns(turn) == pytest.approx(60 * S, abs=5 * S)
+        assert turn["phases_ns"]["measure"] == pytest.approx(60 * S, abs=5 * S)
+    [contrast] = verdict["contrasts"]
+    assert contrast["estimate_percent"] == pytest.approx(0, abs=2)
+    assert "unequal turns" not in {one["name"] for one in contrast["threats"]}
 
 
 def test_a_time_scale_beyond_what_an_arms_server_allows_is_refused_and_the_largest_named(

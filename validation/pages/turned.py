@@ -31,7 +31,8 @@ _WORDS = """
 _SOUND_WORDS = """
     False alarms at their worst: the first verdict asked for, a margin of .01 %. The truth of a
     world with bursts is what its formula gives. A curve, or the effects at distances, miss if the
-    truth lies outside one of their joint intervals.
+    truth lies outside one of their joint intervals; where cycles are unlike and servers tire, a
+    curve takes some of that for time since a checkpoint (BIAS.md).
 """
 _THREAT_WORDS = """
     Threats in sound worlds, over all N, though nothing is wrong there. The tests of slots, start

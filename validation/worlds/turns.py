@@ -3,7 +3,8 @@
 A turn is two cycles of 30 s, measured second by second from the end of a checkpoint to the end of
 the second after it, as the product does. An epoch is a turn of either arm in drawn order; between
 two turns lie 20 s of restart and warm-up, in which the machine goes on. Speeds become transactions,
-and the product's own reading of totals and of turns makes everything else.
+and the product's own reading of totals and of turns makes everything else. Where the arm's cycles
+are shorter, the product's own plan says from which age on, and for how long, either is measured.
 """
 
 from __future__ import annotations
@@ -14,17 +15,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.analysis.pilot.log_curve import LogCurve
+from steelyard.analysis.pilot.turn_lengths import (
+    LEAST_MEASURED_S,
+    ArmCycle,
+    Spacing,
+    TurnLengths,
+    Wish,
+    choose_lengths,
+)
 from steelyard.model.readings import ArmTotals, EpochTotals
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.turn import Checkpoint, Debt, Second, Turn
 from steelyard.study.design import balanced_orders
 from validation.worlds.world import Bools, Floats, draw_slots
 
 ARMS = ("control", "arm")
 CYCLE_S = 30.0
-WRITES_S = 27.0
-"""A checkpoint from its begin to its end: checkpoint_completion_target = .9."""
+WRITING = 0.9
+"""Of a cycle, from the begin of a checkpoint to its end: checkpoint_completion_target."""
+WRITES_S = WRITING * CYCLE_S
 SECONDS = 60
+WARM_UP_S = 25.0
+OFTEN_S = 5.0
+"""Cycles of an arm whose checkpoints are nearer."""
 PAUSE_S = 20
 EPOCH_S = 2 * (SECONDS + PAUSE_S)
 CLIENTS = 8
@@ -72,6 +86,13 @@ class TurnWorld:
     """Log speed that the first turn of an epoch loses to a device that is still busy."""
     unpaid: float = 0.0
     """Share of its log that the arm leaves unpaid in a turn."""
+    tires: float = 0.0
+    """Log speed that every server loses in a minute under load, whatever its settings."""
+    often: bool = False
+    """The arm has cycles of `OFTEN_S`."""
+    by_own_cycles: bool = False
+    """An arm is measured from its first checkpoint after the warm-up on, over two cycles of its own
+    or ten seconds, however late and long the other is."""
     must_raise: ThreatKind | None = None
     """The threat of a balance that is broken on purpose."""
 
@@ -79,6 +100,14 @@ class TurnWorld:
     def truth(self) -> float:
         """The log ratio of work over whole cycles that is the treatment's."""
         return self.truth_between(0.0, CYCLE_S)
+
+    @property
+    def gained(self) -> float:
+        """What the arm gains, log, and is not the treatment's: tied to it, or younger servers."""
+        if not self.by_own_cycles:
+            return self.tied
+        middle_s = _ALIKE.age_s + _ALIKE.seconds / 2
+        return self.tied + self.tires / 60 * (middle_s - WARM_UP_S - OFTEN_S - LEAST_MEASURED_S / 2)
 
     def truth_between(self, from_s: float, to_s: float) -> float:
         """The same between two times since a checkpoint began."""
@@ -109,8 +138,10 @@ class TurnWorld:
                 level = float(LUCK_SD * rng.standard_normal())
                 level += (self.tied + ages[number]) * (name == "arm")
                 level -= self.busy * (position == 0)
-                path = machine[start_s : start_s + SECONDS] + level
-                turns[name] = self._turn(rng, name, position, start_s, path)
+                span = self._span(rng, name)
+                ages_s = span.age_s - _ALIKE.age_s + np.arange(span.seconds)
+                path = machine[start_s : start_s + span.seconds] + level - self.tires * ages_s / 60
+                turns[name] = self._turn(rng, name, position, start_s, path, span)
             place = 0 if first[number] else 1
             slots = {"arm": place, "control": 1 - place}
             arms = {name: _totals(turn, slots[name]) for name, turn in turns.items()}
@@ -130,14 +161,35 @@ class TurnWorld:
             path[begin : begin + SECONDS] += np.log(0.75)
         return path
 
+    def _span(self, rng: np.random.Generator, name: str) -> _Span:
+        """When an arm is measured: by the product's plan, or by its own cycles alone."""
+        if not self.often:
+            return _ALIKE
+        place = ARMS.index(name)
+        cycle_s = (CYCLE_S, OFTEN_S)[place]
+        if self.by_own_cycles:
+            begin_s, least_s = WARM_UP_S, max(2 * cycle_s, LEAST_MEASURED_S)
+        else:
+            begin_s, least_s = _PLANNED.begins_s[place], _PLANNED.least_s[place]
+        shift_s = float(rng.uniform(-0.1, 0.0)) * cycle_s
+        due = np.ceil((max(begin_s, WARM_UP_S) - shift_s) / cycle_s)
+        age_s = cycle_s * max(2, due) + shift_s  # the first begins after one cycle
+        return _Span(float(age_s), round(cycle_s * np.ceil(least_s / cycle_s)), cycle_s)
+
     def _turn(
-        self, rng: np.random.Generator, name: str, position: int, start_s: int, path: Floats
+        self,
+        rng: np.random.Generator,
+        name: str,
+        position: int,
+        start_s: int,
+        path: Floats,
+        span: _Span,
     ) -> Turn:
-        depth = self.depths[ARMS.index(name)]
-        lead = WRITES_S + float(rng.uniform(0, 1))  # the first slice begins when that is seen
-        fine = _burst(np.arange(SECONDS * _STEPS) / _STEPS + 0.5 / _STEPS + lead)
-        faded = fine.reshape(SECONDS, _STEPS).mean(axis=1)
-        speed = np.exp(path + SECOND_SD * rng.standard_normal(SECONDS)) * (1 - depth * faded)
+        depth, seconds = self.depths[ARMS.index(name)], span.seconds
+        lead = WRITING * span.cycle_s + float(rng.uniform(0, 1))  # it is seen up to 1 s later
+        fine = _burst(np.arange(seconds * _STEPS) / _STEPS + 0.5 / _STEPS + lead, span.cycle_s)
+        faded = fine.reshape(seconds, _STEPS).mean(axis=1)
+        speed = np.exp(path + SECOND_SD * rng.standard_normal(seconds)) * (1 - depth * faded)
         done = np.rint(RATE * speed)
         images = done * IMAGES * depth * faded
         wal = done * WAL_BYTES + images * 8192
@@ -156,10 +208,39 @@ class TurnWorld:
             quiet=not late,
             waiting_bytes=(200.0 if late else 4.0) * MIB,
             seconds=_seconds(zero, done, wal, images),
-            checkpoints=_checkpoints(zero, lead),
+            checkpoints=_checkpoints(zero, lead, span),
             at_start=Debt((0.45 + float(owed[0])) * written, 4.0 * MIB),
             at_end=Debt((0.45 + float(owed[1])) * written, 4.0 * MIB),
+            age_ns=span.age_s * NS,
         )
+
+
+@dataclass(frozen=True)
+class _Span:
+    """When an arm is measured: from which age on, and how long; its checkpoints."""
+
+    age_s: float
+    seconds: int
+    cycle_s: float
+
+
+_ALIKE = _Span(2 * CYCLE_S, SECONDS, CYCLE_S)
+
+
+def _cycle(length_s: float) -> ArmCycle:
+    log = LogCurve.of([0.0, 15.0], [0.0, 15.0])
+    return ArmCycle(lambda scale: Spacing(length_s / scale, 1e15), 1.0, log)
+
+
+def _plan() -> TurnLengths:
+    """The product's plan for cycles of 30 s and of 5 s."""
+    arms = [_cycle(CYCLE_S), _cycle(OFTEN_S)]
+    found = choose_lengths(arms, Wish(1e9, 2, scale=1.0), idle_s=0.0, warm_s=WARM_UP_S)
+    assert isinstance(found, TurnLengths)  # the budget is large
+    return found
+
+
+_PLANNED = _plan()
 
 
 @dataclass(frozen=True)
@@ -174,9 +255,9 @@ _STEPS = 20
 """Parts of a second for which a burst is taken as constant."""
 
 
-def _burst(since_s: Floats) -> Floats:
+def _burst(since_s: Floats, cycle_s: float) -> Floats:
     """What is left of a burst, by the time since the first checkpoint of a turn began."""
-    left: Floats = np.exp(-np.mod(since_s, CYCLE_S) / FADES_S)
+    left: Floats = np.exp(-np.mod(since_s, cycle_s) / FADES_S)
     return left
 
 
@@ -196,12 +277,13 @@ def _seconds(zero_ns: int, done: Floats, wal: Floats, images: Floats) -> tuple[S
     )
 
 
-def _checkpoints(zero_ns: int, lead_s: float) -> tuple[Checkpoint, ...]:
+def _checkpoints(zero_ns: int, lead_s: float, span: _Span) -> tuple[Checkpoint, ...]:
     """Those of a turn: the first ended just before it was measured."""
-    begins = (round(zero_ns + (CYCLE_S * n - lead_s) * NS) for n in range(3))
-    end_ns = zero_ns + SECONDS * NS
+    count = round(span.seconds / span.cycle_s) + 1
+    begins = (round(zero_ns + (span.cycle_s * n - lead_s) * NS) for n in range(count))
+    end_ns, writes_ns = zero_ns + span.seconds * NS, WRITING * span.cycle_s * NS
     return tuple(
-        Checkpoint(one, ended if (ended := round(one + WRITES_S * NS)) <= end_ns else None, "time")
+        Checkpoint(one, ended if (ended := round(one + writes_ns)) <= end_ns else None, "time")
         for one in begins
     )
 
@@ -235,6 +317,13 @@ TURN_WORLDS: tuple[TurnWorld, ...] = (
         depths=(0.1, 0.4),
     ),
     TurnWorld(
+        "unlike cycles",
+        "checkpoints of the arm are 5 s apart, of the control 30 s; every server loses 10 % a "
+        "minute under load; both are measured at the same age and for the same time",
+        tires=0.1,
+        often=True,
+    ),
+    TurnWorld(
         "ageing",
         "the arm goes from +6 % to −6 % over the epochs, 0 on average",
         ages=-0.12,
@@ -253,6 +342,15 @@ TURN_WORLDS: tuple[TurnWorld, ...] = (
         tied=0.025,
         fixed=True,
         must_raise=ThreatKind.DIRECTORY_TIED,
+    ),
+    TurnWorld(
+        "unlike cycles, each by its own",
+        "the same, but the arm is measured from its first checkpoint after the warm-up for ten "
+        "seconds, as turns were before 2026-11-25",
+        tires=0.1,
+        often=True,
+        by_own_cycles=True,
+        must_raise=ThreatKind.UNEQUAL_TURNS,
     ),
     TurnWorld(
         "files not evicted",

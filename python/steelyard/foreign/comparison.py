@@ -13,7 +13,7 @@ from steelyard.foreign.metric_choice import one_metric
 from steelyard.foreign.series import Floats, Grain, Order, Outcome, Rows, Series, Sheet
 from steelyard.foreign.source import quoted
 from steelyard.model.errors import NumbersError, UsageError
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat_kind import ThreatKind
 
 
 @dataclass(frozen=True, eq=False)

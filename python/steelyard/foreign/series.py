@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.source import Place
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat_kind import ThreatKind
 
 Floats = NDArray[np.float64]
 

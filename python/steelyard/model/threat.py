@@ -1,4 +1,4 @@
-"""Holds the threats: every reason to doubt a verdict. A closed list.
+"""Holds the threats: every reason to doubt a verdict (`threat_kind.py` lists them).
 
 A threat says what was seen, the likely cause, and what to do. One that invalidates takes the
 verdict away; the others stand beside it.
@@ -7,71 +7,8 @@ verdict away; the others stand beside it.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 
-
-class ThreatKind(StrEnum):
-    """Every threat by its name, as it is printed."""
-
-    CHECKPOINT_DISTANCE = "checkpoint distance"
-    POOL_NOT_WARM = "pool not warm"
-    SLOTS_DIFFER = "slots differ"
-    CARRY_OVER = "carry-over"
-    START_ORDER = "start order matters"
-    UNEQUAL_DROPS = "unequal drops"
-    LEDGER = "balance's ledger"
-    DEBUG_BUILD = "debug build of the driver"
-    WRONG_ANSWER = "wrong answer from the workload"
-    BUILDS_DIFFER = "builds differ"
-    PLANS_DIFFER = "plans differ"
-    ERRORS_DIFFER = "errors or retries differ"
-    ARM_CRASHED = "an arm crashed"
-    DRIVER_BOUND = "driver is the bottleneck"
-    MACHINES_APART = "load machines began apart"
-    MACHINE_BOUND = "a load machine is the bottleneck"
-    COUNTS_APART = "servers count fewer transactions"
-    LITTLES_LAW = "Little's law broken"
-    CPU_DISAGREES = "foreground and CPU disagree"
-    NO_STEADY_STATE = "no steady state"
-    SKEWED = "epochs skewed"
-    ONE_ARM_BACKGROUND = "checkpoint or autovacuum in one arm's slices only"
-    STEAL = "steal or throttling"
-    NEARLY_FULL = "memory or disk nearly full"
-    WORKING_SET = "working set not what the study says"
-    NOT_STORAGE_BOUND = "not storage-bound"
-    V1_WRITES = "writes under a v1 cap"
-    NO_PAGE_CACHE = "page cache bypassed"
-    DIRECTORY_TIED = "data directory tied to the arm"
-    TOO_FEW_EPOCHS = "too few epochs"
-    ONE_PROCESSOR = "one processor"
-    PLACEMENT_FREE = "placement free"
-    SHARED_BACKGROUND = "shared background"
-    ADDRESS_ONLY = "address only"
-    ATTEMPT = "attempt k"
-    LOOKED_AT = "looked at before its end"
-    MACHINE_CHANGED = "machine changed"
-    DRIVE_HOT = "drive too hot"
-    DRIVE_FAILING = "drive failing"
-    # Of turns:
-    NOT_EVICTED = "files not evicted"
-    DEVICE_BUSY = "device busy"
-    NO_CHECKPOINT = "no checkpoint in a turn"
-    NO_PAUSE = "checkpoints without pause"
-    UNEQUAL_DEBT = "unequal debt"
-    AGEING = "ageing"
-    # Of numbers from elsewhere:
-    OBSERVATIONAL = "observational"
-    ONE_AFTER_OTHER = "one arm after the other"
-    CONDITIONS_DIFFER = "conditions differ"
-    DRIFT_OR_ARM = "drift looks like an arm"
-    LEVEL_MOVED = "level moved"
-    ROWS_DEPEND = "rows depend on each other"
-    FEW_ROWS_DECIDE = "a few rows decide"
-    CENTRES_DISAGREE = "mean and median disagree"
-    ORDER_LOST = "order lost"
-    TOO_FEW_ROWS = "too few rows"
-    ONE_RUN = "one run per arm"
-    NO_SPREAD = "one value per arm"
+from steelyard.model.threat_kind import ThreatKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +242,13 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "figure in part, or not at all",
         "read the figure as one of that time without a checkpoint, or give turns more time or a "
         "larger time scale",
+    ),
+    ThreatKind.UNEQUAL_TURNS: _Template(
+        "the checkpoint cycles of one arm are much longer than was planned, or than the other's: "
+        "what comes with time alone, as caches that fill, autovacuum and tables that grow, is in "
+        "the figure of one arm more than of the other",
+        "weigh again, so that a pilot sees how long cycles are; or state how long a turn is "
+        "measured (turns.measured)",
     ),
     ThreatKind.NO_PAUSE: _Template(
         "the log limit is reached so fast that a checkpoint begins as soon as the one before it is "

@@ -63,6 +63,12 @@ class Turn:
     at_start: Debt  # of the measured part
     at_end: Debt
     at_checkpoint: bool = True  # whether it was measured from the end of a checkpoint on
+    age_ns: float = math.nan  # load before the measured part
+
+    @property
+    def measured_ns(self) -> int:
+        """From the first measured second to the end of the last."""
+        return self.seconds[-1].end_ns - self.seconds[0].start_ns if self.seconds else 0
 
     @property
     def cycles(self) -> int:

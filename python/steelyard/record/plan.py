@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from steelyard.model.units import NS_PER_S
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.frozen import Frozen
 
@@ -67,12 +68,16 @@ class PilotFigures(Frozen):
 
 
 class TurnLimits(Frozen):
-    """How long parts of an arm's turn take at most."""
+    """How long parts of an arm's turn take at least and at most."""
 
+    begin_ns: int = 0
+    """Load at least before the measured part, so that it begins as late in all arms."""
     wait_ns: int
-    """For the end of a checkpoint, after the warm-up; 0: it makes none."""
+    """For the end of a checkpoint at most, after the warm-up and `begin_ns`; 0: it makes none."""
+    least_ns: int = 10 * NS_PER_S
+    """The measured part at least, of whole cycles."""
     longest_ns: int
-    """The measured part."""
+    """The measured part at most."""
 
 
 class TurnChoices(Frozen):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from steelyard.evaluation.factors.words import alias_sentences
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.factors import FactorsPlan
@@ -90,6 +92,7 @@ def _turn_rows(plan: Plan, turns: TurnChoices) -> list[tuple[str, str]]:
         ("epochs", f"{plan.epochs}, each {len(plan.arms)} turns of about {each}"),
         ("looks", _looks(plan)),
         ("time scale", _because(_scale(plan, turns), turns.time_scale_why)),
+        *([("measured from", _begin(turns))] if turns.limits else []),
         ("measured in a turn", _measured(turns)),
         ("checkpoints, as expected", ", ".join(far)),
         ("slice", _because(format_duration(plan.slice_ns), plan.slice_why)),
@@ -111,10 +114,22 @@ def _measured(turns: TurnChoices) -> str:
     if turns.stated_ns is not None:
         return f"{format_duration(turns.stated_ns)}: the study says so"
     each = {arm: format_duration(one.longest_ns) for arm, one in turns.limits.items()}
-    longest = format_duration(turns.longest_ns)
-    if len(set(each.values())) > 1:
-        longest = " and ".join(f"{length} in {arm}" for arm, length in each.items())
-    return f"{turns.cycles} checkpoint cycles, or {longest} where they take longer"
+    longest = _by_arm(each) if each else format_duration(turns.longest_ns)
+    unlike = len({one.begin_ns for one in turns.limits.values()}) > 1
+    of_all = " of the arm with the longest, about as long in the others" if unlike else ""
+    return f"{turns.cycles} checkpoint cycles{of_all}, or {longest} where they take longer"
+
+
+def _begin(turns: TurnChoices) -> str:
+    after = {arm: format_duration(one.begin_ns) for arm, one in turns.limits.items()}
+    return f"the end of a checkpoint, or where none comes, after {_by_arm(after)} under load"
+
+
+def _by_arm(texts: Mapping[str, str]) -> str:
+    """One text where all arms have the same."""
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return " and ".join(f"{text} in {arm}" for arm, text in texts.items())
 
 
 def _epochs(plan: Plan) -> str:

@@ -70,8 +70,8 @@ def test_less_than_that_is_a_shortage_and_says_what_it_takes() -> None:
 
 
 def test_all_turns_of_their_mean_length_take_what_the_epochs_take() -> None:
-    rarer = arm_of(300.0, 1e15, 10.0, 0.0)  # makes no checkpoint: no cycle before it is measured
-    found = chosen(Wish(budget_s=24_200, cycles=2), [FIVE_MINUTES, rarer])
+    nearer = arm_of(170.0, 1e15, 10.0, 1e6)  # of whole cycles come 510 s nearest to 600 s
+    found = chosen(Wish(budget_s=24_200, cycles=2), [FIVE_MINUTES, nearer])
     assert found.mean_turn_s < found.turn_s
     assert found.epochs * 2 * found.mean_turn_s == found.total_s <= 24_200
 
@@ -88,20 +88,39 @@ def test_log_that_fills_before_the_timeout_spaces_checkpoints() -> None:
     assert by_log.seconds(2) == 10
 
 
-def test_each_arm_is_measured_over_its_own_cycles() -> None:
+def test_each_arm_is_measured_over_its_own_cycles_as_late_and_as_long_as_the_others() -> None:
     near = arm_of(300.0, 1e9, 10.0, 5e7)
     found = chosen(Wish(budget_s=100_000, cycles=2), [near, arm_of(60.0, 1e15, 2.0, 1e6)])
     assert found.cycles_s == (20, 60)
-    # 25 s of warm-up, up to a cycle until a checkpoint ends, two cycles; idle 5 s.
-    assert found.epoch_s == 5 + (25 + 20) + 40 + 5 + 2 * 60 + 120
+    # Two cycles of 60 s from the start to the first end, two measured; 5 s idle.
+    assert found.epoch_s == 2 * (5 + 2 * 60 + 2 * 60)
+    assert found.begins_s == (120 - 20, 120 - 60), "up to a cycle of its own before 120 s"
+    assert found.least_s == (120 - 10, 120 - 30), "the end of a cycle that comes nearest"
+    assert found.longest_s == (1.5 * 120, 1.5 * 120)
 
 
-def test_an_arm_without_checkpoints_is_measured_as_long_as_the_others() -> None:
+def test_whole_cycles_that_come_nearest_to_the_longest_turn_are_measured() -> None:
+    arms = [arm_of(each, 1e15, 1.0, 1e6) for each in (60.0, 45.0, 25.0)]
+    found = chosen(Wish(budget_s=100_000, cycles=2), arms)
+    assert [round(one / 1.5) for one in found.longest_s] == [120, 3 * 45, 5 * 25]
+
+
+def test_arms_of_equal_cycles_begin_at_their_first_checkpoint_after_the_warm_up() -> None:
+    near = arm_of(8.0, 1e15, 1.0, 1e6)
+    found = chosen(Wish(budget_s=10_000, cycles=2), [near, near])
+    assert found.begins_s == (24, 24), "an end is due at 32 s"
+    assert found.least_s == (12, 12), "of two cycles, or 10 s"
+    far = chosen(Wish(budget_s=100_000, cycles=2, scale=1))
+    assert far.begins_s == (300, 300), "its first ends at 600 s"
+
+
+def test_an_arm_without_checkpoints_begins_as_late_and_is_measured_as_long_as_the_others() -> None:
     still = arm_of(300.0, 1e9, 10.0, 0.0)
     assert still.seconds(1) == math.inf
     found = chosen(Wish(budget_s=100_000, cycles=2), [still, arm_of(60.0, 1e15, 2.0, 1e6)])
-    assert found.epoch_s == (5 + 25 + 120) + (5 + 2 * 60 + 120)
-    assert found.longest_s == (120, 1.5 * 120), "what is planned, and half as much again"
+    assert found.epoch_s == 2 * (5 + 2 * 60 + 120)
+    assert found.begins_s == (120, 60)
+    assert (found.least_s[0], found.longest_s) == (120, (120, 1.5 * 120))
     assert found.waits_s == (0, 1.5 * 2 * 60), "it waits for no checkpoint of its own"
 
 
@@ -149,6 +168,7 @@ def test_where_no_arm_makes_checkpoints_the_budget_is_shared() -> None:
     still = arm_of(300.0, 1e9, 10.0, 0.0)
     found = chosen(Wish(budget_s=1_200, cycles=2), [still, still])
     assert (found.scale, found.epochs, found.longest_s) == (1, 10, (30, 30))
+    assert (found.begins_s, found.least_s) == ((0, 0), (30, 30))
 
 
 def test_a_stated_time_is_measured_in_place_of_cycles() -> None:

@@ -13,7 +13,8 @@ from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
 from steelyard.cli.commands import COMMANDS
 from steelyard.evaluation.threats.epochs import threats_of_epochs
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 
 INVALIDATING = {
     "unequal drops",

@@ -235,3 +235,26 @@ def test_a_turn_that_measured_nothing_breaks_nothing() -> None:
         "no checkpoint completed"
         in only(epochs_of(off=lambda n: {"seconds": (), "end": "longest"})).seen
     )
+
+
+def test_arms_that_were_measured_for_another_time_or_at_another_age_are_told() -> None:
+    short = {"seconds": BASE.seconds[:30], "age_ns": 22e9}
+    threat = only(epochs_of(on=lambda n: {"age_ns": 90e9}, off=lambda n: short))
+    assert threat.name == "unequal turns"
+    assert not threat.invalidates
+    assert threat.seen == (
+        "on was measured for 1 min after 1 min 30 s under load, off was measured for 30 s after "
+        "22 s under load (medians)"
+    )
+    older = only(epochs_of(on=lambda n: {"age_ns": 90e9}, off=lambda n: {"age_ns": 60e9}))
+    assert older.name == "unequal turns"
+
+
+def test_lengths_and_ages_that_whole_cycles_leave_apart_are_alike() -> None:
+    nearly = {"seconds": BASE.seconds[:45], "age_ns": 70e9}
+    assert raised(epochs_of(on=lambda n: {"age_ns": 90e9}, off=lambda n: nearly)) == []
+    unknown = raised(epochs_of(off=lambda n: {"age_ns": 22e9}))
+    assert unknown == [], "an age that a record does not have is none"
+    single = {"seconds": BASE.seconds[:10]}
+    assert raised(epochs_of(off=lambda n: single if n == 0 else {})) == []
+    assert raised(epochs_of(off=lambda n: single, n=2)) == [], "too few to tell"

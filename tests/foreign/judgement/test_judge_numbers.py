@@ -21,7 +21,7 @@ from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Grain, Order, Outcome, Rows, Series
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import percent_of_log
 
 CONTRACT = {

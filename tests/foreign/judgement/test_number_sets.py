@@ -7,7 +7,7 @@ import numpy as np
 from foreign.judged_rows import finding, names, noise, numbers, only
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.series import Order, Rows
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat_kind import ThreatKind
 
 
 def test_rows_that_lost_their_order_carry_no_verdict_unless_chance_drew_it() -> None:

@@ -4,6 +4,10 @@ A turn is measured from the end of one completed checkpoint to the end of the k-
 first checkpoint of a server begins one cycle after its start and is spread over most of the next
 (checkpoint_completion_target), so a turn takes about (2 + k) cycles. Where the budget does not hold
 enough of those, what spaces checkpoints is divided by one factor F, the same for all arms.
+
+The arm with the longest cycles says how long turns are, of all arms: each is measured from about
+the same time after its start for about the same time, in whole cycles of its own. What comes with
+time alone (a cache that fills, autovacuum, tables that grow) would else fall on one arm.
 """
 
 from __future__ import annotations
@@ -95,7 +99,9 @@ class TurnLengths:
     epochs: int
     turn_s: float  # the longest of the arms'
     epoch_s: float  # all arms' turns
-    waits_s: tuple[float, ...]  # of the arms: at most, for the end of a checkpoint
+    begins_s: tuple[float, ...]  # of the arms: load at least, before the measured part
+    waits_s: tuple[float, ...]  # of the arms: at most after that, for the end of a checkpoint
+    least_s: tuple[float, ...]  # of the arms: measured part at least
     longest_s: tuple[float, ...]  # of the arms: measured part at most
     cycles_s: tuple[float, ...]  # of the arms, infinite where none is made
 
@@ -170,31 +176,42 @@ def _lengths(
     if wish.stated_s is not None:
         measured = [wish.stated_s for _ in cycles]
     elif made:
-        without = _whole_cycles_s(longest, wish.cycles)
-        measured = [
-            _whole_cycles_s(cycle, wish.cycles) if math.isfinite(cycle) else without
-            for cycle in cycles
-        ]
+        measured = [_as_long(longest, cycle, wish.cycles) for cycle in cycles]
     else:
         room = wish.budget_s / (wish.epochs or WANTED_EPOCHS) / len(arms) - idle_s - warm_s
         measured = [min(MOST_WITHOUT_S, max(LEAST_MEASURED_S, room)) for _ in cycles]
     # From its start to the end of its first checkpoint that comes after the warm-up.
-    before = [
-        max(2 * cycle, warm_s + cycle) if math.isfinite(cycle) else warm_s for cycle in cycles
-    ]
-    turns = [idle_s + one + other for one, other in zip(before, measured, strict=True)]
+    begin = max((max(2 * cycle, warm_s + cycle) for cycle in made), default=warm_s)
+    # The end of a checkpoint of the longest cycles: the first begins after one, ends after two.
+    age = max(2, math.ceil(warm_s / longest - 1e-9)) * longest if made else 0.0
+    turns = [idle_s + begin + length for length in measured]
+    whole = [wish.stated_s is None and math.isfinite(cycle) for cycle in cycles]
     return TurnLengths(
         scale=scale,
         epochs=0,
         turn_s=max(turns),
         epoch_s=sum(turns),
+        begins_s=tuple(age - cycle if math.isfinite(cycle) else age for cycle in cycles),
         waits_s=tuple(PATIENCE * 2 * one if math.isfinite(one) else 0.0 for one in cycles),
+        least_s=tuple(
+            max(LEAST_MEASURED_S, length - cycle / 2) if cut else length
+            for cut, cycle, length in zip(whole, cycles, measured, strict=True)
+        ),
         longest_s=tuple(
-            PATIENCE * length if wish.stated_s is None and math.isfinite(cycle) else length
-            for cycle, length in zip(cycles, measured, strict=True)
+            PATIENCE * length if cut else length
+            for cut, length in zip(whole, measured, strict=True)
         ),
         cycles_s=cycles,
     )
+
+
+def _as_long(longest_s: float, cycle_s: float, fewest: int) -> float:
+    """Time of whole cycles of an arm that last about as long as the fewest of the longest cycles;
+    of an arm without any, as long as those."""
+    asked = _whole_cycles_s(longest_s, fewest)
+    if math.isinf(cycle_s):
+        return asked
+    return max(_whole_cycles_s(cycle_s, fewest), round(asked / cycle_s) * cycle_s)
 
 
 def _whole_cycles_s(cycle_s: float, fewest: int) -> float:

@@ -15,7 +15,8 @@ import numpy as np
 
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
 RECORD_HEADER_BYTES = 24

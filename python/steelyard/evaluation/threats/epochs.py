@@ -13,7 +13,8 @@ from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import ALPHA, PlaceCheck, carry_over_check, place_check
 from steelyard.analysis.decision.epoch_reading import COMPLETE, EpochReading, blamed
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_percent, percent_of_log
 
 MOST_CAPPED = 0.001

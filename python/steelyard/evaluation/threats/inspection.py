@@ -7,7 +7,8 @@ from textwrap import shorten
 
 from steelyard.analysis.calibration.balance import OFF_BALANCE
 from steelyard.evaluation.plans.flips import flips
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.record.environment import Difference, Inspection
 from steelyard.record.epoch import LedgerStanding
 

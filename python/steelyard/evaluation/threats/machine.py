@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.once import once_each
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.epoch import Epoch, EpochLine
 from steelyard.record.machine.drive_health import TOO_HOT, DriveHealth

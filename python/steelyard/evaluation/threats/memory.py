@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_bytes
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import Epoch, EvictedLine

@@ -20,7 +20,8 @@ from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
 from steelyard.analysis.turns.parts import four_parts
 from steelyard.model.once import once_each
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.turn import Turn
 
 BLOCK_BYTES = 8192

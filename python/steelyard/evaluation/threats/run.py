@@ -17,7 +17,8 @@ from steelyard.evaluation.threats.together import together_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.once import once_each
 from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import NS_PER_US, format_percent, percent_of_log
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan

@@ -15,7 +15,8 @@ from steelyard.model.readings import (
     LoadMachineTotals,
     TogetherTotals,
 )
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_duration
 
 APART_SHARE = 0.05

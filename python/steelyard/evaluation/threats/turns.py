@@ -33,7 +33,8 @@ from steelyard.analysis.turns.ageing import ageing
 from steelyard.analysis.turns.debt import apart, waiting_growth, wal_growth
 from steelyard.analysis.turns.series import cycles_ns, pauses_ns
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.turn import Turn
 from steelyard.model.units import (
     NS_PER_S,
@@ -53,6 +54,10 @@ FEWEST_TURNS = 4
 CUT_OFF_ALPHA = 0.1
 """Of the exact test on epochs in which one arm alone was cut off: 5 against 0 is enough. Checks
 that run in every weighing are held to .01; this one has a chance only where turns are cut off."""
+UNEQUAL_SHARE = 0.4
+"""Of the longer turn: how far begins and lengths may be apart. Whole cycles of an arm that come
+nearest to two of the other are apart by a quarter at most, and the checkpoint that a turn begins
+at comes up to a cycle later."""
 PAUSE_NS = NS_PER_S
 """A shorter pause is nearly none: it is below the length of a slice."""
 SHORT_CYCLE_NS = 30 * NS_PER_S
@@ -71,6 +76,7 @@ def turn_threats(
         return ()
     return (
         *_unfinished(pairs, plan),
+        *_unequal_turns(pairs),
         *_directories(both, plan, control, arm),
         *_evicted(pairs),
         *_quiet(pairs),
@@ -163,9 +169,7 @@ def _unfinished(pairs: Sequence[Pair], plan: Plan) -> Iterator[Threat]:
         if not longest:
             continue
         counts = sorted(turn.cycles for turn in longest)
-        lengths = [
-            turn.seconds[-1].end_ns - turn.seconds[0].start_ns for turn in longest if turn.seconds
-        ]
+        lengths = [turn.measured_ns for turn in longest if turn.seconds]
         after = f" of {format_duration(float(np.median(lengths)))}" if lengths else ""
         seen = (
             f"{len(longest)} of {len(turns)} turns of {turns[0].arm} were measured for the longest "
@@ -195,6 +199,26 @@ def _cut_off_in_one_arm(pairs: Sequence[Pair], plan: Plan) -> bool:
     ]
     control, arm = lost.count([True, False]), lost.count([False, True])
     return balance_p_value(control, arm, len(pairs), len(pairs)) < CUT_OFF_ALPHA
+
+
+def _unequal_turns(pairs: Sequence[Pair]) -> Iterator[Threat]:
+    """Arms that were measured at another age, or for another time: medians that lie further apart
+    than a part of the longer turn. Plans from before arms were measured alike have these."""
+    sides = [[turn for turn in own if turn.seconds] for own in _sides(pairs)]
+    if min(map(len, sides)) < FEWEST_TURNS:
+        return
+    lengths = [float(np.median([turn.measured_ns for turn in own])) for own in sides]
+    ages = [float(np.median([turn.age_ns for turn in own])) for own in sides]
+    allowed = UNEQUAL_SHARE * max(lengths)
+    alike = abs(ages[0] - ages[1]) <= allowed or math.isnan(ages[0] - ages[1])
+    if alike and abs(lengths[0] - lengths[1]) <= allowed:
+        return
+    each = (
+        f"{own[0].arm} was measured for {format_duration(length)}"
+        + ("" if math.isnan(age) else f" after {format_duration(age)} under load")
+        for own, length, age in zip(sides, lengths, ages, strict=True)
+    )
+    yield raise_threat(ThreatKind.UNEQUAL_TURNS, f"{', '.join(each)} (medians)")
 
 
 def _range(fewest: int, most: int) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.sign_flip import p_value
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.record.environment import Inspection
 

@@ -22,7 +22,8 @@ from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
 from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Order, Series
 from steelyard.foreign.source import quoted
-from steelyard.model.threat import Threat, ThreatKind, raise_threat
+from steelyard.model.threat import Threat, raise_threat
+from steelyard.model.threat_kind import ThreatKind
 from steelyard.model.units import format_percent, log_of_percent, percent_of_log
 
 DRIFT_TOLERANCE = np.log1p(0.05)

@@ -11,6 +11,9 @@ from steelyard.record.epoch import ArmLine, ReadingLine
 from steelyard.record.frozen import Frozen
 from steelyard.record.slice import SliceLine
 
+LOADED_PHASES = ("warm up", "wait for a checkpoint")
+"""Phases of a turn under load before it is measured."""
+
 
 class CheckpointLine(Frozen):
     """One checkpoint, on the driver's monotonic clock."""
@@ -113,6 +116,7 @@ def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
         at_start=_debt(line.at_start),
         at_end=_debt(line.at_end),
         at_checkpoint=line.at_checkpoint,
+        age_ns=math.fsum(line.phases_ns.get(phase, math.nan) for phase in LOADED_PHASES),
     )
 
 

@@ -182,9 +182,17 @@ def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyErr
 
 def _turn_choices(setup: Setup, looked: Mapping[str, Looked], lengths: TurnLengths) -> TurnChoices:
     study, scale = setup.study, lengths.scale
+    parts_s = zip(
+        looked, lengths.begins_s, lengths.waits_s, lengths.least_s, lengths.longest_s, strict=True
+    )
     limits = {
-        arm: TurnLimits(wait_ns=round(wait_s * NS_PER_S), longest_ns=round(longest_s * NS_PER_S))
-        for arm, wait_s, longest_s in zip(looked, lengths.waits_s, lengths.longest_s, strict=True)
+        arm: TurnLimits(
+            begin_ns=round(begin_s * NS_PER_S),
+            wait_ns=round(wait_s * NS_PER_S),
+            least_ns=round(least_s * NS_PER_S),
+            longest_ns=round(longest_s * NS_PER_S),
+        )
+        for arm, begin_s, wait_s, least_s, longest_s in parts_s
     }
     settings = {}
     for arm, one in looked.items():

@@ -3,7 +3,8 @@
 All arms' files are evicted from the page cache, the device is quiet, the arm is started and warmed
 until throughput and reads are level; then it is measured from the end of one checkpoint to the end
 of the k-th after it, or of a later one where k cycles are shorter than the least time, in slices of
-about a second: always whole cycles.
+about a second: always whole cycles. It begins no earlier, and lasts no less, than the plan has it
+for the arm, so that all arms are measured at about the same age and for about as long.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
-from steelyard.analysis.pilot.turn_lengths import LEAST_MEASURED_S
 from steelyard.engines.engine import (
     CheckpointsSeen,
     CheckpointWatch,
@@ -157,10 +157,12 @@ class TurnRunner:
                 SecondBySecond(setup, load, instance, watch, waits, arm, place, kept)
             ) as seconds,
         ):
+            earliest_ns = self._clock.now_ns() + self._turns.limits_of(arm).begin_ns
             with phases("warm up"):
                 level = self._warm_up(seconds, warm)
             with phases("wait for a checkpoint"):
-                level, at_checkpoint = self._wait(arm, seconds, warm, watch, level)
+                since_ns = max(earliest_ns, self._clock.now_ns())
+                level, at_checkpoint = self._wait(arm, seconds, warm, watch, level, since_ns)
             at_start = seconds.debt()
             readings.border()
             with phases("measure"):
@@ -189,10 +191,10 @@ class TurnRunner:
         series: Series,
         watch: CheckpointWatch,
         level: bool,
+        since_ns: int,
     ) -> tuple[bool, bool]:
-        """Go on until a checkpoint has ended, or none came in time; whether the load was level by
-        then, where it was not before, and whether one has ended."""
-        since_ns = self._clock.now_ns()
+        """Go on until a checkpoint has ended after a moment, or none came in time; whether the load
+        was level by then, where it was not before, and whether one has ended."""
         limit_ns = since_ns + self._turns.limits_of(arm).wait_ns
         while not (ended := bool(completed(watch.seen, since_ns))):
             if self._clock.now_ns() >= limit_ns:
@@ -212,6 +214,7 @@ class TurnRunner:
         """Measure whole cycles, or for as long as it is stated; what does not begin at the end of a
         checkpoint has none, and goes on for the longest turn."""
         turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
+        limits = turns.limits_of(arm)
         while True:
             seconds.run(series, "measured", self._choices.slice_ns)
             took_ns = self._clock.now_ns() - since_ns
@@ -222,9 +225,9 @@ class TurnRunner:
             before, ended = ended, len(completed(watch.seen, since_ns))
             # Elsewhere in a cycle it would be a part of one, alike each time.
             whole = at_checkpoint and ended > before
-            if whole and ended >= turns.cycles and took_ns >= LEAST_MEASURED_S * NS_PER_S:
+            if whole and ended >= turns.cycles and took_ns >= limits.least_ns:
                 return "cycles"
-            if took_ns >= turns.limits_of(arm).longest_ns:
+            if took_ns >= limits.longest_ns:
                 return "longest"
 
 
