@@ -30,6 +30,7 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.engine import LocalInstance, Slot
 from steelyard.engines.postgres.builds.find import find_postgres
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.telemetry.environment import machine
@@ -141,7 +142,7 @@ def _target(address: Endpoint, database: str) -> str:
     return f"host={address.host} port={address.port} user={address.user} dbname={database}"
 
 
-def loaded(directory: Path, slot: Slot) -> LocalInstance:
+def loaded(directory: Path, slot: Slot) -> Cluster:
     """A stopped server with the data of TPROC-C."""
     server = find_postgres("18").create(directory, protection="checksums")
     server.start(slot, SETTINGS)
