@@ -45,6 +45,13 @@ def test_a_weighing_has_its_verdict_its_curve_and_what_is_computed_of_it() -> No
     assert "Not yet weighed: another." in text
 
 
+def test_a_curve_of_unlike_cycles_says_so() -> None:
+    sums = [{"arm": "control", "cycle_seconds": 3.7}, {"arm": "arm", "cycle_seconds": 41.0}]
+    told = page([weighed(sums=sums)], [], CHECKED)
+    assert "Checkpoints are 3.7 s in control and 41 s in arm apart" in told
+    assert "Checkpoints are" not in page([weighed()], [], CHECKED)
+
+
 def test_an_arm_without_checkpoints_has_no_distance() -> None:
     text = page([weighed(distance_seconds=None, curve=[], by_distance=[])], [], CHECKED)
     assert "| none made |" in text

@@ -116,6 +116,29 @@ def test_every_bin_of_the_curve_is_a_row_with_images_and_log(
     assert rows[0]["arm_wal"].endswith(" kB")
 
 
+def shown(on_cycle_s: float | None, off_cycle_s: float | None) -> str:
+    return turns.other_ages(("on", "off"), {"on": on_cycle_s, "off": off_cycle_s})
+
+
+def test_a_curve_of_unlike_cycles_says_that_its_seconds_are_of_other_ages() -> None:
+    assert shown(40.9, 3.67).startswith("Checkpoints are 40.9 s in on and 3.67 s in off apart")
+    assert shown(30.0, 21.0) == shown(30.0, None) == ""
+    assert turns.other_ages(("on", "off"), {}) == ""
+
+
+def test_the_lead_says_that_an_arm_of_nearer_checkpoints_is_measured_as_the_other(
+    tmp_path: Path, counts: Counts
+) -> None:
+    record, _ = weigh_in_turns(tmp_path)
+    path = record / "plan.json"
+    plan = json.loads(path.read_text())
+    assert "at the same age" not in page_of(record, counts)
+    plan["turns"]["limits"]["off"]["begin_ns"] //= 2
+    path.write_text(json.dumps(plan))
+    said = "where its checkpoints are nearer than another arm's, at the same age and for about as"
+    assert said in words(page_of(record, counts)).replace("&#39;", "'")
+
+
 def test_the_key_of_a_curve_names_its_two_arms_alone(tmp_path: Path, counts: Counts) -> None:
     arms = [{"name": name, "checksums": False} for name in ("off", "again")]
     record, _ = weigh_in_turns(tmp_path, arms=arms)

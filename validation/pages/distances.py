@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.analysis.decision.student_t import t_quantile
+from steelyard.report.turns import other_ages
 from steelyard.reproductions.machine import machine_words
 from validation.pages.table import paragraph, table
 
@@ -155,6 +156,9 @@ def _details(one: Json) -> list[str]:
         head = ["s since it began", "effect", "interval", "images, control", "images, arm",
                 "log, control", "log, arm"]  # fmt: skip
         parts += [paragraph(_CURVE).strip(), table(head, [_bin(row) for row in one["curve"]])]
+        cycles = {row["arm"]: row["cycle_seconds"] for row in one["sums"]}
+        ages = other_ages((one["control"], one["arm"]), cycles)
+        parts += [ages] if ages else []
     if one["by_distance"]:
         head = ["a checkpoint every", "effect", "interval"]
         rows = [

@@ -33,6 +33,8 @@ MOST_BYTES = 700_000
 MOST_STALLS = 60
 ALIKE = 0.05
 """Distances of the arms that differ by less are said as one."""
+UNLIKE = 1.5
+"""Cycles of two arms that differ by more."""
 _TOO_NEAR = (
     "The effect at other distances is not computed: the arms were not both measured for long "
     "enough after a checkpoint began."
@@ -53,6 +55,8 @@ class ShownPair:
     distances: Markup | None
     too_near: str
     """Why no distance is computed; empty where one is, and where there is no curve."""
+    other_ages: str
+    """What the curve takes for time since a checkpoint; empty where cycles are alike."""
     curve: Markup | None
     curve_rows: list[Row]
     evenness: list[Row]
@@ -113,7 +117,14 @@ def _lead(turns: TurnChoices) -> str:
         if turns.stated_ns is None
         else f"for {format_duration(turns.stated_ns)}, as the study states"
     )
-    return f"Each arm ran alone on the machine, from a cold start, and was measured {span}."
+    unlike = len({one.begin_ns for one in turns.limits.values()}) > 1
+    alike = (
+        ", or, where its checkpoints are nearer than another arm's, at the same age and for about "
+        "as long"
+        if unlike and turns.stated_ns is None
+        else ""
+    )
+    return f"Each arm ran alone on the machine, from a cold start, and was measured {span}{alike}."
 
 
 def distance_sentence(verdict: Verdict, turns: TurnChoices) -> str:
@@ -157,11 +168,30 @@ def _pair(
         if distances
         else None,
         too_near=_TOO_NEAR if curve and not distances else "",
+        other_ages=other_ages(pair, {one.arm: one.cycle_seconds for one in told.sums})
+        if curve
+        else "",
         curve=both_widths(lambda width: draw_by_distance(curve, pair, classes, margin, width), WIDE)
         if curve
         else None,
         curve_rows=curve_rows(curve),
         evenness=evenness_rows([one for one in told.evenness if one.arm == arm]),
+    )
+
+
+def other_ages(pair: tuple[str, str], cycle_seconds: Mapping[str, float | None]) -> str:
+    """The same seconds after a checkpoint lie at other ages where the arms' cycles are unlike;
+    empty where they are alike."""
+    cycles = [cycle_seconds.get(arm) for arm in pair]
+    known = [one for one in cycles if one]
+    if len(known) < len(pair) or max(known) <= UNLIKE * min(known):
+        return ""
+    each = " and ".join(
+        f"{_seconds_text(length)} in {arm}" for arm, length in zip(pair, known, strict=True)
+    )
+    return (
+        f"Checkpoints are {each} apart, so the same seconds after one are of other ages of the "
+        "servers: what changes with age alone is in this curve."
     )
 
 
