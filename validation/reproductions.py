@@ -20,7 +20,7 @@ from steelyard.cli.views.reproductions.page import Found, page, row
 from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.machine import machines_words
 from steelyard.reproductions.reproduction import Reproduction, names, read_reproduction
 from validation.results import FOLDER, Results
 from validation.weighed import environment_of, machine_of
@@ -53,8 +53,7 @@ def kept(told: Verdict | Swept) -> dict[str, Any]:
 def text_of(study: Reproduction, results: Results) -> str:
     """The page of a study from what was kept."""
     lines = _lines(study, results)
-    machines = dict.fromkeys(machine_words(line["machine"]) for line in lines.values())
-    return page(study, _found(lines), "; ".join(machines))
+    return page(study, _found(lines), machines_words(line["machine"] for line in lines.values()))
 
 
 def table(results: Results) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.analysis.decision.student_t import t_quantile
 from steelyard.report.turns import other_ages
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.machine import machine_words, machines_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]
@@ -114,7 +114,7 @@ def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     return [
         "## By hand",
         paragraph(_BY_HAND).strip(),
-        f"Measured on {'; '.join(dict.fromkeys(machine_words(one['machine']) for one in pairs))}.",
+        f"Measured on {machines_words(one['machine'] for one in pairs)}.",
         table(["", "a checkpoint every", "of", "effect", "interval, 95 %"], rows),
         f"The intervals {agree}. By hand, in the mean of the pairs:",
         table(["", "throughput", "a checkpoint every", "log a transaction",

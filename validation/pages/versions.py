@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.reproductions.machine import machine_words
+from steelyard.reproductions.machine import machines_words
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]
@@ -40,7 +40,7 @@ def page(found: Sequence[Json]) -> str:
     parts = [
         "# PostgreSQL 18 against 16, workload by workload",
         paragraph(head).strip(),
-        f"Measured on {'; '.join(dict.fromkeys(machine_words(one['machine']) for one in found))}.",
+        f"Measured on {machines_words(one['machine'] for one in found)}.",
         table(
             ["workload", "18 against 16", "interval, 95 %", "verdict", "layout", "epochs",
              "sd of an epoch", "doubts", "minutes, all in all"],

@@ -34,7 +34,6 @@ ARMS = ("control", "arm")
 CYCLE_S = 30.0
 WRITING = 0.9
 """Of a cycle, from the begin of a checkpoint to its end: checkpoint_completion_target."""
-WRITES_S = WRITING * CYCLE_S
 SECONDS = 60
 WARM_UP_S = 25.0
 OFTEN_S = 5.0

@@ -108,6 +108,11 @@ class TurnChoices(Frozen):
     """Arm → by how much its checkpoints are really nearer, where whole seconds and whole segments
     of log make it another factor than `time_scale`."""
 
+    @property
+    def unlike_cycles(self) -> bool:
+        """Whether arms with nearer checkpoints are measured as late and long as another arm."""
+        return len({one.begin_ns for one in self.limits.values()}) > 1
+
     def limits_of(self, arm: str) -> TurnLimits:
         """Of an arm."""
         return self.limits.get(arm) or TurnLimits(wait_ns=self.wait_ns, longest_ns=self.longest_ns)

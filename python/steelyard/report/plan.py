@@ -115,8 +115,8 @@ def _measured(turns: TurnChoices) -> str:
         return f"{format_duration(turns.stated_ns)}: the study says so"
     each = {arm: format_duration(one.longest_ns) for arm, one in turns.limits.items()}
     longest = _by_arm(each) if each else format_duration(turns.longest_ns)
-    unlike = len({one.begin_ns for one in turns.limits.values()}) > 1
-    of_all = " of the arm with the longest, about as long in the others" if unlike else ""
+    others = " of the arm with the longest, about as long in the others"
+    of_all = others if turns.unlike_cycles else ""
     return f"{turns.cycles} checkpoint cycles{of_all}, or {longest} where they take longer"
 
 

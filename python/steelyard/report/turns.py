@@ -117,11 +117,10 @@ def _lead(turns: TurnChoices) -> str:
         if turns.stated_ns is None
         else f"for {format_duration(turns.stated_ns)}, as the study states"
     )
-    unlike = len({one.begin_ns for one in turns.limits.values()}) > 1
     alike = (
         ", or, where its checkpoints are nearer than another arm's, at the same age and for about "
         "as long"
-        if unlike and turns.stated_ns is None
+        if turns.unlike_cycles and turns.stated_ns is None
         else ""
     )
     return f"Each arm ran alone on the machine, from a cold start, and was measured {span}{alike}."

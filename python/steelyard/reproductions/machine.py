@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -15,3 +15,8 @@ def machine_words(machine: Mapping[str, Any]) -> str:
         f"{processors} processors ({machine['processor']}{virtual}), {memory_gb:.0f} GB of memory, "
         f"{machine['kernel']}"
     )
+
+
+def machines_words(machines: Iterable[Mapping[str, Any]]) -> str:
+    """Every machine once, in the order in which they come."""
+    return "; ".join(dict.fromkeys(map(machine_words, machines)))

@@ -56,7 +56,7 @@ def even_windows(control: Turn, arm: Turn) -> tuple[Floats, Floats]:
         return np.empty(0), np.empty(0)
     lengths = [np.median([one.end_ns - one.start_ns for one in turn.seconds]) for turn in turns]
     window_ns = max(float(NS_PER_S), *(float(one) for one in lengths))
-    whole_ns = min(turn.seconds[-1].end_ns - turn.seconds[0].start_ns for turn in turns)
+    whole_ns = min(turn.measured_ns for turn in turns)
     count = int(whole_ns / window_ns * (1 + 1e-9))
     one, other = (_windows(turn, window_ns, count) for turn in turns)
     return one, other
@@ -113,15 +113,9 @@ def sums_of(turns: Sequence[Turn]) -> TurnSums:
 
     return TurnSums(
         turns=len(turns),
-        seconds=mean([_length_s(turn) for turn in turns]),
+        seconds=mean([turn.measured_ns / NS_PER_S for turn in turns]),
         wal_bytes=mean([turn_bytes(turn) for turn in turns]),
         checkpoints=mean([float(turn.cycles) for turn in turns]),
         waiting_at_start=mean([turn.at_start.waiting_bytes for turn in turns]),
         waiting_at_end=mean([turn.at_end.waiting_bytes for turn in turns]),
     )
-
-
-def _length_s(turn: Turn) -> float:
-    if not turn.seconds:
-        return 0.0
-    return (turn.seconds[-1].end_ns - turn.seconds[0].start_ns) / NS_PER_S

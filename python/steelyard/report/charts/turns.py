@@ -41,7 +41,7 @@ def draw_seconds(
     height = len(shown) * (_PANEL + _GAP) + _FOOT
     told = "; ".join(f"{turn.arm}: {turn.cycles} checkpoints completed" for turn in shown)
     drawing = Drawing(width, height, f"Throughput by the second in epoch {epoch}", told)
-    length_ns = max([_length_ns(turn) for turn in shown], default=NS_PER_S)
+    length_ns = max([turn.measured_ns for turn in shown], default=NS_PER_S)
     most = max([float(throughputs(turn).max()) for turn in shown], default=1.0)
     x = Linear(0, length_ns, PERCENT_LEFT, width - 10)
     for place, turn in enumerate(shown):
@@ -57,10 +57,6 @@ def draw_seconds(
         (x.start + x.end) / 2, height - 6, "time since the measured part began", "quiet", "middle"
     )
     return drawing.svg()
-
-
-def _length_ns(turn: Turn) -> int:
-    return turn.seconds[-1].end_ns - turn.seconds[0].start_ns
 
 
 def _draw_turn(drawing: Drawing, turn: Turn, x: Linear, y: Linear, arm_class: str) -> None:
