@@ -12,7 +12,7 @@ import pytest
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.engines.noop import NoopInstance
 from steelyard.engines.noop_journal import Journal
-from steelyard.model.errors import ServerError
+from steelyard.model.errors import EngineError, ServerError
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
 from steelyard.study.study import Study
@@ -143,18 +143,61 @@ def test_a_server_that_does_not_stop_after_a_loss_costs_its_epoch_and_no_more(
     assert len(of_kind(tmp_path, "epoch")) == 8
 
 
-def test_files_that_cannot_be_put_back_cost_their_epoch_and_no_more(
+def test_files_that_cannot_be_put_back_end_a_weighing_which_goes_on_later(
     make: MakeWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
+    """A disk that is full fails the next epoch too."""
     world = make("world")
 
     def refuse() -> None:
-        world.noop.failures["restore"] = [ServerError("no room")]
+        world.noop.failures["restore"] = [EngineError("could not restore cluster: no room")]
 
     world.events[300] = [refuse]
-    weigh_in(world, in_turns())
-    assert lost_of(tmp_path)["outcome"] == "failed: no room"
-    assert len(of_kind(tmp_path, "epoch")) == 8
+    with pytest.raises(EngineError, match="no room"):
+        weigh_in(world, in_turns())
+    done = of_kind(tmp_path, "epoch")
+    assert 0 < len(done) < 8
+    assert all(one["outcome"] == "complete" for one in done)
+    weigh_in(make("again"), resume=tmp_path / "record")
+    every = of_kind(tmp_path, "epoch")
+    assert every[: len(done)] == done
+    assert [one["outcome"] for one in every] == ["complete"] * 8
+
+
+class Killed(BaseException):
+    """What kill -9 is to the code: no handler of ours sees it."""
+
+
+@pytest.mark.parametrize("upkeep", ["restore", "carry"])
+def test_an_arm_that_was_lost_before_a_weighing_was_killed_stays_lost(
+    make: MakeWorld, make_slow: MakeWorld, weigh_in: Weigh, tmp_path: Path, upkeep: str
+) -> None:
+    fresh = make_slow if upkeep == "carry" else make
+    quiet, world = fresh("count"), fresh("world")
+    weigh_in(quiet, in_turns(), record="count")
+    every = lines(tmp_path, "slices.jsonl", "count")
+    begin, *own = [n for n, one in enumerate(every, start=1) if one["epoch"] == 3]
+    halfway = next(n for n in own if every[n - 1]["kind"] == "measured") + 3
+
+    def crash() -> None:
+        [server] = world.standing.values()
+        server.crash()
+
+    def kill() -> None:
+        raise Killed
+
+    world.events |= {halfway: [crash], 2 * halfway - begin + 1: [kill]}
+    with pytest.raises(Killed):
+        weigh_in(world, in_turns())
+    [lost] = of_kind(tmp_path, "lost turn")
+    assert (lost["epoch"], lost["how"], lost["outcome"]) == (3, "crashed", f"crashed: {lost['arm']}")
+    verdict = weigh_in(fresh("again"), resume=tmp_path / "record")
+    assert lost_of(tmp_path)["outcome"] == f"crashed: {lost['arm']}"
+    turns = [one["arm"] for one in of_kind(tmp_path, "turn") if one["epoch"] == 3]
+    assert lost["arm"] not in turns, "it has no second turn"
+    assert len(turns) == 1
+    told = [x["seen"] for x in verdict["contrasts"][0]["threats"] if x["name"] == "an arm crashed"]
+    assert [seen.partition(" ")[0] for seen in told] == [lost["arm"]]
 
 
 def test_ctrl_c_is_not_replaced_by_a_server_that_does_not_stop(
@@ -174,9 +217,6 @@ def test_ctrl_c_is_not_replaced_by_a_server_that_does_not_stop(
 def test_a_torn_epoch_begins_anew_where_files_are_not_put_back(
     make_slow: MakeWorld, weigh_in: Weigh, tmp_path: Path, upkeep: str
 ) -> None:
-    class Killed(BaseException):
-        """What kill -9 is to the code: no handler of ours sees it."""
-
     def kill() -> None:
         raise Killed
 

@@ -120,6 +120,37 @@ def test_what_was_told_holds_what_an_epoch_takes_beside_its_load(
     assert took_ns == pytest.approx(8 * 2 * plan_of_turns(tmp_path)["turn_ns"], rel=0.02)
 
 
+def test_putting_files_back_is_timed_once_servers_have_written_to_them(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driven: dict[Path, int] = {}
+    restore = NoopInstance.restore
+
+    def restore_what_changed(self: NoopInstance, template: Path) -> int:
+        if driven.get(self.directory, 0) < writing.slices:
+            driven[self.directory] = writing.slices
+            writing.clock.now += 60 * S
+        return restore(self, template)
+
+    monkeypatch.setattr(NoopInstance, "restore", restore_what_changed)
+    weigh_in(writing, writing_study(budget={"turns": "60m", "epochs": 8}))
+    plan = Record(tmp_path / "record").read("plan.json")
+    assert plan["upkeep"] == "carry"
+    assert "putting the files back takes 2 min" in plan["upkeep_why"]
+
+
+def test_the_forecast_says_what_further_turns_take(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    writing.noise = 0.6
+    [contrast] = weigh_in(writing, writing_study())["contrasts"]
+    assert contrast["verdict"] == "inconclusive"
+    epoch_s = 2 * plan_of_turns(tmp_path)["turn_ns"] / S
+    epochs = contrast["forecast_seconds"] / epoch_s
+    assert epochs == pytest.approx(round(epochs), abs=1e-6)
+    assert epochs >= 1
+
+
 def test_a_turn_that_begins_within_a_cycle_has_no_whole_cycles_and_is_cut_off(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.noop import NoopInstance
 from steelyard.model.errors import StudyError
+from steelyard.model.turn import Checkpoint
 from steelyard.record.record import Record
 from steelyard.record.recorded import read_recorded
+from steelyard.record.slice import SliceLine
+from steelyard.running.turns.seconds import SecondBySecond
 from steelyard.study.study import Study
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
@@ -108,6 +112,30 @@ def test_cycles_shorter_than_half_the_least_time_are_measured_whole(
             assert turn.cycles == 3, "two take less than ten seconds"
             assert start - max(one for one in ends if one <= start) < 1_000_000_000
             assert end - max(one for one in ends if one <= end) < 1_000_000_000
+
+
+def test_a_checkpoint_that_ends_after_a_second_did_is_the_next_seconds(
+    writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps: list[int] = []
+    run = SecondBySecond.run
+
+    def run_and_pause(self: SecondBySecond, *how: Any) -> SliceLine:
+        line = run(self, *how)
+        gaps.append(writing.clock.now)
+        writing.clock.now += 300_000_000  # until it is seen whether the turn is over
+        return line
+
+    def ends_in_gaps(one: NoopInstance, began_ns: int, now_ns: int) -> list[Checkpoint]:
+        own = [gap + 100_000_000 for gap in gaps if began_ns <= gap < now_ns]
+        return [Checkpoint(end - 9_000_000_000, end, "time") for end in own[14::15]]
+
+    monkeypatch.setattr(SecondBySecond, "run", run_and_pause)
+    writing.noop.journal.answers.checkpoints = ends_in_gaps
+    weigh_in(writing, writing_study(turns={"time_scale": 1}))
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        for turn in epoch.totals.turns.values():
+            assert (turn.end, turn.cycles) == ("cycles", 2)
 
 
 def test_a_turn_that_waits_for_a_further_end_is_bounded_all_the_same(

@@ -69,7 +69,7 @@ def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
         open_ended=plan.open_ended,
         first_verdict=plan.first_verdict,
         s0=plan.s0 if plan.s0 > 0 else DEFAULT_S0,  # where the pilot gave none
-        epoch_seconds=plan.epoch_ns / NS_PER_S,
+        epoch_seconds=plan.epoch_takes_ns / NS_PER_S,
         attempt=plan.attempt,
         looked=times_looked(events),
         separate=plan.judged == "separately",
@@ -142,11 +142,11 @@ _read_epoch = once_each(read_epoch)
 
 
 def _distance(recorded: Recorded, arm: str) -> Iterator[Threat]:
-    """Only where the work writes, slices are cut by time, and the arm is another treatment."""
+    """Only where the work writes, and the arm is another treatment."""
     study, plan = recorded.study, recorded.plan
     [asked] = [one for one in study.arms if one.name == arm]
     treated = not study.differs_only_in_weight(asked)
-    if plan.layout == "slices" and plan.writes and treated and not study.budget.counted:
+    if plan.layout == "slices" and plan.writes and treated:
         own = recorded.inspection.arms.get(arm)
         yield from checkpoint_distance(
             [epoch.totals for epoch in recorded.epochs],

@@ -31,19 +31,24 @@ class _Template:
     cause: str
     advice: str
     invalidates: bool = False
+    in_turns: str = ""
+    """Advice for a weighing in turns, where it is another."""
 
 
 _TEMPLATES: dict[ThreatKind, _Template] = {
     ThreatKind.CHECKPOINT_DISTANCE: _Template(
         "the first change of a page after a checkpoint writes its whole image to the log: where "
         "checkpoints lie nearer together than in use, images are a larger part of the work",
-        "read the figure as one of that distance; for the distance of a server in use, drive each "
-        "arm by itself for several of its own checkpoints: steelyard drive",
+        "weigh in turns, over whole cycles of the arms' own checkpoints (--set layout=turns), or "
+        "read the figure as one of that distance; servers that are not ours: drive each by itself "
+        "for several of its own checkpoints (steelyard drive)",
     ),
     ThreatKind.POOL_NOT_WARM: _Template(
         "every restart empties the buffer pool, and an epoch ended before it was full again: part "
         "of what was compared is how cold the pools were",
         "weigh fewer and longer epochs (--budget 10m --set budget.epochs=8), or less data",
+        in_turns="measure more cycles a turn (--set turns.cycles=4, with a budget twice as large), "
+        "or weigh less data",
     ),
     ThreatKind.SLOTS_DIFFER: _Template(
         "one place is faster than the other: its files, its processors or its start",
@@ -129,6 +134,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "the load still drifted when the warm-up cap was reached",
         "weigh fewer and longer epochs (--budget 5m --set budget.epochs=10); the random order "
         "keeps the comparison fair",
+        in_turns="measure more cycles a turn (--set turns.cycles=4, with a budget twice as large); "
+        "the random order keeps the comparison fair",
     ),
     ThreatKind.SKEWED: _Template(
         "an arm has slow restarts of its own: rare, and on one side only",
@@ -227,7 +234,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
     ),
     ThreatKind.NOT_EVICTED: _Template(
         "the kernel kept files of the arms in its page cache when it was to drop them: another "
-        "process has them open or mapped, or the file system keeps a cache of its own",
+        "process has them open or mapped, or the file system keeps a cache of its own; before "
+        "Linux 6.5 it tells of none but its owner's",
         "stop what else uses these files, and weigh on a file system that drops them; tmpfs does "
         "not",
     ),
@@ -334,11 +342,15 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
 }
 
 
-def raise_threat(kind: ThreatKind, seen: str, *, invalidates: bool = False) -> Threat:
+def raise_threat(
+    kind: ThreatKind, seen: str, *, invalidates: bool = False, in_turns: bool = False
+) -> Threat:
     """The threat of a kind with what was seen, a sentence without full stop and with figures.
 
     `invalidates`: what was seen takes the verdict away, also where its kind does not always.
+    `in_turns`: it was seen in turns, where some advice is another.
     """
     template = _TEMPLATES[kind]
     fatal = template.invalidates or invalidates
-    return Threat(kind.value, seen, template.cause, template.advice, fatal)
+    advice = (template.in_turns if in_turns else "") or template.advice
+    return Threat(kind.value, seen, template.cause, advice, fatal)

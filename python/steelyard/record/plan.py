@@ -270,6 +270,12 @@ class Plan(Choices):
     command: str = ""
 
     @property
+    def epoch_takes_ns(self) -> int:
+        """What one epoch more takes of the budget: in slices the load of all arms, in turns whole
+        turns, from laying the files to the stop."""
+        return self.epoch_ns if self.turns is None else self.turns.turn_ns * len(self.arms)
+
+    @property
     def margin_percent(self) -> float:
         """The margin of equivalence, 1 % where the plan names none."""
         return (self.margin or 0.01) * 100

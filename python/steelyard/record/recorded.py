@@ -14,7 +14,7 @@ from steelyard.record.record import PLAN, STUDY_FILE, Record, damage_named
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
 from steelyard.record.totals import epochs_of
-from steelyard.record.turns.turn import TurnLine
+from steelyard.record.turns.turn import LostTurnLine, TurnLine
 from steelyard.record.upgrade import (
     RawLine,
     end_of,
@@ -74,6 +74,8 @@ class Telemetry:
     end: EndLine | None
     turns: tuple[TurnLine, ...] = ()
     """The line of every turn that was finished, also of an epoch that was not."""
+    lost_turns: tuple[LostTurnLine, ...] = ()
+    """Of every turn that was lost, likewise."""
     spent: tuple[SpentLine, ...] = ()
 
 
@@ -188,11 +190,18 @@ def turns_of_torn_epochs(record: Record, telemetry: Telemetry) -> dict[tuple[int
     return {key: TurnDone(line, tuple(own[key])) for key, line in torn.items()}
 
 
+def losses_of_torn_epochs(telemetry: Telemetry) -> dict[tuple[int, str], LostTurnLine]:
+    """(epoch, arm) → each lost turn of an epoch that was not finished."""
+    finished = {line.epoch for line in telemetry.epochs}
+    lost = telemetry.lost_turns
+    return {(one.epoch, one.arm): one for one in lost if one.epoch not in finished}
+
+
 def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
     """The verdict of a record of format 1 tells its end, which its telemetry has not."""
     place = _place(record, TELEMETRY)
     lines = [upgrade_telemetry(line) for line in record.lines(TELEMETRY)]
-    kinds = ("epoch", "event", "end", "turn", "spent")
+    kinds = ("epoch", "event", "end", "turn", "lost turn", "spent")
     parts: dict[str, list[RawLine]] = {kind: [] for kind in kinds}
     for line in lines:
         parts.setdefault(line.get("type", ""), []).append(line)
@@ -204,6 +213,7 @@ def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
         events=tuple(EventLine.of_json(line, place) for line in parts["event"]),
         end=EndLine.of_json(parts["end"][-1], place) if parts["end"] else None,
         turns=tuple(TurnLine.of_json(line, place) for line in parts["turn"]),
+        lost_turns=tuple(LostTurnLine.of_json(line, place) for line in parts["lost turn"]),
         spent=tuple(SpentLine.of_json(line, place) for line in parts["spent"]),
     )
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 HOUSED = frozenset({"sqlserver"})
 """Kinds of server at whose address arms are databases that are made there for the weighing, and
 not sessions: their settings are those of a database, and they pay their own debt."""
+IN_TURNS = frozenset({"postgres"})
+"""Kinds of server whose checkpoints can be seen and spaced, so that `layout = "auto"` weighs what
+acts through them in turns; one that another package brings is weighed so where the study says it."""
 _SCHEME = r"^\s*[A-Za-z][\w+.-]*://"
 _PASSWORD = re.compile(
     "|".join(

@@ -35,7 +35,7 @@ def plan_lines(plan: Plan) -> list[str]:
 
 
 def _turn_parts(plan: Plan, turns: TurnChoices) -> Iterator[str]:
-    each, whole_ns = about_duration(turns.turn_ns), plan.epochs * len(plan.arms) * turns.turn_ns
+    each, whole_ns = about_duration(turns.turn_ns), plan.epochs * plan.epoch_takes_ns
     yield f"{plan.epochs} epochs of {len(plan.arms)} turns of about {each}"
     yield f"{about_duration(whole_ns)} in all"
     if turns.time_scale != 1:

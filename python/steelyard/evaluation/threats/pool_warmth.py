@@ -103,19 +103,20 @@ def threat_of(
     ]
     if not words:
         return
+    turns = control.in_turns
     if writes:
-        yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(words))
+        yield raise_threat(ThreatKind.POOL_NOT_WARM, " and ".join(words), in_turns=turns)
         return
     moved = _explained(control, arm)
     if moved is None:
-        unknown = "what a read takes cannot be told from what else scatters"
-        yield raise_threat(ThreatKind.POOL_NOT_WARM, f"{' and '.join(words)}; {unknown}")
+        seen = f"{' and '.join(words)}; what a read takes cannot be told from what else scatters"
+        yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, in_turns=turns)
         return
     percent = 100 * abs(float(moved.mean()))
     seen = f"{' and '.join(words)}; that moves the contrast by about {percent:.2g} %"
     certain = 0.0 not in t_interval(moved)
     fatal = certain and percent > 100 * margin
-    yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal)
+    yield raise_threat(ThreatKind.POOL_NOT_WARM, seen, invalidates=fatal, in_turns=turns)
 
 
 def _words(name: str, one: PartReads) -> str:

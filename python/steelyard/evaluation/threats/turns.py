@@ -113,6 +113,10 @@ def _directories(
 
 def _evicted(pairs: Sequence[Pair]) -> Iterator[Threat]:
     shares = np.array([[turn.resident_share for turn in pair] for pair in pairs])
+    if np.isnan(shares).all():
+        seen = "the kernel does not tell what of the arms' files stayed in the page cache"
+        yield raise_threat(ThreatKind.NOT_EVICTED, seen)
+        return
     kept = shares > RESIDENT_SHARE  # not known: not kept
     if not kept.any():
         return
@@ -158,6 +162,7 @@ def _level(pairs: Sequence[Pair]) -> Iterator[Threat]:
                 ThreatKind.NO_STEADY_STATE,
                 f"throughput or reads of {turns[0].arm} were not level yet when {moving} of "
                 f"{len(turns)} turns began to be measured",
+                in_turns=True,
             )
 
 

@@ -80,6 +80,21 @@ class TurnLine(Frozen):
     machine: tuple[ReadingLine, ...] = ()
 
 
+class LostTurnLine(Frozen):
+    """A turn that an arm did not survive, or that failed: written at once, so that a weighing that
+    is interrupted before its epoch ends does not forget it."""
+
+    type: Literal["lost turn"] = "lost turn"
+    epoch: int
+    attempt: int = 1
+    arm: str
+    how: str = ""
+    """`crashed`, `could not start`, `out of memory`; empty: the turn failed, and not by its arm."""
+    outcome: str
+    """As the epoch's line has it where nothing else was lost."""
+    error: tuple[str, ...] = ()
+
+
 def turn_of(line: TurnLine, slices: Sequence[SliceLine]) -> Turn:
     """A turn from its line and its measured slices, in order; dropped ones are left out."""
     columns = (

@@ -54,7 +54,7 @@ def settle(
     runner = (
         EpochRunner(setup, choices)
         if choices.turns is None
-        else TurnsRunner(setup, choices, kept.turns, progress)
+        else TurnsRunner(setup, choices, kept.turns, kept.lost_turns, progress)
     )
     started_ns = clock.now_ns()
     weighing = _Weighing(setup, _begun(setup, plan, inspected, kept), progress)

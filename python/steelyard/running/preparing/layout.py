@@ -7,6 +7,7 @@ from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKP
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S
 from steelyard.running.turns.pilot import too_short
+from steelyard.study.address import IN_TURNS
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
@@ -36,6 +37,8 @@ def servers_at_once(study: Study) -> int:
 def _own_layout(study: Study, scripts: tuple[Script, ...]) -> tuple[str, str]:
     if study.budget.counted is not None:
         return "slices", "they are cut by executions"
+    if study.engine not in IN_TURNS:
+        return "slices", f"the checkpoints of {study.engine} are not seen"
     if not any(script.writes for script in scripts):
         return "slices", "the work only reads"
     through = sorted(

@@ -25,6 +25,7 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.progress import Progress
 from steelyard.running.reaching.databases import Databases
 from steelyard.running.reaching.sessions import Sessions, notices, round_trips
+from steelyard.running.turns.look import require_cycles
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
@@ -130,6 +131,8 @@ def _engines(
     require_whole_passes(study)
     for arm in study.every_arm:
         engine = engines[arm.name]
+        if layout == "turns":
+            require_cycles(engine)
         if isinstance(engine, SettingsCheck):
             engine.validate(study.settings_of(arm))
     memory = cap_memory(

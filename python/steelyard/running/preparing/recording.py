@@ -13,12 +13,14 @@ from steelyard.record.record import Record
 from steelyard.record.recorded import (
     TurnDone,
     finished_epochs,
+    losses_of_torn_epochs,
     read_plan,
     read_slices,
     read_telemetry,
     read_verdict,
     turns_of_torn_epochs,
 )
+from steelyard.record.turns.turn import LostTurnLine
 from steelyard.running.stopwatch import SpentTime, Stopwatch
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
@@ -40,6 +42,8 @@ class Kept:
     turns: dict[tuple[int, str], TurnDone] = field(default_factory=dict)
     """(epoch, arm) → a finished turn of a torn epoch: it is not measured again. None where files
     are not put back before each epoch."""
+    lost_turns: dict[tuple[int, str], LostTurnLine] = field(default_factory=dict)
+    """(epoch, arm) → a lost turn of a torn epoch: the loss is the arm's, and it has no second."""
 
     @property
     def resumed(self) -> bool:
@@ -71,7 +75,8 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> Kept:
     # Elsewhere a kept turn has aged files, and the turns that are missing have fresh copies.
     torn = turns_of_torn_epochs(record, telemetry) if plan.upkeep == "restore" else {}
     spent = SpentTime(record, stopwatch, telemetry.spent)
-    return Kept(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn)
+    lost = losses_of_torn_epochs(telemetry)
+    return Kept(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ its turn is an outcome of the epoch; the other arms have theirs all the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ from steelyard.record.plan import Choices
 from steelyard.record.recorded import TELEMETRY, TurnDone
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epoch_totals
-from steelyard.record.turns.turn import TurnLine
+from steelyard.record.turns.turn import LostTurnLine, TurnLine
 from steelyard.running.measuring.arm_readings import reading_lines
-from steelyard.running.measuring.epoch import COMPLETE, Ending, keep_logs
+from steelyard.running.measuring.epoch import Ending, keep_logs
 from steelyard.running.measuring.load import Place
 from steelyard.running.measuring.slots import ArmLostError
 from steelyard.running.preparing.setup import Setup
@@ -32,6 +32,8 @@ from steelyard.telemetry.host import joined
 
 Done = Mapping[tuple[int, str], TurnDone]
 """(epoch, arm) → a turn that an interrupted weighing had finished."""
+LostTurns = Mapping[tuple[int, str], LostTurnLine]
+"""(epoch, arm) → a turn that it had lost."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,25 @@ class _Where:
     place: Place
     seed: int
     done: dict[str, TurnDone]
+    lost: dict[str, LostTurnLine]
+
+    @property
+    def ended(self) -> Collection[str]:
+        """Arms that had their turn."""
+        return {*self.done, *self.lost}
 
 
 class TurnsRunner:
     """Runs the epochs of one weighing, each a turn of every arm."""
 
-    def __init__(self, setup: Setup, choices: Choices, done: Done, progress: Progress) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        choices: Choices,
+        done: Done,
+        lost: LostTurns,
+        progress: Progress,
+    ) -> None:
         assert choices.turns is not None  # callers check the layout first
         self._setup = setup
         self._choices = choices
@@ -54,6 +69,7 @@ class TurnsRunner:
         self._expected_ns = choices.turns.turn_ns
         self._took_ns: dict[str, list[int]] = {}  # by arm
         self._done = done
+        self._lost = lost
         self._progress = progress
         self._turn = TurnRunner(setup, choices)
         self._design = setup.design
@@ -61,16 +77,17 @@ class TurnsRunner:
     def run(self, epoch: int, attempt: int = 1) -> Epoch:
         """Run what is missing of one epoch and write its lines.
 
-        Raises nothing for an arm that died: the outcome says so.
+        Raises nothing for an arm that died: the outcome says so. EngineError: files could not be
+        laid, which the next epoch could not mend.
         """
         design = self._design
         order, slots = design.start_order(epoch), design.slots_of(epoch)
         done = {arm: turn for (n, arm), turn in self._done.items() if n == epoch}
-        where = _Where(Place(epoch, attempt, slots=slots), design.script_seed(epoch), done)
+        lost = {arm: turn for (n, arm), turn in self._lost.items() if n == epoch}
+        place = Place(epoch, attempt, slots=slots)
+        where = _Where(place, design.script_seed(epoch), done, lost)
         lines = [line for turn in done.values() for line in turn.slices]
         ending = self._turns(order, where, lines)
-        if ending.outcome != COMPLETE:
-            keep_logs(self._setup, epoch)
         turns = [where.done[arm].line for arm in order if arm in where.done]
         line = EpochLine(
             type="epoch",
@@ -91,23 +108,39 @@ class TurnsRunner:
     def _turns(self, order: tuple[str, ...], where: _Where, lines: list[SliceLine]) -> Ending:
         """Every turn that is missing, and how the epoch went."""
         setup, upkeep = self._setup, self._choices.upkeep
-        failures: list[EngineError | DriverError] = []
+        stuck: ServerError | None = None
         try:
             with setup.laid_arms(where.place.epoch, upkeep) as slots:
                 for position, arm in enumerate(order):
-                    if arm in where.done:
+                    if arm in where.ended:
                         continue
                     turn = TurnPlace(arm, position, where.place, where.seed)
-                    later = [one for one in order[position + 1 :] if one not in where.done]
+                    later = [one for one in order[position + 1 :] if one not in where.ended]
                     try:
                         self._one(turn, where, later, lines)
                     except (EngineError, DriverError) as failure:
-                        failures.append(failure)
-                        with suppress(ServerError):  # it would not stop either
+                        self._lose(turn, where, failure)
+                        with suppress(EngineError):  # it would not stop either
                             slots.end_arms(upkeep)
-        except ServerError as failure:  # files could not be laid, or a server would not stop
-            failures.append(failure)
-        return _ending(failures)
+        except ServerError as failure:  # the last one would not stop
+            keep_logs(setup, where.place.epoch)
+            stuck = failure
+        return _ending([where.lost[arm] for arm in order if arm in where.lost], stuck)
+
+    def _lose(self, turn: TurnPlace, where: _Where, failure: EngineError | DriverError) -> None:
+        """Write down the loss of a turn, and what the servers had to say."""
+        place, own = turn.place, failure if isinstance(failure, ArmLostError) else None
+        where.lost[turn.arm] = line = LostTurnLine(
+            type="lost turn",
+            epoch=place.epoch,
+            attempt=place.attempt,
+            arm=turn.arm,
+            how=own.how if own else "",
+            outcome=own.outcome if own else f"failed: {failure.primary}",
+            error=tuple(failure.lines()),
+        )
+        self._setup.record.append(TELEMETRY, line.to_json())
+        keep_logs(self._setup, place.epoch)
 
     def _one(
         self, turn: TurnPlace, where: _Where, later: Sequence[str], lines: list[SliceLine]
@@ -155,13 +188,14 @@ def _joined_machine(turns: Sequence[TurnLine]) -> tuple[ReadingLine, ...]:
     return reading_lines(joined(parts))
 
 
-def _ending(failures: Sequence[EngineError | DriverError]) -> Ending:
-    """The first failure is the epoch's; where it lost an arm, every arm that was lost is named."""
-    if not failures:
-        return Ending()
-    first, lost = failures[0], [one for one in failures if isinstance(one, ArmLostError)]
-    if not isinstance(first, ArmLostError):
-        return Ending.of(f"failed: {first.primary}", first)
-    how = first.how if len({one.how for one in lost}) == 1 else "crashed"
-    arms = ", ".join(sorted(one.arm for one in lost))
-    return Ending(f"{how}: {arms}", tuple(line for one in lost for line in one.lines()))
+def _ending(lost: Sequence[LostTurnLine], stuck: ServerError | None) -> Ending:
+    """The first turn that was lost is the epoch's outcome; where that was its arm's doing, every
+    arm that was lost is named. `stuck`: a server that would not stop."""
+    if not lost:
+        return Ending() if stuck is None else Ending.of(f"failed: {stuck.primary}", stuck)
+    first, by_arms = lost[0], [one for one in lost if one.how]
+    if not first.how:
+        return Ending(first.outcome, first.error)
+    how = first.how if len({one.how for one in by_arms}) == 1 else "crashed"
+    arms = ", ".join(sorted(one.arm for one in by_arms))
+    return Ending(f"{how}: {arms}", tuple(line for one in by_arms for line in one.error))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import LEAST_LOOK_S
-from steelyard.engines.engine import CheckpointWatch, Cycle, CycleSettings, Settings
+from steelyard.engines.engine import CheckpointWatch, Cycle, CycleSettings, Engine, Settings
 from steelyard.model.errors import EngineError
 from steelyard.model.turn import Checkpoint
 from steelyard.model.units import NS_PER_S
@@ -45,7 +45,11 @@ class Looked:
 
 def cycle_engine(setup: Setup, arm: str) -> CycleSettings:
     """The engine of an arm, which must know what spaces checkpoints."""
-    engine = setup.own_slots.arms[arm].engine
+    return require_cycles(setup.own_slots.arms[arm].engine)
+
+
+def require_cycles(engine: Engine) -> CycleSettings:
+    """The engine; EngineError: it does not know what spaces its checkpoints."""
     if not isinstance(engine, CycleSettings):
         raise EngineError(
             f'engine "{engine.identity.kind}" does not say what spaces its checkpoints',

@@ -55,12 +55,11 @@ def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     asked = study.placement
     first = "symmetric" if asked == "auto" else asked
     looked: dict[str, Looked] = {}
-    clock = setup.laboratory.clock
-    began_ns, most_s = clock.now_ns(), longest_look_s(_wish(study), len(design.arms))
+    most_s = longest_look_s(_wish(study), len(design.arms))
     with setup.laid_arms(0, "restore"):
-        lay_ns = clock.now_ns() - began_ns
         for arm in design.arms:
             looked[arm] = look(setup, arm, first, most_s)
+    lay_ns = _lay_ns(setup, progress)
     share = sum(one.wal_flush_share for one in looked.values()) / len(looked)
     placement, why = choose_placement(share) if asked == "auto" else (asked, "the study says so")
     lengths = _lengths(setup, looked, lay_ns=0)
@@ -252,8 +251,19 @@ def _really_nearer(setup: Setup, looked: Mapping[str, Looked], scale: float) -> 
     return {arm: round(factor, 3) for arm, factor in own.items()}
 
 
+def _lay_ns(setup: Setup, progress: Progress) -> int:
+    """What putting the files of all arms back takes, now that their servers were under load: a file
+    that was not written to is not copied."""
+    progress.stage("pilot: put the files back")
+    clock = setup.laboratory.clock
+    began_ns = clock.now_ns()
+    with setup.laid_arms(0, "restore"):
+        return clock.now_ns() - began_ns
+
+
 def _upkeep(setup: Setup, lay_ns: int, turn_s: float) -> tuple[Upkeep, str]:
-    """How the files are kept equal from epoch to epoch, by what laying them took in the pilot."""
+    """How the files are kept equal from epoch to epoch, by what laying them took in the pilot:
+    restored where that is less than a fifth of a turn."""
     took = format_duration(lay_ns)
     if lay_ns <= RESTORE_SHARE * turn_s * NS_PER_S:
         return "restore", f"putting the files back takes {took} an epoch"

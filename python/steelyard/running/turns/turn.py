@@ -9,6 +9,7 @@ for the arm, so that all arms are measured at about the same age and for about a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -214,15 +215,19 @@ class TurnRunner:
         """Measure whole cycles, or for as long as it is stated; what does not begin at the end of a
         checkpoint has none, and goes on for the longest turn."""
         turns, since_ns, ended = self._turns, self._clock.now_ns(), 0
-        limits = turns.limits_of(arm)
+        limits, first_ns, last_ns = turns.limits_of(arm), since_ns, since_ns
         while True:
-            seconds.run(series, "measured", self._choices.slice_ns)
+            line = seconds.run(series, "measured", self._choices.slice_ns)
+            if not line.dropped:
+                first_ns = line.start_ns if last_ns == since_ns else first_ns
+                last_ns = line.end_ns
             took_ns = self._clock.now_ns() - since_ns
             if turns.stated_ns is not None:
                 if took_ns >= turns.stated_ns:
                     return "stated"
                 continue
-            before, ended = ended, len(completed(watch.seen, since_ns))
+            # One that ended since the last second did is the next one's.
+            before, ended = ended, len(completed(watch.seen, first_ns, last_ns))
             # Elsewhere in a cycle it would be a part of one, alike each time.
             whole = at_checkpoint and ended > before
             if whole and ended >= turns.cycles and took_ns >= limits.least_ns:
@@ -276,9 +281,15 @@ def await_quiet(laboratory: Laboratory) -> Quiet:
     return Quiet(True, waiting)
 
 
-def completed(checkpoints: Sequence[Checkpoint], since_ns: int) -> list[Checkpoint]:
-    """Those that ended after a moment."""
-    return [one for one in checkpoints if one.ended_ns is not None and one.ended_ns > since_ns]
+def completed(
+    checkpoints: Sequence[Checkpoint], since_ns: int, until_ns: float = math.inf
+) -> list[Checkpoint]:
+    """Those that ended after a moment, and not after another."""
+    return [
+        one
+        for one in checkpoints
+        if one.ended_ns is not None and since_ns < one.ended_ns <= until_ns
+    ]
 
 
 def watch_checkpoints(instance: Instance, now_ns: Callable[[], int]) -> CheckpointWatch:
