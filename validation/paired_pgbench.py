@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,11 +71,9 @@ def throughput_of(output: str) -> float:
     return float(found[1])
 
 
-def weighing(budget: str, scale: int, seed: int) -> dict[str, Any]:
-    """What Steelyard says of the same question."""
+def weighing(words: Sequence[str]) -> dict[str, Any]:
+    """What Steelyard says of the same question; `words` after `weigh`."""
     with tempfile.TemporaryDirectory(prefix="sypaired") as home:
-        words = ["checksums", "--budget", budget, "--seed", str(seed)]
-        words += [f"--set=workload.scale={scale}"]
         verdict, contrast, environment = weighed("the weighing", words, Path(home) / "record")
     kept = ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
     return {
@@ -92,7 +90,8 @@ def measure(pairs: int, seconds: int, scale: int, budget: str, seed: int) -> Non
     session = datetime.now(UTC).isoformat(timespec="seconds")
     asked = {"session": session, "scale": scale, "pair_seconds": 2 * seconds}
     load = round(os.getloadavg()[0], 2)
-    found = weighing(budget, scale, seed)
+    words = ["checksums", "--budget", budget, "--seed", str(seed), f"--set=workload.scale={scale}"]
+    found = weighing(words)
     RESULTS.add(f"{session}/weighing", {"kind": "weighing", **asked, "load_before": load, **found})
     print(f"weighing: {found['low_percent']} … {found['high_percent']} %", flush=True)
     bindir = Path(find_postgres("18").identity.bindir)

@@ -16,6 +16,7 @@ from validation.pages import (
     killed,
     lived,
     paired,
+    pooled,
     replayed,
     searched,
     settled,
@@ -56,7 +57,8 @@ _REPEAT = """
     `make validate-live` weighs on real servers: hours. `.venv/bin/python -m validation.kills` and
     `-m validation.raylet` need Ray: an hour and half an hour. `-m validation.traces RECORDS…`
     makes traces of the records that live weighings leave, and `-m validation.paired_pgbench`
-    measures the last section; `-m validation.searches` simulates searches.
+    and `-m validation.pools_by_hand` measure the last two sections; `-m validation.searches`
+    simulates searches.
 """
 
 
@@ -81,6 +83,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         beside.section(found["raylet"]),
         searched.section(found["searches"]),
         paired.section(found["paired_pgbench"]),
+        pooled.section(found["pools_by_hand"]),
         "## How to repeat this",
         paragraph(_REPEAT).strip(),
     ]
@@ -97,7 +100,7 @@ def methodology(folder: Path = FOLDER) -> str:
 
 _FILES = (
     *("simulation", "alarms", "turns", "settling", "controls", "replay", "comparison", "judge"),
-    *("live", "kills", "raylet", "searches", "paired_pgbench"),
+    *("live", "kills", "raylet", "searches", "paired_pgbench", "pools_by_hand"),
 )
 
 

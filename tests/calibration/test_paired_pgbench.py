@@ -56,7 +56,7 @@ def test_a_session_keeps_its_weighing_and_every_pair(
     speeds = iter([1.0, 1.0, 1000.0, 1010.0, 990.0, 1001.0])
     monkeypatch.setattr(paired_pgbench, "RESULTS", results)
     found = {"low_percent": -1.0, "high_percent": 2.0, "measured_seconds": 20.0}
-    monkeypatch.setattr(paired_pgbench, "weighing", lambda budget, scale, seed: found)
+    monkeypatch.setattr(paired_pgbench, "weighing", lambda words: found)
     monkeypatch.setattr(paired_pgbench, "server", lambda *place: contextlib.nullcontext())
     monkeypatch.setattr(paired_pgbench, "throughput", lambda *asked: next(speeds))
     paired_pgbench.measure(pairs=2, seconds=10, scale=50, budget="20s", seed=1)

@@ -190,7 +190,11 @@ def test_an_arm_that_was_lost_before_a_weighing_was_killed_stays_lost(
     with pytest.raises(Killed):
         weigh_in(world, in_turns())
     [lost] = of_kind(tmp_path, "lost turn")
-    assert (lost["epoch"], lost["how"], lost["outcome"]) == (3, "crashed", f"crashed: {lost['arm']}")
+    assert (lost["epoch"], lost["how"], lost["outcome"]) == (
+        3,
+        "crashed",
+        f"crashed: {lost['arm']}",
+    )
     verdict = weigh_in(fresh("again"), resume=tmp_path / "record")
     assert lost_of(tmp_path)["outcome"] == f"crashed: {lost['arm']}"
     turns = [one["arm"] for one in of_kind(tmp_path, "turn") if one["epoch"] == 3]

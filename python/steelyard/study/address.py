@@ -13,7 +13,7 @@ HOUSED = frozenset({"sqlserver"})
 not sessions: their settings are those of a database, and they pay their own debt."""
 IN_TURNS = frozenset({"postgres"})
 """Kinds of server whose checkpoints can be seen and spaced, so that `layout = "auto"` weighs what
-acts through them in turns; one that another package brings is weighed so where the study says it."""
+acts through them in turns; one that another package brings, where the study says so."""
 _SCHEME = r"^\s*[A-Za-z][\w+.-]*://"
 _PASSWORD = re.compile(
     "|".join(
