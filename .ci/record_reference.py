@@ -17,7 +17,7 @@ from steelyard.record.plan import Plan
 from steelyard.record.record import FORMAT
 from steelyard.record.slice import SliceLine
 from steelyard.record.spent import SpentLine
-from steelyard.record.turns.turn import TurnLine
+from steelyard.record.turns.turn import LostTurnLine, TurnLine
 from steelyard.record.verdict import Verdict
 
 FILES: tuple[tuple[str, str, tuple[type[Frozen], ...]], ...] = (
@@ -27,8 +27,8 @@ FILES: tuple[tuple[str, str, tuple[type[Frozen], ...]], ...] = (
     ("slices.jsonl", "A line a slice, as it ends.", (SliceLine,)),
     (
         "telemetry.jsonl",
-        "A line an epoch, a turn, an event, the end, and the time spent, told apart by `type`.",
-        (EpochLine, TurnLine, EventLine, EndLine, SpentLine),
+        "A line an epoch, a turn, a lost turn, an event, the end, and the time spent, told apart by `type`.",
+        (EpochLine, TurnLine, LostTurnLine, EventLine, EndLine, SpentLine),
     ),
     ("verdict.json", "Written once, at the end; what `weigh --json` prints.", (Verdict,)),
     (
