@@ -99,6 +99,48 @@ def test_killed_it_is_cleaned_up_at_the_next_start_and_completed(start: Start) -
     assert "resumed" in (killed.record / "report.html").read_text(encoding="utf-8").lower()
 
 
+IN_TURNS = (
+    *("-f", "tpcb-like", "--set", "workload.scale=1", "--set", "workload.clients=2"),
+    *("--set", "layout=turns", "--set", "turns.measured=10s", "--set", "budget.epochs=8"),
+    *("--set", "settings.max_wal_size=32MB", "--budget", "60m"),
+)
+
+
+@pytest.mark.long
+def test_killed_in_a_turn_it_has_the_turns_before_and_an_arm_that_was_lost_stays_lost(
+    start: Start,
+) -> None:
+    killed = start("record", "aa", *IN_TURNS, "--seed", "5")
+    killed.wait_for("epoch 2 of 8: turn of ")
+    until(lambda: len(killed.slices(2)) >= 3, "the first turn of epoch 2 to be measured")
+    dead = killed.slices(2)[0]["arm"]
+    [postmaster] = killed.postmasters().values()
+    os.kill(postmaster, signal.SIGKILL)
+    killed.wait_for("epoch 2 of 8: turn of ")
+    until(lambda: len({x["arm"] for x in killed.slices(2)}) == 2, "the other arm's turn")
+    traces = killed.traces()
+    killed.process.kill()
+    killed.end()
+    before = list(Record(killed.record).lines("telemetry.jsonl"))
+    assert [x["epoch"] for x in before if x["type"] == "turn"] == [0, 0]
+    [lost] = [x for x in before if x["type"] == "lost turn"]
+    assert (lost["epoch"], lost["outcome"]) == (1, f"crashed: {dead}")
+    assert list(killed.record.glob("server-epoch2-*.log"))
+
+    resumed = start("record", "--resume", str(killed.record))
+    resumed.wait_for("epoch +2/")
+    assert "lost" in resumed.lines[-1]
+    assert traces.left == []
+    resumed.process.send_signal(signal.SIGINT)
+    assert resumed.end() == 130
+    after = list(Record(killed.record).lines("telemetry.jsonl"))
+    assert after[: len(before)] == before
+    own = [x["arm"] for x in after if x["type"] == "turn" and x["epoch"] == 1]
+    assert len(own) == 1
+    assert dead not in own, "it had its turn"
+    assert outcomes(killed.record) == ["complete", f"crashed: {dead}"]
+
+
 @pytest.mark.long
 def test_two_side_by_side_never_meet_and_one_that_is_terminated_leaves_nothing(
     start: Start,
