@@ -160,8 +160,8 @@ _TEMPLATES: dict[ThreatKind, _Template] = {
         "does not",
     ),
     ThreatKind.NOT_STORAGE_BOUND: _Template(
-        "the working set fits into shared buffers and page cache: the arms never waited for the "
-        "device, so what is compared is work in memory",
+        "the working set fits into shared buffers and page cache, or the device is fast: the arms "
+        "hardly waited for it, so what is compared is work in memory",
         "lower the cap (--set memory=...) or raise workload.scale until reads come from the "
         "device; the figure stands for data in memory",
     ),

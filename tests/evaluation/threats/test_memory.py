@@ -9,6 +9,7 @@ import pytest
 
 from evaluation.made import MakeEpoch, make_plan
 from evaluation.threats.test_machine import QUIET, SECOND
+from evaluation.transaction.test_time_parts import epoch as timed
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.model.threat import Threat
@@ -56,13 +57,33 @@ def test_work_that_hardly_reads_is_not_storage_bound(
     assert [one.name for one in found] == ["not storage-bound"] * raised
 
 
+@pytest.mark.parametrize(("processor", "read", "raised"), [(60, 10, 1), (60, 200, 0), (0, 30, 0)])
+def test_work_whose_time_goes_to_processors_is_not_storage_bound_however_much_it_reads(
+    make_epoch: MakeEpoch, processor: int, read: int, raised: int
+) -> None:
+    looks = {"processor": processor, "read": read, "wal": 20}
+    spent = (100.0, processor / 4, 5.0, looks)
+    epochs = [
+        replace(
+            make_epoch(n),
+            totals=replace(timed(n, on=spent, off=spent), outcome="complete"),
+        )
+        for n in range(3)
+    ]
+    found = threats(epochs, asked=study(bound="storage"))
+    assert [one.name for one in found] == ["not storage-bound"] * raised
+    if raised:
+        assert found[0].seen.startswith("a transaction of on took 20 µs on a processor or waiting")
+        assert " and a transaction of off took " in found[0].seen
+
+
 def test_it_says_how_much_page_cache_there_was_under_the_cap(make_epoch: MakeEpoch) -> None:
     counters = reading(0.0, memory_cache_bytes=float(90 << 20))
     counters["off"] = {"read_bytes": 9e6}
     epochs = [make_epoch(0, counters=counters)]
     [found] = threats(epochs, asked=study(bound="storage"), memory=CAP)
     assert found.seen == (
-        "from the device on read 0 bytes a transaction (page cache 90 MB under a cap of 400 MB); "
+        "on read 0 bytes a transaction from the device (page cache 90 MB under a cap of 400 MB); "
         'the study says bound = "storage"'
     )
     assert not found.invalidates

@@ -6,13 +6,15 @@ once and lie in slots that are drawn: what stays in the page cache is noise of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from steelyard.evaluation.causes import complete
+from steelyard.evaluation.transaction.time_parts import time_parts
 from steelyard.model.threat import Threat, raise_threat
 from steelyard.model.threat_kind import ThreatKind
-from steelyard.model.units import format_bytes
+from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import Epoch, EvictedLine
 from steelyard.record.plan import Plan
@@ -26,6 +28,9 @@ Below it nine transactions of ten never wait for the device."""
 RESIDENT_SHARE = 0.01
 """Of the arms' files: what may be left in the page cache after eviction, as in turns."""
 DIRECT_IO = "debug_io_direct"
+PROCESSOR = ("processor", "queue")
+STORAGE = ("read", "wal")
+"""Parts of a transaction's time."""
 
 
 def memory_threats(
@@ -44,17 +49,49 @@ def memory_threats(
 def _not_storage_bound(
     epochs: Sequence[Epoch], both: tuple[str, str], plan: Plan, study: Study
 ) -> Iterator[Threat]:
-    """Only where the study says that the work waits for storage."""
+    """Only where the study says that the work waits for storage: by what was read, and by where
+    the time of a transaction went."""
     if study.bound != "storage":
         return
     unlike = []
     for arm in both:
         read = _read_per_transaction(epochs, arm)
         if read is not None and read < LEAST_READ_BYTES:
-            unlike.append(f"{arm} read {read:.3g} bytes a transaction{_cached(epochs, plan, arm)}")
+            unlike.append(
+                f"{arm} read {read:.3g} bytes a transaction from the device"
+                f"{_cached(epochs, plan, arm)}"
+            )
+    unlike = unlike or list(_on_processors(epochs, both))
     if unlike:
-        seen = f'from the device {" and ".join(unlike)}; the study says bound = "storage"'
+        seen = f'{" and ".join(unlike)}; the study says bound = "storage"'
         yield raise_threat(ThreatKind.NOT_STORAGE_BOUND, seen)
+
+
+def _on_processors(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[str]:
+    """Of each arm whose transactions spend more time on processors, or waiting for one, than in
+    reads and the log; nothing where it is not known where the time goes."""
+    told = time_parts(complete([epoch.totals for epoch in epochs]), *both)
+    if told is None:
+        return
+    for arm, times in zip(
+        both,
+        (
+            {one.part: one.control_us for one in told.parts},
+            {one.part: one.arm_us for one in told.parts},
+        ),
+        strict=True,
+    ):
+        processor, storage = (_together(times, names) for names in (PROCESSOR, STORAGE))
+        if processor > storage:
+            yield (
+                f"a transaction of {arm} took {format_duration(processor)} on a processor or "
+                f"waiting for one, and {format_duration(storage)} reading blocks and in the log"
+            )
+
+
+def _together(times_us: Mapping[str, float], names: Sequence[str]) -> float:
+    """Nanoseconds of several parts."""
+    return NS_PER_US * sum(times_us.get(name, 0.0) for name in names)
 
 
 def _read_per_transaction(epochs: Sequence[Epoch], arm: str) -> float | None:
