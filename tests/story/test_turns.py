@@ -56,6 +56,9 @@ def test_work_that_writes_and_a_treatment_of_checkpoints_are_weighed_in_turns(
     [told] = [note for note in watcher.notes if note.startswith("layout: turns")]
     assert "data_checksums acts through checkpoints" in told
     assert told.endswith("in all")
+    [before] = [note for note in watcher.notes if note.startswith("in turns, for 20 min at most")]
+    assert "each arm watched alone for up to 18.8 s" in before
+    assert watcher.notes.index(before) < watcher.notes.index(told)
     plan = Record(tmp_path / "record").read("plan.json")
     assert plan["layout"] == "turns"
     assert len(turns_of(tmp_path)) == 2 * plan["epochs"]

@@ -26,6 +26,7 @@ from steelyard.running.progress import Progress
 from steelyard.running.reaching.databases import Databases
 from steelyard.running.reaching.sessions import Sessions, notices, round_trips
 from steelyard.running.turns.look import require_cycles
+from steelyard.running.turns.pilot import cost_words
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
@@ -48,6 +49,8 @@ def prepare(kept: Kept, laboratory: Laboratory, progress: Progress) -> Iterator[
         data = laboratory.data.open(study)
         require_no_long_pause(study, data.scripts)
         layout, layout_why = _layout(kept, data.scripts)
+        if layout == "turns" and not kept.resumed:
+            progress.note(cost_words(study))
         slots, builds, memory = (
             (*_reach(kept, data, laboratory, progress), None)
             if study.reaches

@@ -163,6 +163,16 @@ def _wish(study: Study) -> Wish:
     )
 
 
+def cost_words(study: Study) -> str:
+    """What a weighing in turns takes at most, before anything is loaded."""
+    look_s = longest_look_s(_wish(study), len(study.every_arm))
+    return (
+        f"in turns, for {format_duration(study.budget.turns)} at most; before them data is loaded "
+        "where it was not, and each arm watched alone for up to "
+        f"{format_duration(round(look_s * NS_PER_S))}"
+    )
+
+
 def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
     """The budget does not hold 8 epochs in turns; `least`: nothing is known of the arms yet."""
     epochs = study.budget.epochs or FEWEST_EPOCHS
