@@ -22,9 +22,11 @@ from steelyard.tuning.probe.jobs import (
 )
 from tuning.probe.made import found, latency, side
 
+PROCESSORS = 2
+
 
 def job_named(name: str) -> Job:
-    return next(job for job in jobs(2) if job.name == name)
+    return next(job for job in jobs(PROCESSORS) if job.name == name)
 
 
 def program(place: Path, script: str) -> Fio:
@@ -36,9 +38,8 @@ def program(place: Path, script: str) -> Fio:
 
 
 def test_a_read_has_its_own_figures() -> None:
-    one = figure_of(
-        job_named("random read, depth 1"), "io_uring", found(side(900, 100_000), side(0, 0))
-    )
+    given = found(side(900, 100_000), side(0, 0))
+    one = figure_of(job_named("random read, depth 1"), "io_uring", given, PROCESSORS)
     assert (one.iops, one.bytes_per_s) == (100, 8192 * 100)
     assert (one.mean_ns, one.p50_ns, one.p99_ns, one.p999_ns) == (1e5, 1e5, 3e5, 9e5)
     assert one.processor_share == pytest.approx(0.2)
@@ -46,17 +47,40 @@ def test_a_read_has_its_own_figures() -> None:
 
 
 def test_a_mix_is_both_sides_together_by_their_requests() -> None:
-    one = figure_of(job_named(MIX), "libaio", found(side(700, 100_000), side(300, 200_000)))
+    given = found(side(700, 100_000), side(300, 200_000))
+    one = figure_of(job_named(MIX), "libaio", given, PROCESSORS)
     assert one.iops == pytest.approx(1000 / 9)
     assert one.mean_ns == pytest.approx(130_000)
 
 
 def test_the_logs_path_is_write_and_sync_and_says_it_was_psync() -> None:
     given = found(side(0, 0), side(90, 20_000), sync={"total_ios": 90, "lat_ns": latency(500_000)})
-    one = figure_of(job_named("log write and sync"), "io_uring", given)
+    one = figure_of(job_named("log write and sync"), "io_uring", given, PROCESSORS)
     assert one.mean_ns == pytest.approx(520_000)
     assert one.p99_ns == 1_500_000
     assert one.engine == "psync"
+
+
+@pytest.mark.parametrize(
+    ("workers", "each", "share", "bound"),
+    [
+        (8, 24.0, 0.96, True),  # 8 workers share 2 processors: a quarter each is all there is
+        (8, 12.0, 0.48, False),
+        (2, 96.0, 0.96, True),
+        (1, 96.0, 0.96, True),  # a lone worker cannot use the second processor
+        (1, 48.0, 0.48, False),
+    ],
+)
+def test_a_job_is_processor_bound_where_its_workers_use_all_that_they_could(
+    workers: int, each: float, share: float, bound: bool
+) -> None:
+    asked = {"numjobs": str(workers), "iodepth": "8"}
+    given = found(
+        side(900, 1e5), side(0, 0), usr_cpu=each / 4, sys_cpu=each * 3 / 4, **{"job options": asked}
+    )
+    one = figure_of(job_named("sequential read, 8 workers"), "io_uring", given, PROCESSORS)
+    assert one.processor_share == pytest.approx(share)
+    assert one.processor_bound == bound
 
 
 def test_every_job_uses_files_that_were_laid_out_and_extends_none() -> None:

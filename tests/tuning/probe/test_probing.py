@@ -177,7 +177,7 @@ def test_the_table_and_the_drawing_fit_and_the_notes_say_what_they_mean(width: i
     assert "10 000" in text
     assert "random_page_cost" in text.replace("\n", " ")
     assert "25.6 times" in text.replace("\n", " ")
-    assert "the processor was measured" in text.replace("\n", " ")
+    assert "the processors were measured" in text.replace("\n", " ")
     assert "less than this machine's memory" in text.replace("\n  ", " ")
     assert ("●" in "\n".join(lines[4:])) == (width >= 60)
 

@@ -12,6 +12,8 @@ SEQUENTIAL_READ = "sequential read"
 RANDOM_READ = "random read, depth 1"
 PEAK_READ, PEAK_WRITE = "peak random read", "peak random write"
 LOG_PATH = "log write and sync"
+PROCESSOR_BOUND = 0.9
+"""Share of its processors above which a job measures them, and not the device."""
 
 IoEngine = Literal["io_uring", "libaio", "psync"]
 
@@ -31,8 +33,14 @@ class ProbeFigure(Frozen):
     p99_ns: float
     p999_ns: float
     processor_share: float
-    """Of one processor, that each of fio's workers used: near 1 the processor is measured."""
+    """Of the processors that fio's workers could be on at once: one each, or all of them where
+    there are more workers than processors."""
     engine: IoEngine
+
+    @property
+    def processor_bound(self) -> bool:
+        """Whether the processors were measured, and not the device."""
+        return self.processor_share > PROCESSOR_BOUND
 
 
 class Probe(Frozen):

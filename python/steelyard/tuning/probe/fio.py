@@ -77,8 +77,9 @@ def run_job(fio: Fio, directory: Path, text: str, seconds: float) -> Mapping[str
     return found
 
 
-def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any]) -> ProbeFigure:
-    """The figures of a job; of a mix reads and writes together, of the log path write and sync.
+def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any], processors: int) -> ProbeFigure:
+    """The figures of a job on so many processors; of a mix reads and writes together, of the log
+    path write and sync.
 
     A log write is durable after its sync: their means add up, their percentiles do not; those
     shown are the sync's, which is most of it.
@@ -93,10 +94,11 @@ def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any]) -> ProbeFigu
     if job.side == "sync":
         mean += latency["mean"]
     percentile, given = latency.get("percentile", {}), found["job options"]
+    workers = int(given.get("numjobs", 1))
     return ProbeFigure(
         name=job.name,
         block_bytes=job.block_bytes,
-        workers=int(given.get("numjobs", 1)),
+        workers=workers,
         depth=int(given.get("iodepth", 1)),
         iops=sum(one["iops"] for one in sides),
         bytes_per_s=sum(one["bw_bytes"] for one in sides),
@@ -104,9 +106,20 @@ def figure_of(job: Job, engine: IoEngine, found: Mapping[str, Any]) -> ProbeFigu
         p50_ns=float(percentile.get("50.000000", 0)),
         p99_ns=float(percentile.get("99.000000", 0)),
         p999_ns=float(percentile.get("99.900000", 0)),
-        processor_share=(found["usr_cpu"] + found["sys_cpu"]) / 100,
+        processor_share=_processor_share(found, workers, processors),
         engine="psync" if job.own.get("ioengine") == "psync" else engine,
     )
+
+
+def _processor_share(found: Mapping[str, Any], workers: int, processors: int) -> float:
+    """Of the processors that the workers could be on at once.
+
+    With group_reporting fio divides the workers' processor time by the sum of their run times
+    (stat.c, show_thread_status_json): it is the share of one processor that each used on average,
+    and cannot reach 1 where workers share processors.
+    """
+    of_each = (found["usr_cpu"] + found["sys_cpu"]) / 100
+    return float(of_each * workers / min(workers, processors))
 
 
 _SIDES = {

@@ -115,7 +115,8 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
 
     UsageError: there is no fio, or the directory cannot be probed; EngineError: fio failed.
     """
-    began, every = time.monotonic(), jobs(len(allowed_processors()))
+    began, processors = time.monotonic(), len(allowed_processors())
+    every = jobs(processors)
     ends = began + LAY_OUT_S + len(every) * (wish.seconds + wish.ramp_s) + SLACK_S
     require_directory(directory)
     directory = directory.resolve()  # fio runs in a directory of its own
@@ -134,7 +135,7 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
             say(f"{number} of {len(every)}: {job.name}")
             now = wish.within((ends - time.monotonic()) / (len(every) - number + 1))
             found = bench.run(job, engine, now.seconds, now.ramp_s)
-            figures.append(figure_of(job, engine, found))
+            figures.append(figure_of(job, engine, found, processors))
     return Probe(
         directory=str(directory),
         device=devices_beneath(directory).top,

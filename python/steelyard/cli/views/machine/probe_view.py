@@ -10,8 +10,6 @@ from steelyard.evaluation.drives_told import drive_rows
 from steelyard.model.units import format_bytes, format_duration
 from steelyard.record.machine.probe import LOG_PATH, Probe, ProbeFigure
 
-BOUND = 0.9
-"""Share of a processor above which a job measures the processor."""
 _NAME, _FIGURE = 32, 9
 _LEAST_CHART = 20
 
@@ -59,7 +57,7 @@ def probe_json(found: Probe) -> str:
 
 def _row(one: ProbeFigure) -> str:
     rate = f"{one.iops:,.0f}".replace(",", " ")
-    bound = " *" if one.processor_share > BOUND else ""
+    bound = " *" if one.processor_bound else ""
     cells = (
         rate,
         f"{format_bytes(one.bytes_per_s)}",
@@ -96,8 +94,8 @@ def _chart(found: Probe, width: int) -> list[str]:
 def notes(found: Probe) -> list[str]:
     """What the figures mean, and what they cannot show."""
     told = ["● median, ━ to 99 %, ┅ to 99.9 %; a second: requests, and bytes"]
-    if any(one.processor_share > BOUND for one in found.figures):
-        told.append("* the processor was measured, not the device: fio used all of it")
+    if any(one.processor_bound for one in found.figures):
+        told.append("* the processors were measured, not the device: fio used all that it could")
     cost = found.random_page_cost
     if cost is not None:
         told.append(
