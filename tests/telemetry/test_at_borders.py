@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.evaluation.transaction.ceiling import ceiling
+from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
 from steelyard.telemetry.at_borders import MachineInSlices
+from tuning.probe.made import figure, probe_of
 
 PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 total={}\n"
 STAT = "{} 0 {} {} 0 0 0 0 0 9 9\n"
@@ -81,6 +84,28 @@ def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineInSlices) -
     assert read.pop("slices_ns") == 2000
     assert not any(read.values())
     assert "device_vda_reads" not in read
+
+
+def test_of_a_volume_on_a_mirror_its_own_requests_are_counted_beside_its_drives(
+    machine: MachineInSlices, tmp_path: Path
+) -> None:
+    root = tmp_path.resolve()
+    for drive in ("sda", "sdb"):
+        (root / "sys/devices" / drive).mkdir()
+        (root / "sys/devices" / drive / "stat").write_text(STAT.format(0, 0, 0))
+        (root / "sys/class/block" / drive).symlink_to(root / "sys/devices" / drive)
+        (root / "sys/devices/vda/slaves" / drive).mkdir(parents=True)
+    stacked = MachineInSlices(root, root)
+    drives = [path.split("/")[-2] for path in stacked.paths[:3]]
+    assert drives == ["sda", "sdb", "vda"]
+    rest = len(stacked.paths) - 3
+    after = [STAT.format(count, 0, 0) for count in (40, 20, 60)]
+    stacked.add("on", [STAT.format(0, 0, 0)] * 3 + [""] * rest, after + [""] * rest, 2_000_000_000)
+    known = {one.name: one.value for one in stacked.readings("on")}
+    peaks = figure(PEAK_READ, 300), figure(PEAK_WRITE, 100)
+    used = ceiling([known], probe_of(*peaks, device="vda", members=("vda",)))
+    assert used is not None
+    assert used.reads == 30, "those of the volume, not of the volume and of its drives"
 
 
 def test_nothing_is_read_of_an_arm_without_slices(machine: MachineInSlices) -> None:

@@ -70,6 +70,7 @@ def test_a_volume_on_a_mirror_of_partitions_rests_on_both_drives(machine: Machin
     machine.device("virtual/dm-0", "md0", mounted=True)
     found = devices_beneath(machine.directory, machine.root)
     assert (found.top, found.leaves) == ("dm-0", ("sda", "sdb"))
+    assert found.members == ("dm-0",)
 
 
 def test_a_btrfs_rests_on_all_its_devices(machine: Machine) -> None:
@@ -82,6 +83,19 @@ def test_a_btrfs_rests_on_all_its_devices(machine: Machine) -> None:
     machine.mount("btrfs", "/dev/sdc")
     found = devices_beneath(machine.directory, machine.root)
     assert (found.top, found.leaves) == ("sdc", ("sdc", "sdd"))
+    assert found.members == ("sdc", "sdd")
+
+
+def test_of_a_btrfs_on_encrypted_drives_the_volumes_are_its_members(machine: Machine) -> None:
+    members = machine.root / "sys/fs/btrfs/some-uuid/devices"
+    members.mkdir(parents=True)
+    for drive, volume in (("sdc", "dm-0"), ("sdd", "dm-1")):
+        machine.device(f"pci/{drive}")
+        machine.device(f"virtual/{volume}", drive)
+        (members / volume).symlink_to(machine.root / "sys/class/block" / volume)
+    machine.mount("btrfs", "/dev/dm-0")
+    found = devices_beneath(machine.directory, machine.root)
+    assert (found.leaves, found.members) == (("sdc", "sdd"), ("dm-0", "dm-1"))
 
 
 @pytest.mark.parametrize("kind", ["overlay", "tmpfs", "zfs", "nfs4"])

@@ -18,7 +18,8 @@ _ELAPSED = "elapsed"
 FOOTNOTE = (
     "one device serves all arms, and writes what an arm left in slices of others too; busy: the "
     "kernel counts every jiffy in which a request was under way or ended, so it says "
-    '"not idle" and never "full"'
+    '"not idle" and never "full"; a volume (LVM, LUKS, md) and the drives beneath it count the '
+    "same requests"
 )
 
 

@@ -36,7 +36,8 @@ class MachineInSlices:
 
     def __init__(self, directory: Path, root: Path = ROOT) -> None:
         parsers: dict[str, _Parse] = {}
-        for device in devices_beneath(directory, root).leaves:
+        beneath = devices_beneath(directory, root)
+        for device in dict.fromkeys((*beneath.leaves, *beneath.members)):
             parsers[str(stat_file(device, root))] = _of_device(device)
         for resource in PRESSURES:
             parsers[str(root / "proc/pressure" / resource)] = _of_pressure(resource)

@@ -26,6 +26,9 @@ class Devices:
 
     top: str = ""
     leaves: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    """Those whose requests add up to the file system's own: the top, or every device of a btrfs.
+    Leaves count otherwise: a mirror's write on each, a parity's with what it reads."""
     unmapped: str = ""
 
 
@@ -45,7 +48,7 @@ def devices_beneath(directory: Path, root: Path = ROOT) -> Devices:
         kind = mounted.get("type", "unknown")
         return Devices(unmapped=f"a file system of type {kind} has no block device to be seen")
     top = _whole(found.resolve())
-    return Devices(top.name, tuple(dict.fromkeys(_leaves(top, root))))
+    return Devices(top.name, tuple(dict.fromkeys(_leaves(top, root))), (top.name,))
 
 
 def _existing(directory: Path) -> Path:
@@ -74,10 +77,10 @@ def _of_btrfs(source: str, root: Path) -> Devices:
         names = sorted(one.name for one in members.iterdir())
         if name in names:
             block = root / "sys/class/block"
-            every = [
-                leaf for one in names for leaf in _leaves(_whole((block / one).resolve()), root)
-            ]
-            return Devices(_whole((block / name).resolve()).name, tuple(dict.fromkeys(every)))
+            wholes = [_whole((block / one).resolve()) for one in names]
+            leaves = dict.fromkeys(leaf for one in wholes for leaf in _leaves(one, root))
+            top = _whole((block / name).resolve()).name
+            return Devices(top, tuple(leaves), tuple(dict.fromkeys(one.name for one in wholes)))
     return Devices(unmapped=f'btrfs of "{source}" is not in /sys/fs/btrfs')
 
 

@@ -36,6 +36,18 @@ def test_without_probe_or_counts_of_its_device_there_is_no_ceiling() -> None:
     assert ceiling([{"device_nvme0n1_reads": 5.0}], PROBE) is None
 
 
+def test_requests_of_all_devices_of_a_file_system_add_up() -> None:
+    counts = {"slices_ns": 2e9}
+    for device, reads, writes in (("sdc", 3e4, 4e3), ("sdd", 1e4, 0.0)):
+        counts |= {f"device_{device}_reads": reads, f"device_{device}_writes": writes}
+    probe = probe_of(*PROBE.figures, device="sdc", members=("sdc", "sdd"))
+    used = ceiling([counts], probe)
+    assert used is not None
+    assert (used.device, used.reads, used.writes) == ("sdc, sdd", 20_000, 2_000)
+    del counts["device_sdd_reads"]
+    assert ceiling([counts], probe) is None, "a part is not the whole"
+
+
 @pytest.mark.parametrize(("reads", "kind"), [(60_000.0, "device"), (10_000.0, "reading")])
 def test_sessions_that_read_from_a_device_near_its_ceiling_are_held_up_by_it(
     reads: float, kind: str

@@ -13,7 +13,10 @@ _ELAPSED = "slices_ns"
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Requests a second of a device while an arm was driven, and of its probe at the most."""
+    """Requests a second of a device while an arm was driven, and of its probe at the most.
+
+    Both are what the file system requests of the device that it is on, whatever that rests on.
+    """
 
     device: str
     reads: float
@@ -36,16 +39,18 @@ def ceiling(epochs: Iterable[Known], probe: Probe | None) -> Ceiling | None:
     reads, writes = (probe and probe.figure(name) for name in (PEAK_READ, PEAK_WRITE))
     if probe is None or not reads or not writes or not (reads.iops and writes.iops):
         return None
-    names = [f"device_{probe.device}_{side}" for side in ("reads", "writes")]
+    members = probe.members or (probe.device,)
+    names = [[f"device_{one}_{side}" for one in members] for side in ("reads", "writes")]
     elapsed, counts = 0.0, [0.0, 0.0]
     for known in epochs:
-        if all(name in known for name in (*names, _ELAPSED)):
-            counts = [count + known[name] for count, name in zip(counts, names, strict=True)]
+        if all(name in known for name in (*names[0], *names[1], _ELAPSED)):
+            for side, own in enumerate(names):
+                counts[side] += sum(known[name] for name in own)
             elapsed += known[_ELAPSED] / NS_PER_S
     if not elapsed:
         return None
     return Ceiling(
-        device=probe.device,
+        device=", ".join(members),
         reads=counts[0] / elapsed,
         most_reads=reads.iops,
         writes=counts[1] / elapsed,

@@ -50,6 +50,8 @@ class Probe(Frozen):
     directory: str
     device: str
     """The device that the file system is on; empty where it has none."""
+    members: tuple[str, ...] = ()
+    """Devices whose requests add up to the file system's own: all of a btrfs, else the device."""
     file_system: str
     fio: str
     """fio's version."""

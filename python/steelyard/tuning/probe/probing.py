@@ -121,7 +121,7 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
     require_directory(directory)
     directory = directory.resolve()  # fio runs in a directory of its own
     size_bytes = size_to_use(directory, wish.size_bytes)
-    fio, drives = find_fio(), read_drives(directory)
+    fio, beneath, drives = find_fio(), devices_beneath(directory), read_drives(directory)
     taken = datetime.now(UTC).isoformat(timespec="seconds")
     with private_place(directory) as place:
         say("lay out the files")
@@ -138,7 +138,8 @@ def probe(directory: Path, wish: Wish, say: Say) -> Probe:
             figures.append(figure_of(job, engine, found, processors))
     return Probe(
         directory=str(directory),
-        device=devices_beneath(directory).top,
+        device=beneath.top,
+        members=beneath.members,
         file_system=filesystem(directory).get("type", ""),
         fio=fio.version,
         engine=engine,
