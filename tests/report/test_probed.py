@@ -48,5 +48,22 @@ def test_age_share_of_the_ceiling_and_sync_path_are_told() -> None:
     assert "while off was driven" not in rows
 
 
+def test_of_a_probe_through_the_page_cache_no_share_is_told_but_the_log_is() -> None:
+    place = PLACE.model_copy(update={"probe": PROBE.model_copy(update={"direct": False})})
+    rows = dict(probed_rows(place, [_epoch()], None))
+    assert rows["share of what the device can do"].startswith(
+        "not told: the probe could not bypass the page cache"
+    )
+    assert "while on was driven" not in rows
+
+
+def test_a_peak_that_was_the_processors_is_called_so() -> None:
+    bound = figure(PEAK_READ, 50_000, processor_share=0.95)
+    probe = probe_of(bound, figure(PEAK_WRITE, 10_000))
+    rows = dict(probed_rows(PLACE.model_copy(update={"probe": probe}), [_epoch()], None))
+    assert "50000/s in 20 µs (the limit was the processors)" in rows["probe of nvme0n1"]
+    assert rows["while on was driven"].endswith("the device can do more")
+
+
 def test_without_a_probe_nothing_is_told() -> None:
     assert probed_rows(Environment(arms=PLACE.arms), [_epoch()], None) == []

@@ -9,7 +9,14 @@ from steelyard.model.readings import known_values
 from steelyard.model.units import NS_PER_S, NS_PER_US, format_duration
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
-from steelyard.record.machine.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ, Probe
+from steelyard.record.machine.probe import (
+    LOG_PATH,
+    NOT_DIRECT,
+    PEAK_READ,
+    PEAK_WRITE,
+    RANDOM_READ,
+    Probe,
+)
 from steelyard.record.verdict import Verdict
 
 _FIGURES = (RANDOM_READ, PEAK_READ, PEAK_WRITE)
@@ -26,6 +33,9 @@ def probed_rows(
     rows = [
         (f"probe of {probe.device}", f"{format_duration(age * NS_PER_S)} before: {_all(probe)}")
     ]
+    if not probe.direct:
+        why = f"not told: {NOT_DIRECT}, so that these figures are memory's"
+        rows.append(("share of what the device can do", why))
     for arm in environment.arms:
         lines = [epoch.arms[arm].readings for epoch in epochs if arm in epoch.arms]
         known = [known_values(line) for line in lines]
@@ -35,8 +45,7 @@ def probed_rows(
                 (
                     f"while {arm} was driven",
                     f"{used.reads:.0f} of {used.most_reads:.0f} reads/s and {used.writes:.0f} of "
-                    f"{used.most_writes:.0f} writes/s: {used.share * 100:.0f} % of what the probe "
-                    "got from it",
+                    f"{used.most_writes:.0f} writes/s: {used.words}",
                 )
             )
     return [*rows, *_log_row(probe, verdict)]
@@ -45,7 +54,9 @@ def probed_rows(
 def _all(probe: Probe) -> str:
     known = [one for name in _FIGURES if (one := probe.figure(name)) is not None]
     return "; ".join(
-        f"{one.name} {one.iops:.0f}/s in {format_duration(round(one.mean_ns))}" for one in known
+        f"{one.name} {one.iops:.0f}/s in {format_duration(round(one.mean_ns))}"
+        f"{' (the limit was the processors)' if one.processor_bound else ''}"
+        for one in known
     )
 
 

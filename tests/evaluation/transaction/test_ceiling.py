@@ -36,6 +36,10 @@ def test_without_probe_or_counts_of_its_device_there_is_no_ceiling() -> None:
     assert ceiling([{"device_nvme0n1_reads": 5.0}], PROBE) is None
 
 
+def test_a_probe_through_the_page_cache_is_no_ceiling_of_the_device() -> None:
+    assert ceiling([known(1, 1)], probe_of(*PROBE.figures, direct=False)) is None
+
+
 def test_requests_of_all_devices_of_a_file_system_add_up() -> None:
     counts = {"slices_ns": 2e9}
     for device, reads, writes in (("sdc", 3e4, 4e3), ("sdd", 1e4, 0.0)):
@@ -62,9 +66,18 @@ def test_sessions_that_read_from_a_device_near_its_ceiling_are_held_up_by_it(
     assert "nvme0n1" not in busy.evidence
 
 
+def test_a_ceiling_that_was_the_processors_is_called_so_and_names_no_device() -> None:
+    peaks = figure(PEAK_READ, 50_000, processor_share=0.97), figure(PEAK_WRITE, 10_000)
+    readings = {name: Reading(name, "", value) for name, value in known(60_000, 0).items()}
+    epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
+    _, arm = bottlenecks([epoch], told(processor=10.0, read=50.0), probe_of(*peaks))
+    assert arm.kind == "reading"
+    assert "60 % of what the probe got from it, whose limit were the processors" in arm.evidence
+
+
 def test_a_log_that_waits_for_a_busy_device_is_still_held_up_by_its_flushes() -> None:
     readings = {name: Reading(name, "", value) for name, value in known(0, 20_000).items()}
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
     _, arm = bottlenecks([epoch], told(processor=10.0, wal=50.0), PROBE)
     assert arm.kind == "WAL flush"
-    assert "10000 writes/s, 100 % of what a probe got" in arm.evidence
+    assert "10000 writes/s, 100 % of what the probe got" in arm.evidence

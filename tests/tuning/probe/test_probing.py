@@ -43,7 +43,7 @@ def test_every_job_has_a_figure_and_nothing_is_left(tmp_path: Path) -> None:
     assert random is not None
     # Little's law: a lone request is always under way.
     assert random.iops * random.mean_ns / 1e9 == pytest.approx(1, abs=0.3)
-    assert found.random_page_cost is not None
+    assert (found.random_page_cost is not None) == found.direct
     assert Probe.of_json(found.to_json(), "here") == found
     for drives in (found.drives_before, found.drives_after):
         assert drives
@@ -199,7 +199,9 @@ def test_the_health_of_the_drive_is_told_before_and_after() -> None:
 def test_what_cannot_be_told_is_said() -> None:
     through = probe_of(*SHOWN, direct=False, engine="psync")
     said = " ".join(notes(through))
-    assert "reads tell of memory" in said
+    assert "could not bypass the page cache: reads and writes tell of memory" in said
+    assert through.random_page_cost is None
+    assert "times as long as a sequential one" not in said
     assert "psync" in said
 
 

@@ -29,3 +29,13 @@ def test_useful_depth_follows_from_littles_law() -> None:
     scanned = probe_of(figure(RANDOM_READ, 10_000), figure(SEQUENTIAL_READ, 8_000, 128 << 10))
     assert Storage.of_probe(scanned).useful_depth is None
     assert Storage.of_probe(scanned).random_page_cost == pytest.approx(12.8)
+    bound = probe_of(figure(RANDOM_READ, 10_000), figure(PEAK_READ, 9e5, processor_share=0.95))
+    assert Storage.of_probe(bound).most_by_processors
+    assert not storage.most_by_processors
+
+
+def test_nothing_of_the_device_is_taken_from_a_probe_through_the_page_cache() -> None:
+    figures = figure(RANDOM_READ, 10_000), figure(SEQUENTIAL_READ, 8_000, 128 << 10)
+    cached = Storage.of_probe(probe_of(*figures, figure(PEAK_READ, 500_000), direct=False))
+    assert (cached.random_page_cost, cached.useful_depth) == (None, None)
+    assert cached.why_not == "the probe could not bypass the page cache"

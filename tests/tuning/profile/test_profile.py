@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from steelyard.model.errors import UsageError
 from steelyard.model.profiles import WorkKind
 from steelyard.tuning.profile.advice import GROUPS
+from steelyard.tuning.profile.basis import Storage
 from steelyard.tuning.profile.profile import make_profile
 from steelyard.tuning.profile.published import MEMORY_BYTES, PROCESSORS, as_printed, scaled
 from steelyard.tuning.profile.rules import work_processes
@@ -76,6 +77,19 @@ def test_what_storage_decides_is_measured_or_left_alone() -> None:
     blind = make_profile("ours", basis(storage=None), ALLOWED)
     assert not {"random_page_cost", "effective_io_concurrency"} & set(blind.settings)
     assert any("no probe" in one.why for one in blind.left_alone)
+    cached = Storage("vda", PROBED.taken, None, None, why_not="it was memory")
+    unmeasured = make_profile("ours", basis(storage=cached), ALLOWED)
+    assert not {"random_page_cost", "effective_io_concurrency"} & set(unmeasured.settings)
+    assert [one.why for one in unmeasured.left_alone if "random_page_cost" in one.name] == [
+        "it was memory: its figures are memory's"
+    ]
+    by_processors = replace(PROBED, most_by_processors=True)
+    [depth] = [
+        one
+        for one in make_profile("ours", basis(storage=by_processors), ALLOWED).advice
+        if one.name == "effective_io_concurrency"
+    ]
+    assert depth.reason.endswith("processors could ask for; the device may have more")
     slow = make_profile("ours", basis(storage=replace(PROBED, useful_depth=3.0)), ALLOWED)
     assert "effective_io_concurrency" not in slow.settings, "never below the default"
 

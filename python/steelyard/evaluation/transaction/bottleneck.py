@@ -18,7 +18,8 @@ WITHHELD_SHARE = 0.02
 """Of the time, that processors were withheld by a quota or another guest: then waiting for one does
 not mean that there are too few."""
 DEVICE_SHARE = 0.5
-"""Of its probed ceiling, from which on a device that sessions read from is what holds them up."""
+"""Of its probed ceiling, from which on a device that sessions read from is what holds them up. Of
+a ceiling that was the processors' nothing follows: the device's own is higher, and not known."""
 _GROUPS: Mapping[BottleneckKind, Sequence[str]] = {
     "processor": ("processor", "queue"),
     "reading": ("read",),
@@ -52,10 +53,10 @@ def _on_device(found: Bottleneck, epochs: Sequence[EpochTotals], probe: Probe | 
         return found
     evidence = (
         f"{found.evidence}; {used.device} did {used.reads:.0f} reads/s and {used.writes:.0f} "
-        f"writes/s, {used.share * 100:.0f} % of what a probe got from it"
+        f"writes/s, {used.words}"
     )
-    reading = found.kind == "reading" and used.share >= DEVICE_SHARE
-    kind: BottleneckKind = "device" if reading else found.kind
+    near = used.share >= DEVICE_SHARE and not used.by_processors
+    kind: BottleneckKind = "device" if near and found.kind == "reading" else found.kind
     return found.model_copy(update={"kind": kind, "evidence": evidence})
 
 

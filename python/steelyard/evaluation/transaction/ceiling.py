@@ -23,11 +23,20 @@ class Ceiling:
     most_reads: float
     writes: float
     most_writes: float
+    by_processors: bool
+    """Whether the probe's processors were at their limit at a peak: the device can do more."""
 
     @property
     def share(self) -> float:
-        """Of what the device can do: reads and writes take their turns."""
+        """Of what the probe got from the device: reads and writes take their turns."""
         return self.reads / self.most_reads + self.writes / self.most_writes
+
+    @property
+    def words(self) -> str:
+        """The share, and whose ceiling it is of."""
+        told = f"{self.share * 100:.0f} % of what the probe got from it"
+        limit = ", whose limit were the processors: the device can do more"
+        return told + limit if self.by_processors else told
 
 
 Known = Mapping[str, float]
@@ -35,9 +44,12 @@ Known = Mapping[str, float]
 
 
 def ceiling(epochs: Iterable[Known], probe: Probe | None) -> Ceiling | None:
-    """None where there is no probe, or the device was not read at the borders of slices."""
+    """None where there is no probe of the device (one through the page cache measured memory), or
+    the device was not read at the borders of slices."""
     reads, writes = (probe and probe.figure(name) for name in (PEAK_READ, PEAK_WRITE))
-    if probe is None or not reads or not writes or not (reads.iops and writes.iops):
+    if probe is None or not probe.direct or not reads or not writes:
+        return None
+    if not (reads.iops and writes.iops):
         return None
     members = probe.members or (probe.device,)
     names = [[f"device_{one}_{side}" for one in members] for side in ("reads", "writes")]
@@ -55,4 +67,5 @@ def ceiling(epochs: Iterable[Known], probe: Probe | None) -> Ceiling | None:
         most_reads=reads.iops,
         writes=counts[1] / elapsed,
         most_writes=writes.iops,
+        by_processors=reads.processor_bound or writes.processor_bound,
     )

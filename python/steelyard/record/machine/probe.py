@@ -14,6 +14,8 @@ PEAK_READ, PEAK_WRITE = "peak random read", "peak random write"
 LOG_PATH = "log write and sync"
 PROCESSOR_BOUND = 0.9
 """Share of its processors above which a job measures them, and not the device."""
+NOT_DIRECT = "the probe could not bypass the page cache"
+"""Why figures of reads and writes that a probe did are no figures of the device."""
 
 IoEngine = Literal["io_uring", "libaio", "psync"]
 
@@ -77,8 +79,10 @@ class Probe(Frozen):
     def random_page_cost(self) -> float | None:
         """Time of a random page over that of a sequential one, which is what `random_page_cost`
         means where `seq_page_cost` is 1: of one reader with one request under way, against one that
-        scans. None where one of them is missing."""
+        scans. None where one of them is missing, or the page cache answered."""
         random, scan = self.figure(RANDOM_READ), self.figure(SEQUENTIAL_READ)
-        if random is None or scan is None or not scan.bytes_per_s or not random.iops:
+        if not self.direct or random is None or scan is None:
+            return None
+        if not scan.bytes_per_s or not random.iops:
             return None
         return (1 / random.iops) / (PAGE_BYTES / scan.bytes_per_s)

@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.profiles import WorkKind
 from steelyard.model.units import NS_PER_S
-from steelyard.record.machine.probe import PEAK_READ, RANDOM_READ, Probe
+from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
 from steelyard.telemetry.capacity import allowed_processors, space
 from steelyard.telemetry.cgroup import memory_left
 from steelyard.telemetry.host import memory_bytes
@@ -17,19 +17,27 @@ from steelyard.telemetry.host import memory_bytes
 
 @dataclass(frozen=True)
 class Storage:
-    """What a probe found of the device, as far as settings depend on it."""
+    """What a probe found of the device, as far as settings depend on it; nothing of a device that
+    it did not measure."""
 
     device: str
     taken: str  # when, UTC
     random_page_cost: float | None  # time of a random page over that of a sequential one
-    useful_depth: float | None  # random reads under way with which the device gives all it has
+    useful_depth: float | None  # random reads under way with which the most were read
+    most_by_processors: bool = False  # the most that the processors asked for; the device has more
+    why_not: str = ""  # why the device was not measured; empty: it was
 
     @staticmethod
     def of_probe(probe: Probe) -> Storage:
         """Depth by Little's law: most reads a second times the time of a lone one."""
+        if not probe.direct:
+            return Storage(probe.device, probe.taken, None, None, why_not=NOT_DIRECT)
         lone, peak = probe.figure(RANDOM_READ), probe.figure(PEAK_READ)
-        depth = None if lone is None or peak is None else peak.iops * lone.mean_ns / NS_PER_S
-        return Storage(probe.device, probe.taken, probe.random_page_cost, depth)
+        if lone is None or peak is None:
+            return Storage(probe.device, probe.taken, probe.random_page_cost, None)
+        depth = peak.iops * lone.mean_ns / NS_PER_S
+        cost = probe.random_page_cost
+        return Storage(probe.device, probe.taken, cost, depth, peak.processor_bound)
 
 
 @dataclass(frozen=True)

@@ -202,6 +202,9 @@ def _planner(basis: Basis) -> Iterator[Advice]:
 
 def _storage(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
     depth = basis.storage.useful_depth if basis.storage is not None else None
+    most = "give all that the device has"
+    if basis.storage is not None and basis.storage.most_by_processors:
+        most = "give all that the probe's processors could ask for; the device may have more"
     for name in ("effective_io_concurrency", "maintenance_io_concurrency"):
         known = allowed.get(name)
         if depth is None or known is None or round(depth) <= int(known.default or 0):
@@ -210,7 +213,7 @@ def _storage(basis: Basis, allowed: Mapping[str, Allowed]) -> Iterator[Advice]:
             "storage",
             name,
             str(min(1000, round(depth))),
-            f"by Little's law {depth:.0f} random reads under way give all that the device has",
+            f"by Little's law {depth:.0f} random reads under way {most}",
             "measured by the probe",
             (f"{PGTUNE}: 200 for any SSD, 1000 for NVMe", f"{TIMESCALE}: 256"),
         )
@@ -268,6 +271,11 @@ def left_alone(basis: Basis) -> Iterator[LeftAlone]:
         yield LeftAlone(
             "random_page_cost, effective_io_concurrency",
             "no probe of the device is kept: `steelyard probe` measures what they stand for",
+        )
+    elif basis.storage.why_not:
+        yield LeftAlone(
+            "random_page_cost, effective_io_concurrency",
+            f"{basis.storage.why_not}: its figures are memory's",
         )
 
 

@@ -8,7 +8,7 @@ import math
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.evaluation.drives_told import drive_rows
 from steelyard.model.units import format_bytes, format_duration
-from steelyard.record.machine.probe import LOG_PATH, Probe, ProbeFigure
+from steelyard.record.machine.probe import LOG_PATH, NOT_DIRECT, Probe, ProbeFigure
 
 _NAME, _FIGURE = 32, 9
 _LEAST_CHART = 20
@@ -109,7 +109,11 @@ def notes(found: Probe) -> list[str]:
             "them: a lone client commits no faster; percentiles are of the sync alone"
         )
     if not found.direct:
-        told.append("the file system does not bypass the page cache: reads tell of memory")
+        told.append(
+            f"{NOT_DIRECT}: reads and writes tell of memory, not of the device. No "
+            "random_page_cost follows, `tune` leaves alone what depends on the device, and "
+            "weighings show no share of it; the log's path is measured all the same"
+        )
     if found.size_bytes < found.memory_bytes:
         told.append(
             f"{format_bytes(found.size_bytes)} are less than this machine's memory: a cache of the "

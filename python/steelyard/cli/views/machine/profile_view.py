@@ -53,7 +53,9 @@ def profile_lines(profile: Profile, build: str, width: int) -> list[str]:
 
 def _probed(profile: Profile) -> str:
     storage = profile.basis.storage
-    return "" if storage is None else f", {storage.device} as probed {storage.taken[:10]}"
+    if storage is None or storage.why_not:
+        return ""
+    return f", {storage.device} as probed {storage.taken[:10]}"
 
 
 def _setting(one: Advice, profile: Profile, width: int) -> list[str]:
