@@ -89,7 +89,7 @@ def test_every_job_uses_files_that_were_laid_out_and_extends_none() -> None:
         assert given["allow_file_create"] == "0"
         assert given["overwrite"] == "1"
         size = LOG_BYTES if job.name == "log write and sync" else 1 << 30
-        assert int(given["size"]) == (size // 8 if job.apart else size)
+        assert int(given["size"]) == (size // 8 if "8 workers" in job.name else size)
         last = (int(given["numjobs"]) - 1) * int(given.get("offset_increment", 0))
         assert last + int(given["size"]) <= size, "a worker beyond the end would extend the file"
         assert given["direct"] == ("0" if job.name == "log write and sync" else "1")
@@ -102,6 +102,34 @@ def test_with_psync_workers_take_the_place_of_depth() -> None:
     given = options(deep, "psync", direct=True, size_bytes=1 << 30, seconds=9, ramp_s=2, seed=1)
     assert (given["numjobs"], given["iodepth"]) == ("32", "1")
     assert "directory=/a\\:b\n" in job_file("x", given, "/a:b")
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "psync"])
+@pytest.mark.parametrize("megabytes", [32, 1024, 4096])
+def test_workers_that_go_through_a_file_in_order_have_each_a_part_of_their_own(
+    engine: str, megabytes: int
+) -> None:
+    size = megabytes << 20
+    for job in jobs(2):
+        given = options(job, engine, direct=True, size_bytes=size, seconds=9, ramp_s=2, seed=1)
+        workers, part = int(given["numjobs"]), int(given["size"])
+        if job.rw in ("read", "write") and workers > 1:
+            assert part >= job.block_bytes
+            assert part % job.block_bytes == 0
+            assert int(given["offset_increment"]) == part, "no two read the same"
+            assert workers * part <= size
+        else:
+            assert "offset_increment" not in given
+    scan = options(
+        job_named("sequential read"),
+        "psync",
+        direct=True,
+        size_bytes=size,
+        seconds=9,
+        ramp_s=2,
+        seed=1,
+    )
+    assert (scan["numjobs"], int(scan["size"])) == ("16", size // 16)
 
 
 def test_what_fio_fails_at_is_said_in_its_words(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ SCAN_BLOCK, SCAN_DEPTH = 128 << 10, 16
 PEAK_DEPTH = 64
 MIX = "70 % random reads, 30 % writes"
 Side = Literal["read", "write", "both", "sync"]
+_IN_ORDER = ("read", "write")
+"""fio's names of what goes through a file from its beginning."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +44,14 @@ class Job:
     side: Side = "read"
     """Which of fio's figures it is about."""
     file: str = DATA
-    apart: bool = False
-    """Whether each worker has a part of the file of its own."""
     own: Mapping[str, str] = field(default_factory=dict)
 
 
 def jobs(processors: int) -> tuple[Job, ...]:
     """All jobs for a host of so many processors."""
     return (
-        Job("sequential read, 8 workers", "read", 1 << 20, 8, 8, apart=True),
-        Job(
-            "sequential write, 8 workers",
-            "write",
-            1 << 20,
-            8,
-            8,
-            side="write",
-            apart=True,
-        ),
+        Job("sequential read, 8 workers", "read", 1 << 20, 8, 8),
+        Job("sequential write, 8 workers", "write", 1 << 20, 8, 8, side="write"),
         Job(SEQUENTIAL_READ, "read", SCAN_BLOCK, 1, SCAN_DEPTH),
         Job(RANDOM_READ, "randread"),
         Job("random read, depth 32", "randread", depth=32),
@@ -105,12 +97,17 @@ def options(
     seed: int,
 ) -> dict[str, str]:
     """The options of a job, without the directory. With psync a worker has one request under way:
-    as many workers as the depth asks for take its place."""
+    as many workers as the depth asks for take its place. Workers that go through a file in its
+    order have each a part of their own, since those that begin at one place read the same from a
+    cache; where the file is too small for so many parts there are fewer workers."""
     alone = engine == "psync" and job.own.get("ioengine") is None
     workers = job.workers * job.depth if alone else job.workers
     amount = LOG_BYTES if job.file == LOG else size_bytes
-    part = amount // workers // (1 << 20) * (1 << 20)
-    apart = {"size": str(part), "offset_increment": str(part)} if job.apart and part else {}
+    apart: dict[str, str] = {}
+    if job.rw in _IN_ORDER and workers > 1:
+        workers = min(workers, amount // job.block_bytes)
+        part = amount // workers // job.block_bytes * job.block_bytes
+        apart = {"size": str(part), "offset_increment": str(part)}
     return {
         "filename": job.file,
         "rw": job.rw,
