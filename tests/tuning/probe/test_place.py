@@ -12,9 +12,11 @@ import pytest
 
 from steelyard.engines.file_lock import hold
 from steelyard.model.errors import UsageError
+from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import Space
 from steelyard.tuning.probe import place
 from steelyard.tuning.probe.place import (
+    LEAST_ASKED_BYTES,
     MARKER,
     MOST_BYTES,
     PREFIX,
@@ -66,8 +68,33 @@ def test_a_tenth_of_what_is_free_and_at_most_4_gb(
     free = 20 << 30
     assert size_to_use(tmp_path) == 2 << 30
     free = 5 << 30
-    with pytest.raises(UsageError, match="a tenth of it is less than"):
+    with pytest.raises(UsageError, match="has 5120 MB free, and a probe needs 10 GB"):
         size_to_use(tmp_path)
+
+
+@pytest.mark.parametrize("free", [0, 100 << 20])
+def test_a_full_file_system_is_refused_whatever_size_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    monkeypatch.setattr(place, "space", lambda path: Space(free, 100 << 30))
+    for asked in (LEAST_ASKED_BYTES, 1 << 30, None):
+        with pytest.raises(UsageError) as refused:
+            size_to_use(tmp_path, asked)
+        assert f"has {format_bytes(free)} free, and a probe needs" in refused.value.primary
+        assert "Free some" in (refused.value.hint or "")
+    assert "320 MB: its data file of at least 32 MB" in refusal_of(tmp_path, 1 << 30)
+    free = 320 << 20
+    assert size_to_use(tmp_path, 1 << 30) == 32 << 20
+
+
+def refusal_of(directory: Path, asked: int) -> str:
+    with pytest.raises(UsageError) as refused:
+        size_to_use(directory, asked)
+    return refused.value.primary
+
+
+def test_a_file_too_small_for_the_workers_is_refused(tmp_path: Path) -> None:
+    assert "1024 kB are too few to probe with: 32 MB are the least" in refusal_of(tmp_path, 1 << 20)
 
 
 def test_nothing_is_left_and_nothing_else_is_touched(tmp_path: Path) -> None:

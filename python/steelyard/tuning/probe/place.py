@@ -21,6 +21,8 @@ from steelyard.telemetry.capacity import filesystem, space
 
 MOST_BYTES = 4 << 30
 LEAST_BYTES = 1 << 30
+LEAST_ASKED_BYTES = 32 << 20
+"""With --size: as much as the workers of the sequential jobs need to have a part each."""
 SHARE_OF_FREE = 10
 """A tenth of what is free."""
 PREFIX = "steelyard-probe-"
@@ -54,15 +56,26 @@ def require_directory(directory: Path) -> None:
 
 
 def size_to_use(directory: Path, asked_bytes: int | None = None) -> int:
-    """Bytes of the data file; UsageError where there is no room for one that tells anything."""
-    free = space(directory).free_bytes
-    most = min(MOST_BYTES, free // SHARE_OF_FREE)
-    size = most if asked_bytes is None else min(asked_bytes, most)
-    if size < LEAST_BYTES and asked_bytes is None:
+    """Bytes of the data file; UsageError where there is no room for one that tells anything.
+
+    `asked_bytes`: no more than so many; then less does than a probe needs by itself.
+    """
+    if asked_bytes is not None and asked_bytes < LEAST_ASKED_BYTES:
         raise UsageError(
-            f'"{directory}" has {format_bytes(free)} free: a tenth of it is less than the '
-            f"{format_bytes(LEAST_BYTES)} that a probe needs",
-            hint="Free some, or name a smaller file with --size; caches then tell more of it.",
+            f"{format_bytes(asked_bytes)} are too few to probe with: "
+            f"{format_bytes(LEAST_ASKED_BYTES)} are the least"
+        )
+    free = space(directory).free_bytes
+    most = MOST_BYTES if asked_bytes is None else min(asked_bytes, MOST_BYTES)
+    least = LEAST_BYTES if asked_bytes is None else LEAST_ASKED_BYTES
+    size = min(most, free // SHARE_OF_FREE)
+    if size < least:
+        smaller = "or name a smaller file with --size; caches then tell more of it."
+        raise UsageError(
+            f'"{directory}" has {format_bytes(free)} free, and a probe needs '
+            f"{format_bytes(SHARE_OF_FREE * least)}: its data file of at least "
+            f"{format_bytes(least)} takes a tenth of what is free at the most",
+            hint="Free some." if asked_bytes is not None else f"Free some, {smaller}",
         )
     return size // (1 << 20) * (1 << 20)
 
